@@ -1,0 +1,78 @@
+/**
+ * The catalogue of errors that the service and the profiler themselves raise: code, status, message.
+ *
+ * Every entry is listed in docs/errors.md (a test compares the two). Messages carry the offending value,
+ * never a secret. Errors thrown by applications are not wrapped: their own status and message count.
+ */
+
+/** How each entry is answered; `message` gets the offending values and returns one sentence. */
+const catalogue = {
+  ROUTE_NOT_FOUND: { status: 404, message: (method: string, path: string) => `No route found for "${method} ${path}"` },
+  ROUTE_MISS: { status: 404, message: (path: string) => `No routes found for "${path}".` },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    message: (method: string, path: string, allow: string) =>
+      `No route found for "${method} ${path}": Method Not Allowed (Allow: ${allow})`,
+  },
+  INVALID_HOST: { status: 400, message: (host: string) => `Invalid Host "${host}".` },
+  UNTRUSTED_HOST: { status: 400, message: (host: string) => `Untrusted Host "${host}".` },
+  BODY_TOO_LARGE: {
+    status: 413,
+    message: (limit: string, sent: string) => `The request body is limited to ${limit}; ${sent} were sent.`,
+  },
+  UPLOAD_TOO_LARGE: {
+    status: 413,
+    message: (limit: string, sent: string) => `An upload is limited to ${limit}; ${sent} were sent.`,
+  },
+  BAD_REQUEST: { status: 400, message: (reason: string) => reason },
+  UNKNOWN_TOKEN: { status: 404, message: (token: string) => `Token "${token}" not found.` },
+  UNKNOWN_PANEL: {
+    status: 404,
+    message: (panel: string, token: string) => `Panel "${panel}" is not available for token "${token}".`,
+  },
+  BAD_FILTER: { status: 400, message: (name: string, problem: string) => `The filter "${name}" ${problem}.` },
+  EXPECTATION_FAILED: { status: 417, message: (expected: string) => `The expectation "${expected}" can't be met.` },
+  STORAGE_UNAVAILABLE: { status: 503, message: (reason: string) => `The stored profiles can't be read now: ${reason}` },
+  BAD_CONFIG: { status: 500, message: (name: string, problem: string) => `${name} ${problem}` },
+} as const;
+
+export type ErrorCode = keyof typeof catalogue;
+type MessageArguments<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>;
+
+/** An error of the catalogue. `expose` as http-errors defines it: the message may be shown where debug is off. */
+export class HindsightError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly expose: boolean;
+  /** Response headers the error page must carry, such as `Allow`. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { status: number; cause?: unknown; headers?: Record<string, string> },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'HindsightError';
+    this.code = code;
+    this.status = options.status;
+    this.expose = options.status < 500;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** All codes with their status, for the documentation test. */
+export function listErrorCodes(): { code: ErrorCode; status: number }[] {
+  return (Object.keys(catalogue) as ErrorCode[]).map((code) => ({ code, status: catalogue[code].status }));
+}
+
+/** Makes an error of the catalogue; `details` are the values its message names. */
+export function createError<C extends ErrorCode>(
+  code: C,
+  details: MessageArguments<C>,
+  options: { cause?: unknown; headers?: Record<string, string> } = {},
+): HindsightError {
+  const entry = catalogue[code];
+  const message = (entry.message as (...values: MessageArguments<C>) => string)(...details);
+  return new HindsightError(code, message, { status: entry.status, ...options });
+}

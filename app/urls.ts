@@ -1,0 +1,38 @@
+/** Every URL of the profiler as a function; the only place where a path is spelled. All are origin-relative. */
+
+export const PROFILER_PREFIX = '/_profiler';
+
+/** A token: 6 lower-case hexadecimal digits. No route name below the prefix may look like one. */
+export const TOKEN_PATTERN = /^[0-9a-f]{6}$/;
+
+function withQuery(path: string, query: Record<string, string | number | undefined>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') search.append(name, String(value));
+  }
+  const text = search.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+export const urls = {
+  home: () => `${PROFILER_PREFIX}/`,
+  search: (query: Record<string, string | number | undefined> = {}) => withQuery(`${PROFILER_PREFIX}/search`, query),
+  searchJson: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/search.json`, query),
+  searchBar: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/search_bar`, query),
+  latest: (query: Record<string, string | number | undefined> = {}) => withQuery(`${PROFILER_PREFIX}/latest`, query),
+  profile: (token: string, panel?: string, anchor?: string) =>
+    withQuery(`${PROFILER_PREFIX}/${token}`, { panel }) + (anchor === undefined ? '' : `#${anchor}`),
+  profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
+  exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
+  exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
+  toolbar: (token: string) => `${PROFILER_PREFIX}/${token}/toolbar`,
+  asset: (file: string) => `${PROFILER_PREFIX}/assets/${file}`,
+  action: (name: string) => `${PROFILER_PREFIX}/-/${name}`,
+} as const;
+
+/** True for a path (without query) that belongs to the profiler itself. */
+export function isProfilerPath(path: string): boolean {
+  return path === PROFILER_PREFIX || path.startsWith(`${PROFILER_PREFIX}/`);
+}
