@@ -1,0 +1,157 @@
+/**
+ * The memory of one running request: facts by kind, bounded by count and bytes, appended by observers and read by panels.
+ *
+ * A context lives from the first byte handled until its profile is final. It is found through AsyncLocalStorage
+ * (`run`, never `enterWith`: that leaks into the next request of a keep-alive socket); the tracker is made per
+ * profiler, so that two of them can live in one process.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { performance } from 'node:perf_hooks';
+import type { FactName, Facts } from './facts.ts';
+
+/** `request`: one of the application. `error_page`: the rendering of an error, child of its request. `profiler`: our own pages. */
+export type ProfileKind = 'request' | 'error_page' | 'profiler';
+
+export interface ContextLimits {
+  /** Entries kept per kind of fact. */
+  factsPerKind: number;
+  /** Bytes kept over all kinds, as estimated by those who add them. */
+  bytes: number;
+}
+
+export const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
+
+export interface ContextOptions {
+  token: string;
+  kind: ProfileKind;
+  parent?: string | null;
+  limits?: ContextLimits;
+}
+
+export class Context {
+  readonly token: string;
+  readonly kind: ProfileKind;
+  /** Token of the request that this one belongs to. */
+  readonly parent: string | null;
+  /** Token of the error page rendered for this request. */
+  child: string | null = null;
+  /** Wall clock at the start, milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly #startedMark: number;
+  #endedMark: number | null = null;
+  readonly #facts = new Map<string, unknown[]>();
+  readonly #cut = new Map<string, number>();
+  readonly #limits: ContextLimits;
+  #bytes = 0;
+  readonly #awaited = new Set<Promise<unknown>>();
+  /** Called when a fact arrives after the end; set by the recorder. */
+  onLateFact: (() => void) | null = null;
+
+  constructor({ token, kind, parent = null, limits = defaultContextLimits }: ContextOptions) {
+    this.token = token;
+    this.kind = kind;
+    this.parent = parent;
+    this.#limits = limits;
+    this.startedAt = Date.now();
+    this.#startedMark = performance.now();
+  }
+
+  /** Milliseconds since the request began; monotonic, so never negative. */
+  elapsedMs(): number {
+    return performance.now() - this.#startedMark;
+  }
+
+  /** Turns a `performance.now()` reading into milliseconds since the request began. */
+  sinceStart(mark: number): number {
+    return mark - this.#startedMark;
+  }
+
+  /** Milliseconds from start to the end of the answer; null while it runs. */
+  get durationMs(): number | null {
+    return this.#endedMark === null ? null : this.#endedMark - this.#startedMark;
+  }
+
+  get ended(): boolean {
+    return this.#endedMark !== null;
+  }
+
+  /** The answer is over: later facts are marked by their time and start a rewrite of the profile. */
+  end(): void {
+    this.#endedMark ??= performance.now();
+  }
+
+  /**
+   * Appends a fact. `bytes` is what it holds in memory, estimated cheaply by the caller (lengths of its long strings).
+   * Returns false, and counts it as cut, where the budget of the request is spent.
+   */
+  add<N extends FactName>(name: N, fact: Facts[N], bytes = 0): boolean {
+    let list = this.#facts.get(name);
+    if (list === undefined) {
+      list = [];
+      this.#facts.set(name, list);
+    }
+    if (list.length >= this.#limits.factsPerKind || this.#bytes + bytes > this.#limits.bytes) {
+      this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
+      return false;
+    }
+    list.push(fact);
+    this.#bytes += bytes;
+    if (this.#endedMark !== null) this.onLateFact?.();
+    return true;
+  }
+
+  /** All facts of a kind in the order they came; empty where there are none. */
+  all<N extends FactName>(name: N): readonly Facts[N][] {
+    return (this.#facts.get(name) ?? []) as Facts[N][];
+  }
+
+  first<N extends FactName>(name: N): Facts[N] | undefined {
+    return this.#facts.get(name)?.[0] as Facts[N] | undefined;
+  }
+
+  last<N extends FactName>(name: N): Facts[N] | undefined {
+    return this.#facts.get(name)?.at(-1) as Facts[N] | undefined;
+  }
+
+  /** How many facts of each kind were left out because the budget was spent. */
+  get cut(): ReadonlyMap<string, number> {
+    return this.#cut;
+  }
+
+  /** A fact that is on its way beside the request: the final profile waits for it, within the recorder's bound. */
+  expect(fact: Promise<unknown>): void {
+    const settled: Promise<unknown> = fact.then(
+      () => this.#awaited.delete(settled),
+      () => this.#awaited.delete(settled),
+    );
+    this.#awaited.add(settled);
+  }
+
+  /** Settles when all expected facts have; null where none is on its way. */
+  expected(): Promise<unknown> | null {
+    return this.#awaited.size === 0 ? null : Promise.allSettled([...this.#awaited]);
+  }
+}
+
+/** Finds the context of the code that runs now. */
+export class ContextTracker {
+  readonly #storage = new AsyncLocalStorage<Context | undefined>();
+
+  current(): Context | undefined {
+    return this.#storage.getStore();
+  }
+
+  run<T>(context: Context | undefined, work: () => T): T {
+    return this.#storage.run(context, work);
+  }
+
+  /** Runs `work` unseen: used round the profiler's own queries and renders. */
+  unobserved<T>(work: () => T): T {
+    return this.#storage.run(undefined, work);
+  }
+
+  /** Ties `callback` to the context that is current now. */
+  bind<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R {
+    return AsyncLocalStorage.bind(callback);
+  }
+}

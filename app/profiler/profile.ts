@@ -1,0 +1,98 @@
+/** The record of one request as pages see it: plain, masked JSON with a version number. */
+import type { ProfileKind } from './context.ts';
+import type { Finding } from './finding.ts';
+import type { PanelRecord } from './panel.ts';
+import type { MaskedValue } from './redact.ts';
+
+export const PROFILE_VERSION = 1;
+
+export interface Profile {
+  version: typeof PROFILE_VERSION;
+  token: string;
+  kind: ProfileKind;
+  /** `running`: the request has not ended, or its process ended first. */
+  state: 'running' | 'final';
+  /** Token of the request whose error page this is. */
+  parent: string | null;
+  /** Token of the error page rendered for this request. */
+  child: string | null;
+  method: string;
+  /** Request target as sent, with its query; secrets masked. */
+  url: string;
+  /** `scheme://host[:port]`; null where the host was invalid. */
+  origin: string | null;
+  /** null while no headers went out. */
+  status: number | null;
+  statusMessage: string;
+  /** Pattern of the route that answered; null where none did. */
+  route: string | null;
+  clientAddress: string;
+  requestId: string;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  /** Milliseconds to the end of the answer; null while it runs. */
+  durationMs: number | null;
+  outcome: 'running' | 'finished' | 'aborted';
+  /** Which process answered: dyno name or host name, and pid. */
+  process: string;
+  /** What was thrown, in one line; null where nothing was. */
+  error: { name: string; message: string } | null;
+  panels: Record<string, PanelRecord>;
+  findings: Finding[];
+  /** Facts left out because the budget of the request was spent, by kind. */
+  cut: Record<string, number>;
+  masked: MaskedValue[];
+}
+
+/** The columns beside the document: what lists show, filter and sort by. */
+export interface ProfileIndex {
+  token: string;
+  kind: ProfileKind;
+  state: 'running' | 'final';
+  parent: string | null;
+  child: string | null;
+  method: string;
+  url: string;
+  origin: string | null;
+  status: number | null;
+  route: string | null;
+  clientAddress: string;
+  startedAt: number;
+  durationMs: number | null;
+  process: string;
+  /** Message of what was thrown; null where nothing was. */
+  error: string | null;
+  queries: number;
+  /** Number of findings, and the badge of the worst one. */
+  findings: number;
+  mark: string | null;
+  /** Length of the document in bytes. */
+  bytes: number;
+}
+
+/** Longest text kept in an index column; the document holds the whole. */
+const INDEX_TEXT_LIMIT = 2000;
+
+export function indexOf(profile: Profile, bytes: number): ProfileIndex {
+  return {
+    token: profile.token,
+    kind: profile.kind,
+    state: profile.state,
+    parent: profile.parent,
+    child: profile.child,
+    method: profile.method.slice(0, 64),
+    url: profile.url.slice(0, INDEX_TEXT_LIMIT),
+    origin: profile.origin?.slice(0, INDEX_TEXT_LIMIT) ?? null,
+    status: profile.status,
+    route: profile.route?.slice(0, INDEX_TEXT_LIMIT) ?? null,
+    clientAddress: profile.clientAddress.slice(0, 64),
+    startedAt: profile.startedAt,
+    durationMs: profile.durationMs,
+    process: profile.process.slice(0, 200),
+    error: profile.error === null ? null : `${profile.error.name}: ${profile.error.message}`.slice(0, INDEX_TEXT_LIMIT),
+    queries: profile.panels.database?.summary?.count ?? 0,
+    findings: profile.findings.length,
+    mark: profile.findings[0]?.label ?? null,
+    bytes,
+  };
+}

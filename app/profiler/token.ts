@@ -1,0 +1,107 @@
+/**
+ * Tokens: 6 hexadecimal digits (24 bits) that never clash within the retention and can't be guessed from one another.
+ *
+ * Random ones clash at a few thousand, so a token is a counter seen through a keyed permutation of the 24-bit space
+ * (a balanced Feistel network over two 12-bit halves, AES as round function). The lower half of the counters is leased
+ * in blocks from the storage, with its key, so that processes never meet; the upper half is drawn from a random start
+ * with the same key while no storage has answered. AES runs over a whole block of counters at once: the cost per token
+ * is below a microsecond.
+ */
+import { createCipheriv, randomBytes, randomInt } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import type { TokenLease } from './storage.ts';
+
+const HALF_BITS = 12;
+const HALF_MASK = (1 << HALF_BITS) - 1;
+const ROUNDS = 6;
+const BLOCK = 16;
+
+/** Counters below this are leased by the storage; those above are each process's own guess. */
+export const LEASED_COUNTERS = 1 << 23;
+/** Counters per lease. */
+export const LEASE_SIZE = 256;
+/** Ask for the next lease when this many tokens are left. */
+const LOW_WATER = 128;
+/** Milliseconds before a failed lease is asked for again. */
+const RETRY_AFTER = 1000;
+
+/** Tokens of `count` counters from `start`: a permutation, so different counters give different tokens. */
+export function tokensOf({ start, count, key }: TokenLease): string[] {
+  const left = new Uint16Array(count);
+  const right = new Uint16Array(count);
+  for (let i = 0; i < count; i++) {
+    const counter = (start + i) & 0xffffff;
+    left[i] = counter >> HALF_BITS;
+    right[i] = counter & HALF_MASK;
+  }
+  const input = Buffer.alloc(count * BLOCK);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (let i = 0; i < count; i++) input.writeUInt32BE((round << 16) | (right[i] ?? 0), i * BLOCK);
+    const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
+    const mixed = cipher.update(input);
+    for (let i = 0; i < count; i++) {
+      const previousRight = right[i] ?? 0;
+      right[i] = (left[i] ?? 0) ^ (mixed.readUInt16BE(i * BLOCK) & HALF_MASK);
+      left[i] = previousRight;
+    }
+  }
+  return Array.from(left, (high, i) => ((high << HALF_BITS) | (right[i] ?? 0)).toString(16).padStart(6, '0'));
+}
+
+export interface TokenSource {
+  next(): string;
+  /** Asks the storage for a block, in the background; a failure leaves the process's own numbers in use. */
+  refill(): Promise<void>;
+}
+
+export interface TokenSourceOptions {
+  /** Absent for a storage of one process. */
+  lease?: () => Promise<TokenLease>;
+}
+
+export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSource {
+  let key: Buffer = randomBytes(BLOCK);
+  let ownCounter = LEASED_COUNTERS + randomInt(LEASED_COUNTERS);
+  let leased: string[] = [];
+  let own: string[] = [];
+  let refilling: Promise<void> | null = null;
+  let failedAt = -Infinity;
+
+  function nextOwn(): string {
+    let token = own.pop();
+    if (token === undefined) {
+      own = tokensOf({ start: ownCounter, count: LEASE_SIZE, key });
+      ownCounter = LEASED_COUNTERS + ((ownCounter - LEASED_COUNTERS + LEASE_SIZE) % LEASED_COUNTERS);
+      token = own.pop() ?? '';
+    }
+    return token;
+  }
+
+  function refill(): Promise<void> {
+    if (lease === undefined) return Promise.resolve();
+    refilling ??= lease()
+      .then((block) => {
+        if (!block.key.equals(key)) {
+          key = block.key;
+          own = [];
+        }
+        leased = [...tokensOf(block), ...leased];
+      })
+      .catch((error: unknown) => {
+        failedAt = performance.now();
+        throw error;
+      })
+      .finally(() => {
+        refilling = null;
+      });
+    return refilling;
+  }
+
+  return {
+    next() {
+      if (leased.length <= LOW_WATER && performance.now() - failedAt > RETRY_AFTER) refill().catch(() => undefined);
+      return leased.pop() ?? nextOwn();
+    },
+    refill,
+  };
+}
