@@ -76,7 +76,11 @@ function read(env: Environment, name: string): string | undefined {
   return value === undefined || value === '' ? undefined : value;
 }
 
-function readInteger(env: Environment, name: string, options: { fallback: number; min: number; max: number }): number {
+function readInteger(
+  env: Environment,
+  name: string,
+  options: { fallback: number; min: number; max: number },
+): number {
   const text = read(env, name);
   if (text === undefined) return options.fallback;
   const value = Number(text);
@@ -140,7 +144,10 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new ConfigError('DATABASE_URL', 'holds a percent sign that encodes nothing; write a literal % as %25.');
+    throw new ConfigError(
+      'DATABASE_URL',
+      'holds a percent sign that encodes nothing; write a literal % as %25.',
+    );
   }
 }
 
@@ -174,7 +181,10 @@ function readDatabase(env: Environment): DatabaseAddress | null {
   const parts = ['DB_HOST', 'DB_PORT', 'DB_NAME', 'DB_USER'].filter((name) => read(env, name) !== undefined);
   if (url !== undefined) {
     if (parts.length > 0) {
-      throw new ConfigError('DATABASE_URL', `is set together with ${parts.join(', ')}; keep one of the two forms.`);
+      throw new ConfigError(
+        'DATABASE_URL',
+        `is set together with ${parts.join(', ')}; keep one of the two forms.`,
+      );
     }
     const address = parseDatabaseUrl(url);
     const password = address.password ?? read(env, 'DB_PASSWORD');
@@ -185,7 +195,10 @@ function readDatabase(env: Environment): DatabaseAddress | null {
   const name = read(env, 'DB_NAME');
   if (host === undefined || name === undefined) {
     const missing = host === undefined ? 'DB_HOST' : 'DB_NAME';
-    throw new ConfigError(missing, `is missing while ${parts.join(', ')} is set; set it, or use DATABASE_URL.`);
+    throw new ConfigError(
+      missing,
+      `is missing while ${parts.join(', ')} is set; set it, or use DATABASE_URL.`,
+    );
   }
   const password = read(env, 'DB_PASSWORD');
   return {
@@ -211,8 +224,15 @@ function readProxies(env: Environment): readonly string[] {
   return splitList(text).map((range) => {
     const [address = '', bits, ...rest] = range.split('/');
     const most = isIPv4(address) ? 32 : 128;
-    if (isIP(address) === 0 || rest.length > 0 || (bits !== undefined && (!/^\d+$/.test(bits) || Number(bits) > most))) {
-      throw new ConfigError('TRUSTED_PROXIES', `holds "${range}"; list addresses or ranges such as 10.0.0.0/8.`);
+    if (
+      isIP(address) === 0 ||
+      rest.length > 0 ||
+      (bits !== undefined && (!/^\d+$/.test(bits) || Number(bits) > most))
+    ) {
+      throw new ConfigError(
+        'TRUSTED_PROXIES',
+        `holds "${range}"; list addresses or ranges such as 10.0.0.0/8.`,
+      );
     }
     return bits === undefined ? `${address}/${most}` : range;
   });
@@ -223,13 +243,19 @@ function readHosts(env: Environment): readonly string[] | null {
   if (text === undefined) return null;
   return splitList(text.toLowerCase()).map((host) => {
     if (!/^\.?([a-z0-9_-]+\.)*[a-z0-9_-]+$|^\[[0-9a-f:.]+\]$/.test(host)) {
-      throw new ConfigError('TRUSTED_HOSTS', `holds "${host}"; list host names, ".example.com" for a whole domain.`);
+      throw new ConfigError(
+        'TRUSTED_HOSTS',
+        `holds "${host}"; list host names, ".example.com" for a whole domain.`,
+      );
     }
     return host;
   });
 }
 
-function readSecrets(env: Environment, database: DatabaseAddress | null): { secrets: Record<string, string>; warnings: string[] } {
+function readSecrets(
+  env: Environment,
+  database: DatabaseAddress | null,
+): { secrets: Record<string, string>; warnings: string[] } {
   const secrets: Record<string, string> = {};
   const warnings: string[] = [];
   for (const name of SECRET_NAMES) {
@@ -265,9 +291,15 @@ export function readConfig(env: Environment = process.env): Config {
     trustedHosts: readHosts(env),
     varDir: resolve(read(env, 'VAR_DIR') ?? 'var'),
     profiler: {
-      retentionMs: readInteger(env, 'PROFILER_RETENTION_HOURS', { fallback: 24, min: 1, max: 24 * 365 }) * 3_600_000,
-      retentionCount: readInteger(env, 'PROFILER_RETENTION_COUNT', { fallback: 100_000, min: 1, max: 8_000_000 }),
-      retentionBytes: readInteger(env, 'PROFILER_RETENTION_MB', { fallback: 512, min: 1, max: 1_000_000 }) * MEBIBYTE,
+      retentionMs:
+        readInteger(env, 'PROFILER_RETENTION_HOURS', { fallback: 24, min: 1, max: 24 * 365 }) * 3_600_000,
+      retentionCount: readInteger(env, 'PROFILER_RETENTION_COUNT', {
+        fallback: 100_000,
+        min: 1,
+        max: 8_000_000,
+      }),
+      retentionBytes:
+        readInteger(env, 'PROFILER_RETENTION_MB', { fallback: 512, min: 1, max: 1_000_000 }) * MEBIBYTE,
       previewBytes: readInteger(env, 'PROFILER_PREVIEW_BYTES', { fallback: 16_384, min: 0, max: MEBIBYTE }),
       password: read(env, 'PROFILER_PASSWORD') ?? null,
     },

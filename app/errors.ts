@@ -7,7 +7,10 @@
 
 /** How each entry is answered; `message` gets the offending values and returns one sentence. */
 const catalogue = {
-  ROUTE_NOT_FOUND: { status: 404, message: (method: string, path: string) => `No route found for "${method} ${path}"` },
+  ROUTE_NOT_FOUND: {
+    status: 404,
+    message: (method: string, path: string) => `No route found for "${method} ${path}"`,
+  },
   ROUTE_MISS: { status: 404, message: (path: string) => `No routes found for "${path}".` },
   METHOD_NOT_ALLOWED: {
     status: 405,
@@ -31,8 +34,14 @@ const catalogue = {
     message: (panel: string, token: string) => `Panel "${panel}" is not available for token "${token}".`,
   },
   BAD_FILTER: { status: 400, message: (name: string, problem: string) => `The filter "${name}" ${problem}.` },
-  EXPECTATION_FAILED: { status: 417, message: (expected: string) => `The expectation "${expected}" can't be met.` },
-  STORAGE_UNAVAILABLE: { status: 503, message: (reason: string) => `The stored profiles can't be read now: ${reason}` },
+  EXPECTATION_FAILED: {
+    status: 417,
+    message: (expected: string) => `The expectation "${expected}" can't be met.`,
+  },
+  STORAGE_UNAVAILABLE: {
+    status: 503,
+    message: (reason: string) => `The stored profiles can't be read now: ${reason}`,
+  },
   BAD_CONFIG: { status: 500, message: (name: string, problem: string) => `${name} ${problem}` },
 } as const;
 

@@ -11,7 +11,8 @@ export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) {
     const parent = dirname(folder);
-    if (parent === folder) throw new Error('The package of express-hindsight has no package.json above its code.');
+    if (parent === folder)
+      throw new Error('The package of express-hindsight has no package.json above its code.');
     folder = parent;
   }
   return folder;

@@ -16,12 +16,14 @@ function withQuery(path: string, query: Record<string, string | number | undefin
 
 export const urls = {
   home: () => `${PROFILER_PREFIX}/`,
-  search: (query: Record<string, string | number | undefined> = {}) => withQuery(`${PROFILER_PREFIX}/search`, query),
+  search: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/search`, query),
   searchJson: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/search.json`, query),
   searchBar: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/search_bar`, query),
-  latest: (query: Record<string, string | number | undefined> = {}) => withQuery(`${PROFILER_PREFIX}/latest`, query),
+  latest: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/latest`, query),
   profile: (token: string, panel?: string, anchor?: string) =>
     withQuery(`${PROFILER_PREFIX}/${token}`, { panel }) + (anchor === undefined ? '' : `#${anchor}`),
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,

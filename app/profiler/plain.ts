@@ -29,7 +29,9 @@ function className(value: object): string {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === null) return 'null prototype';
     const maker: unknown = Object.getOwnPropertyDescriptor(prototype as object, 'constructor')?.value;
-    return typeof maker === 'function' && typeof maker.name === 'string' && maker.name !== '' ? maker.name : 'Object';
+    return typeof maker === 'function' && typeof maker.name === 'string' && maker.name !== ''
+      ? maker.name
+      : 'Object';
   } catch {
     return 'Object';
   }
@@ -60,7 +62,8 @@ function scalar(value: unknown, limits: PlainLimits): Json | undefined {
 /** Containers that have a short written form of their own. */
 function shorthand(value: object): Json | undefined {
   try {
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? '[invalid Date]' : Date.prototype.toISOString.call(value);
+    if (value instanceof Date)
+      return Number.isNaN(value.getTime()) ? '[invalid Date]' : Date.prototype.toISOString.call(value);
     if (value instanceof RegExp) return RegExp.prototype.toString.call(value);
     if (Buffer.isBuffer(value)) return `[Buffer, ${value.length} bytes]`;
     if (ArrayBuffer.isView(value)) return `[${className(value)}, ${value.byteLength} bytes]`;
@@ -83,8 +86,16 @@ function errorEntries(error: Error): [string, unknown][] {
 /** Entries of a container without running its code; accessors are named, not read. */
 function entries(value: object): [string, unknown][] {
   if (Array.isArray(value)) return value.map((item, index) => [String(index), item as unknown]);
-  if (value instanceof Map) return Array.from(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, ([key, item]) => [String(scalar(key, defaultPlainLimits) ?? '[object]'), item]);
-  if (value instanceof Set) return Array.from(Set.prototype.values.call(value) as Iterable<unknown>, (item, index) => [String(index), item]);
+  if (value instanceof Map)
+    return Array.from(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, ([key, item]) => [
+      String(scalar(key, defaultPlainLimits) ?? '[object]'),
+      item,
+    ]);
+  if (value instanceof Set)
+    return Array.from(Set.prototype.values.call(value) as Iterable<unknown>, (item, index) => [
+      String(index),
+      item,
+    ]);
   const own = value instanceof Error ? errorEntries(value) : [];
   for (const name of Object.keys(value)) {
     const descriptor = Object.getOwnPropertyDescriptor(value, name);

@@ -89,7 +89,10 @@ export function indexOf(profile: Profile, bytes: number): ProfileIndex {
     startedAt: profile.startedAt,
     durationMs: profile.durationMs,
     process: profile.process.slice(0, 200),
-    error: profile.error === null ? null : `${profile.error.name}: ${profile.error.message}`.slice(0, INDEX_TEXT_LIMIT),
+    error:
+      profile.error === null
+        ? null
+        : `${profile.error.name}: ${profile.error.message}`.slice(0, INDEX_TEXT_LIMIT),
     queries: profile.panels.database?.summary?.count ?? 0,
     findings: profile.findings.length,
     mark: profile.findings[0]?.label ?? null,

@@ -49,7 +49,16 @@ const SECRET_WORDS = [
 const SECRET_JOINED =
   /password|passwd|passwort|secret|apikey|accesskey|privatekey|signingkey|encryptionkey|cardnumber|creditcard|authtoken|accesstoken|refreshtoken|sessiontoken|sessionid|xauthkey/;
 /** Names that hold a secret word and no secret: our own headers, and what only describes. */
-const PUBLIC_NAMES = new Set(['xdebugtoken', 'xdebugtokenlink', 'xpreviousdebugtoken', 'debugtoken', 'tokencount', 'maxtokens', 'tokentype', 'cookieparser']);
+const PUBLIC_NAMES = new Set([
+  'xdebugtoken',
+  'xdebugtokenlink',
+  'xpreviousdebugtoken',
+  'debugtoken',
+  'tokencount',
+  'maxtokens',
+  'tokentype',
+  'cookieparser',
+]);
 
 /** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
 function wordsOf(name: string): string[] {
@@ -69,7 +78,8 @@ function createNameRule(extra: readonly string[]): (name: string) => boolean {
     if (before !== undefined) return before;
     const parts = wordsOf(name);
     const joined = parts.join('');
-    const secret = !PUBLIC_NAMES.has(joined) && (parts.some((word) => words.has(word)) || SECRET_JOINED.test(joined));
+    const secret =
+      !PUBLIC_NAMES.has(joined) && (parts.some((word) => words.has(word)) || SECRET_JOINED.test(joined));
     if (known.size > 5000) known.clear();
     known.set(name, secret);
     return secret;
@@ -83,12 +93,22 @@ function escapeRegExp(text: string): string {
 /** The spellings under which a value may turn up: plain, percent-encoded, form-encoded, JSON-escaped, base64 at any offset. */
 function spellingsOf(value: string): string[] {
   const encoded = encodeURIComponent(value.toWellFormed());
-  const spellings = new Set([value, encoded, encoded.replace(/%20/g, '+'), encoded.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`), JSON.stringify(value).slice(1, -1)]);
-  for (const lower of [...spellings]) spellings.add(lower.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()));
+  const spellings = new Set([
+    value,
+    encoded,
+    encoded.replace(/%20/g, '+'),
+    encoded.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`),
+    JSON.stringify(value).slice(1, -1),
+  ]);
+  for (const lower of [...spellings])
+    spellings.add(lower.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()));
   for (let offset = 0; offset < 3; offset++) {
     const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
     const whole = Math.floor(bytes.length / 3) * 3;
-    const base64 = bytes.subarray(0, whole).toString('base64').slice(Math.ceil((offset * 8) / 6));
+    const base64 = bytes
+      .subarray(0, whole)
+      .toString('base64')
+      .slice(Math.ceil((offset * 8) / 6));
     if (base64.length < SHORTEST_KNOWN_VALUE) continue;
     spellings.add(base64);
     spellings.add(base64.replaceAll('+', '-').replaceAll('/', '_'));
@@ -105,17 +125,25 @@ function patternOf(values: readonly string[]): RegExp | null {
 const SHAPES: readonly { test: RegExp; replace: string }[] = [
   { test: /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]{0,200}):[^\s/@'"<>]{1,500}@/gi, replace: `$1:${MASK}@` },
   { test: /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/g, replace: MASK },
-  { test: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{0,20000}?-----END [A-Z ]*PRIVATE KEY-----/g, replace: MASK },
-  { test: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g, replace: MASK },
+  {
+    test: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{0,20000}?-----END [A-Z ]*PRIVATE KEY-----/g,
+    replace: MASK,
+  },
+  {
+    test: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
+    replace: MASK,
+  },
   { test: /\b(Bearer|Basic|Digest|Token)(\s+)[A-Za-z0-9._~+/=-]{8,}/g, replace: `$1$2${MASK}` },
 ];
 /** Cheap test before the shapes are tried. */
-const MAYBE_SHAPE = /:\/\/|eyJ|-----BEGIN|AKIA|ASIA|gh[pousr]_|k_live_|k_test_|xox|Bearer|Basic|Digest|Token/i;
+const MAYBE_SHAPE =
+  /:\/\/|eyJ|-----BEGIN|AKIA|ASIA|gh[pousr]_|k_live_|k_test_|xox|Bearer|Basic|Digest|Token/i;
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=([^&;\s"'<>)]*)/g;
 const PAIR_IN_JSON = /("(?:[^"\\]|\\.){1,200}"\s*:\s*)("(?:[^"\\]|\\.)*(?:"|$)|-?\d[\d.eE+-]*|true|false)/g;
 const PAIR_IN_ESCAPED_JSON = /(\\"[^"\\]{1,200}\\"\s*:\s*)(\\"(?:[^"\\]|\\\\.)*?\\")/g;
-const PAIR_IN_TEXT = /\b([A-Za-z][\w.-]{2,60})(\s*[:=]\s*)(?!\/\/)("[^"]{1,500}"|'[^']{1,500}'|[^\s,;&"'<>()[\]{}]{3,500})/g;
+const PAIR_IN_TEXT =
+  /\b([A-Za-z][\w.-]{2,60})(\s*[:=]\s*)(?!\/\/)("[^"]{1,500}"|'[^']{1,500}'|[^\s,;&"'<>()[\]{}]{3,500})/g;
 
 function decodeName(name: string): string {
   try {
@@ -128,8 +156,13 @@ function decodeName(name: string): string {
 /** What stays readable of a value that is masked by its name: the scheme of an Authorization, names of cookies. */
 function maskByName(name: string, value: string): string {
   const lower = name.toLowerCase();
-  if (lower === 'cookie') return value.replace(/(^|;\s*)([^=;]*)=([^;]*)/g, (_all, gap: string, key: string) => `${gap}${key}=${MASK}`);
-  if (lower === 'set-cookie') return value.replace(/^([^=;]*)=([^;]*)/, (_all, key: string) => `${key}=${MASK}`);
+  if (lower === 'cookie')
+    return value.replace(
+      /(^|;\s*)([^=;]*)=([^;]*)/g,
+      (_all, gap: string, key: string) => `${gap}${key}=${MASK}`,
+    );
+  if (lower === 'set-cookie')
+    return value.replace(/^([^=;]*)=([^;]*)/, (_all, key: string) => `${key}=${MASK}`);
   const scheme = /^(Basic|Bearer|Digest|Negotiate|Token|AWS4-HMAC-SHA256)\s/i.exec(value);
   return scheme === null ? MASK : `${scheme[1] ?? ''} ${MASK}`;
 }
@@ -146,9 +179,12 @@ function learn(name: string, value: string, into: Set<string>): void {
           ? [value.replace(/^\S+\s+/, '')]
           : [value];
   for (const part of parts) {
-    if (part.length >= SHORTEST_KNOWN_VALUE && part.length <= 4096 && into.size < 100 && !part.includes(MASK)) into.add(part);
+    if (part.length >= SHORTEST_KNOWN_VALUE && part.length <= 4096 && into.size < 100 && !part.includes(MASK))
+      into.add(part);
     if (lower.endsWith('authorization') && /^[A-Za-z0-9+/=]+$/.test(part)) {
-      const password = Buffer.from(part, 'base64').toString('utf8').replace(/^[^:]*:/, '');
+      const password = Buffer.from(part, 'base64')
+        .toString('utf8')
+        .replace(/^[^:]*:/, '');
       if (password.length >= SHORTEST_KNOWN_VALUE && into.size < 100) into.add(password);
     }
   }
@@ -159,7 +195,11 @@ interface Pass {
   masked: MaskedValue[];
 }
 
-export function createRedactor({ secrets = {}, names = [], publicValues = [] }: RedactorOptions = {}): Redactor {
+export function createRedactor({
+  secrets = {},
+  names = [],
+  publicValues = [],
+}: RedactorOptions = {}): Redactor {
   const isSecretName = createNameRule(names);
   const known = patternOf(Object.values(secrets).filter((value) => !publicValues.includes(value)));
 
@@ -193,20 +233,30 @@ export function createRedactor({ secrets = {}, names = [], publicValues = [] }: 
       });
     }
     if (result.includes('\\"')) {
-      result = result.replace(PAIR_IN_ESCAPED_JSON, (all, head: string) => (isSecretName(head) ? `${head}\\"${MASK}\\"` : all));
+      result = result.replace(PAIR_IN_ESCAPED_JSON, (all, head: string) =>
+        isSecretName(head) ? `${head}\\"${MASK}\\"` : all,
+      );
     }
     return result;
   }
 
   function maskLoosePairs(text: string): string {
     return text.replace(PAIR_IN_TEXT, (all, name: string, gap: string, value: string) => {
-      if (!isSecretName(name) || value.includes(MASK) || /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false)$/i.test(value)) return all;
+      if (
+        !isSecretName(name) ||
+        value.includes(MASK) ||
+        /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false)$/i.test(value)
+      )
+        return all;
       return `${name}${gap}${MASK}`;
     });
   }
 
   function maskText(text: string, where: string, pass: Pass): string {
-    let result = text.length > LONGEST_STRING ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)` : text;
+    let result =
+      text.length > LONGEST_STRING
+        ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)`
+        : text;
     if (known !== null) {
       const before = result;
       result = result.replace(known, MASK);
@@ -236,7 +286,8 @@ export function createRedactor({ secrets = {}, names = [], publicValues = [] }: 
       note(pass, where, 'name');
       return MASK;
     }
-    if (Array.isArray(value)) return value.map((item, index) => maskNamed(name, item, `${where}[${index}]`, pass));
+    if (Array.isArray(value))
+      return value.map((item, index) => maskNamed(name, item, `${where}[${index}]`, pass));
     return undefined;
   }
 
@@ -245,7 +296,8 @@ export function createRedactor({ secrets = {}, names = [], publicValues = [] }: 
     if (typeof value === 'string') return maskText(value, where, pass);
     if (typeof value !== 'object' || value === null) return value;
     if (depth > DEEPEST) return '[not followed]';
-    if (Array.isArray(value)) return value.map((item, index) => walk(item, `${where}[${index}]`, depth + 1, pass));
+    if (Array.isArray(value))
+      return value.map((item, index) => walk(item, `${where}[${index}]`, depth + 1, pass));
     const source = value as Record<string, unknown>;
     // { name: 'authorization', value: '…' }: a row of a table carries its name beside its value.
     const rowName = typeof source.name === 'string' && 'value' in source ? source.name : null;
@@ -274,7 +326,8 @@ export function createRedactor({ secrets = {}, names = [], publicValues = [] }: 
       return result;
     }
     if (typeof value !== 'object' || value === null || depth > DEEPEST) return value;
-    if (Array.isArray(value)) return value.map((item, index) => forget(item, pattern, `${where}[${index}]`, depth + 1, pass));
+    if (Array.isArray(value))
+      return value.map((item, index) => forget(item, pattern, `${where}[${index}]`, depth + 1, pass));
     const source = value as Record<string, unknown>;
     for (const key of Object.keys(source)) {
       const place = where === '' ? key : `${where}.${key}`;

@@ -99,7 +99,8 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
 
   return {
     next() {
-      if (leased.length <= LOW_WATER && performance.now() - failedAt > RETRY_AFTER) refill().catch(() => undefined);
+      if (leased.length <= LOW_WATER && performance.now() - failedAt > RETRY_AFTER)
+        refill().catch(() => undefined);
       return leased.pop() ?? nextOwn();
     },
     refill,

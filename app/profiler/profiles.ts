@@ -1,0 +1,134 @@
+/**
+ * The one way in for readers: running contexts first, then the writer's queue, then the storage.
+ * Pages, the error page and the toolbar ask nothing else.
+ */
+import { createError, HindsightError } from '../errors.ts';
+import { indexOf, type Profile, type ProfileIndex } from './profile.ts';
+import { matchesQuery } from './match-query.ts';
+import type { Recorder } from './recorder.ts';
+import type { FindResult, ProfileQuery, ProfileStorage } from './storage.ts';
+import type { Writer } from './writer.ts';
+
+export interface FoundProfile {
+  profile: Profile;
+  /** Late facts by name. */
+  amendments: Record<string, unknown>;
+  source: 'running' | 'queued' | 'stored';
+}
+
+export interface FoundProfiles extends FindResult {
+  /** A sentence where the list is not whole, such as when the storage does not answer; else null. */
+  notice: string | null;
+}
+
+export interface Profiles {
+  /** null for a token that no profile has. Rejects with STORAGE_UNAVAILABLE where the storage can't be asked. */
+  read(token: string): Promise<FoundProfile | null>;
+  /** Stored ones together with those that run or wait; always answers. */
+  find(query: ProfileQuery): Promise<FoundProfiles>;
+  /** Error page and other children, oldest first. */
+  children(token: string): Promise<ProfileIndex[]>;
+  amend(token: string, name: string, value: unknown): Promise<boolean>;
+}
+
+/** Milliseconds a list waits for what is queued to be stored. */
+const FLUSH_BEFORE_LIST = 400;
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function unavailable(error: unknown): HindsightError {
+  return error instanceof HindsightError
+    ? error
+    : createError('STORAGE_UNAVAILABLE', [reasonOf(error)], { cause: error });
+}
+
+export function createProfiles(options: {
+  recorder: Recorder;
+  writer: Writer;
+  storage: ProfileStorage;
+}): Profiles {
+  const { recorder, writer, storage } = options;
+
+  /** Profiles that are not in the storage yet, as index rows. */
+  function unstored(): Map<string, ProfileIndex> {
+    const rows = new Map<string, ProfileIndex>();
+    for (const { index } of writer.pending()) rows.set(index.token, index);
+    for (const context of recorder.runningContexts())
+      rows.set(context.token, indexOf(recorder.snapshot(context), 0));
+    return rows;
+  }
+
+  async function find(query: ProfileQuery): Promise<FoundProfiles> {
+    await writer.flush(FLUSH_BEFORE_LIST);
+    let stored: FindResult = { rows: [], total: 0 };
+    let notice: string | null = null;
+    try {
+      stored = await storage.find(query);
+    } catch (error) {
+      notice = `${unavailable(error).message} What is shown waits in this process.`;
+    }
+    const seen = new Set(stored.rows.map(({ token }) => token));
+    const waiting = [...unstored().values()].filter(
+      (row) => !seen.has(row.token) && matchesQuery(row, query),
+    );
+    if (waiting.length === 0 || query.offset > 0)
+      return { ...stored, total: stored.total + waiting.length, notice };
+    const rows = [...waiting, ...stored.rows].sort((a, b) => compareRows(a, b, query)).slice(0, query.limit);
+    return { rows, total: stored.total + waiting.length, notice };
+  }
+
+  return {
+    async read(token) {
+      const context = recorder.running(token);
+      if (context !== undefined)
+        return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
+      const queued = writer.peek(token);
+      if (queued !== undefined) {
+        return { profile: JSON.parse(queued.document) as Profile, amendments: {}, source: 'queued' };
+      }
+      try {
+        const found = await storage.read(token);
+        if (found === null) return null;
+        return {
+          profile: JSON.parse(found.document) as Profile,
+          amendments: found.amendments,
+          source: 'stored',
+        };
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    find,
+    async children(token) {
+      const query: ProfileQuery = {
+        parent: token,
+        kinds: ['request', 'error_page', 'profiler'],
+        sort: 'startedAt',
+        descending: false,
+        limit: 50,
+        offset: 0,
+      };
+      return (await find(query)).rows;
+    },
+    async amend(token, name, value) {
+      await writer.flush(FLUSH_BEFORE_LIST);
+      try {
+        return await storage.amend(token, name, value);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+  };
+}
+
+function compareRows(a: ProfileIndex, b: ProfileIndex, query: ProfileQuery): number {
+  const column = query.sort ?? 'startedAt';
+  const sign = query.descending === false ? 1 : -1;
+  const [left, right] = [a[column], b[column]];
+  if (left === right) return sign * (a.startedAt - b.startedAt);
+  if (left === null) return 1;
+  if (right === null) return -1;
+  return sign * (left < right ? -1 : 1);
+}

@@ -1,0 +1,205 @@
+/**
+ * The queue between the recorder and the storage: bounded in bytes, written in batches, never waited for by an answer.
+ *
+ * A failed write is tried again with growing, jittered pauses while the queue fills; when it is full, the oldest
+ * profiles of kind `profiler`, then the oldest of all, are dropped and counted by reason.
+ */
+import type { ProfileStorage, StoredProfile } from './storage.ts';
+
+export interface WriterOptions {
+  storage: ProfileStorage;
+  /** Bytes of documents held at most. */
+  maxBytes?: number;
+  /** Milliseconds to wait for company before a batch is written. */
+  lingerMs?: number;
+  warn: (sentence: string) => void;
+}
+
+export interface WriterCounters {
+  written: number;
+  /** Dropped profiles by reason: `queue full`, `shut down`. */
+  dropped: Record<string, number>;
+  failedWrites: number;
+  pending: number;
+  pendingBytes: number;
+}
+
+export interface Writer {
+  enqueue(profile: StoredProfile): void;
+  /** A profile that waits or is being written. */
+  peek(token: string): StoredProfile | undefined;
+  pending(): Iterable<StoredProfile>;
+  /** Resolves when all that waits now is stored, or after `timeoutMs`; true when it is. */
+  flush(timeoutMs: number): Promise<boolean>;
+  counters(): WriterCounters;
+  /** Stores what is left within `timeoutMs`; the rest is counted as dropped. */
+  close(timeoutMs: number): Promise<void>;
+}
+
+const BATCH_COUNT = 100;
+const BATCH_BYTES = 2 * 1024 * 1024;
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 1500;
+/** Milliseconds between two warnings of the same kind. */
+const WARN_EVERY = 60_000;
+
+export function createWriter({
+  storage,
+  maxBytes = 32 * 1024 * 1024,
+  lingerMs = 50,
+  warn,
+}: WriterOptions): Writer {
+  const queue = new Map<string, StoredProfile>();
+  let writing = new Map<string, StoredProfile>();
+  let queuedBytes = 0;
+  let active: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let pause = 0;
+  let warnedAt = -Infinity;
+  let closed = false;
+  const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
+
+  function sizeOf(profile: StoredProfile): number {
+    return profile.document.length + 500;
+  }
+
+  function remove(token: string): void {
+    const profile = queue.get(token);
+    if (profile === undefined) return;
+    queue.delete(token);
+    queuedBytes -= sizeOf(profile);
+  }
+
+  function drop(token: string, reason: string): void {
+    remove(token);
+    counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
+  }
+
+  function makeRoom(): void {
+    if (queuedBytes <= maxBytes) return;
+    for (const [token, profile] of queue) {
+      if (queuedBytes <= maxBytes) return;
+      if (profile.index.kind === 'profiler') drop(token, 'queue full');
+    }
+    for (const token of queue.keys()) {
+      if (queuedBytes <= maxBytes) return;
+      drop(token, 'queue full');
+    }
+  }
+
+  function takeBatch(): StoredProfile[] {
+    const batch: StoredProfile[] = [];
+    let bytes = 0;
+    for (const [token, profile] of queue) {
+      if (batch.length >= BATCH_COUNT || (bytes > 0 && bytes + sizeOf(profile) > BATCH_BYTES)) break;
+      batch.push(profile);
+      bytes += sizeOf(profile);
+      remove(token);
+    }
+    return batch;
+  }
+
+  function putBack(batch: readonly StoredProfile[]): void {
+    const newer = [...queue.values()];
+    queue.clear();
+    queuedBytes = 0;
+    for (const profile of [...batch, ...newer]) {
+      remove(profile.index.token);
+      queue.set(profile.index.token, profile);
+      queuedBytes += sizeOf(profile);
+    }
+    makeRoom();
+  }
+
+  function complain(error: unknown): void {
+    if (performance.now() - warnedAt < WARN_EVERY) return;
+    warnedAt = performance.now();
+    const reason = error instanceof Error ? error.message : String(error);
+    warn(`Profiles can't be stored for now (${reason}); ${queue.size} wait in memory.`);
+  }
+
+  async function writeBatch(): Promise<void> {
+    const batch = takeBatch();
+    writing = new Map(batch.map((profile) => [profile.index.token, profile]));
+    try {
+      await storage.write(batch);
+      counters.written += batch.length;
+      pause = 0;
+    } catch (error) {
+      counters.failedWrites++;
+      pause = Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
+      putBack(batch);
+      complain(error);
+    }
+    writing = new Map();
+  }
+
+  function schedule(): void {
+    if (active !== null || timer !== null || queue.size === 0) return;
+    const delay =
+      pause > 0 ? pause * (0.5 + Math.random()) : queue.size >= BATCH_COUNT || closed ? 0 : lingerMs;
+    timer = setTimeout(start, delay);
+    timer.unref();
+  }
+
+  function start(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (active !== null || queue.size === 0) return;
+    active = writeBatch().finally(() => {
+      active = null;
+      schedule();
+    });
+  }
+
+  async function flush(timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    const wanted = new Set([...queue.keys(), ...writing.keys()]);
+    const waits = (): boolean => [...wanted].some((token) => queue.has(token) || writing.has(token));
+    while (waits()) {
+      const left = deadline - performance.now();
+      if (left <= 0) return false;
+      if (pause === 0) start();
+      else schedule();
+      await Promise.race([active ?? sleep(Math.min(left, 20)), sleep(left)]);
+    }
+    return true;
+  }
+
+  return {
+    enqueue(profile) {
+      if (closed) {
+        counters.dropped['shut down'] = (counters.dropped['shut down'] ?? 0) + 1;
+        return;
+      }
+      remove(profile.index.token);
+      queue.set(profile.index.token, profile);
+      queuedBytes += sizeOf(profile);
+      makeRoom();
+      schedule();
+    },
+    peek: (token) => queue.get(token) ?? writing.get(token),
+    pending: () => [...writing.values(), ...queue.values()],
+    flush,
+    counters: () => ({
+      ...counters,
+      dropped: { ...counters.dropped },
+      pending: queue.size + writing.size,
+      pendingBytes: queuedBytes,
+    }),
+    async close(timeoutMs) {
+      if (closed) return;
+      closed = true;
+      await flush(timeoutMs);
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      for (const token of [...queue.keys()]) drop(token, 'shut down');
+    },
+  };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
