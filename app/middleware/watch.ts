@@ -1,0 +1,176 @@
+/**
+ * First in line: opens the context of a request, sets the token headers, notes what comes in and goes out, and runs
+ * everything after it inside AsyncLocalStorage.
+ *
+ * The response is observed, never changed: `writeHead`, `write` and `end` are wrapped on this one object, counted and
+ * passed on with their arguments as they are. Emitters are bound because body and finish events otherwise fire outside
+ * the request's context (multer 1, `req.on('end')`). Works on node:http objects; Express is not needed.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { RequestOrigin, ResponseFact } from '../profiler/facts.ts';
+import type { Recorder } from '../profiler/recorder.ts';
+import { isProfilerPath, urls } from '../urls.ts';
+
+/** Where a request came from, as the service or the host works it out. */
+export interface RequestSource {
+  origin: RequestOrigin;
+  requestId: string;
+  receivedRequestId: string | null;
+}
+
+export interface WatchOptions {
+  recorder: Recorder;
+  tracker: ContextTracker;
+  sourceOf: (req: IncomingMessage) => RequestSource;
+  /** Bytes of a body kept as preview. */
+  previewBytes: number;
+  /** Called once per request, inside its context: observers that add facts beside it. */
+  onRequest?: readonly ((context: Context) => void)[];
+}
+
+export interface Watch {
+  (req: IncomingMessage, res: ServerResponse, next: () => void): void;
+  /** The context that `watch` opened for a request, also outside its async context. */
+  contextOf(req: IncomingMessage): Context | undefined;
+}
+
+type Emit = IncomingMessage['emit'];
+
+/** Request target as sent, also below a mount. */
+export function targetOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { originalUrl?: unknown };
+  return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
+}
+
+/** Path of a request target: without the query, and without the origin of an absolute form. */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  const path = end === -1 ? target : target.slice(0, end);
+  return path.startsWith('/') ? path : path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '') || '/';
+}
+
+function bindEmit(
+  emitter: IncomingMessage | ServerResponse,
+  context: Context,
+  tracker: ContextTracker,
+): void {
+  const emit = emitter.emit as Emit;
+  emitter.emit = function boundEmit(this: unknown, ...args: Parameters<Emit>): boolean {
+    if (tracker.current() === context) return Reflect.apply(emit, this, args);
+    return tracker.run(context, () => Reflect.apply(emit, this, args));
+  } as Emit;
+}
+
+/** The header block as it goes to the socket -> name, value … in order and case. */
+function sentHeaders(res: ServerResponse): string[] {
+  const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
+  if (typeof block !== 'string') {
+    return res
+      .getRawHeaderNames()
+      .flatMap((name) => [res.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)]));
+  }
+  const headers: string[] = [];
+  for (const line of block.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers.push(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  return headers;
+}
+
+function toBuffer(chunk: unknown, encoding: unknown): Buffer | null {
+  if (typeof chunk === 'string')
+    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return null;
+}
+
+/** Counts an outgoing chunk and copies the first bytes of the body. */
+function noteChunk(fact: ResponseFact, chunk: unknown, encoding: unknown, previewBytes: number): void {
+  const bytes = toBuffer(chunk, encoding);
+  if (bytes === null || bytes.length === 0) return;
+  const room = previewBytes - fact.preview.length;
+  fact.bodyBytes += bytes.length;
+  if (room > 0) fact.preview = Buffer.concat([fact.preview, bytes.subarray(0, room)]);
+  if (bytes.length > room) fact.truncated = true;
+}
+
+export function createWatch(options: WatchOptions): Watch {
+  const { recorder, tracker, sourceOf, previewBytes, onRequest = [] } = options;
+  const contexts = new WeakMap<IncomingMessage, Context>();
+
+  function observeResponse(res: ServerResponse, context: Context): void {
+    const fact: ResponseFact = {
+      status: 0,
+      statusMessage: '',
+      rawHeaders: [],
+      headersAtMs: null,
+      bodyBytes: 0,
+      preview: Buffer.alloc(0),
+      truncated: false,
+      outcome: 'running',
+    };
+    context.add('response', fact);
+    const { writeHead, write, end } = res;
+    res.writeHead = function observedWriteHead(this: ServerResponse, ...args: unknown[]) {
+      const result: unknown = Reflect.apply(writeHead, this, args);
+      if (fact.headersAtMs === null) {
+        fact.headersAtMs = context.elapsedMs();
+        fact.status = res.statusCode;
+        fact.statusMessage = res.statusMessage;
+        fact.rawHeaders = sentHeaders(res);
+        recorder.headersSent(context);
+      }
+      return result;
+    } as ServerResponse['writeHead'];
+    res.write = function observedWrite(this: ServerResponse, ...args: unknown[]) {
+      noteChunk(fact, args[0], args[1], previewBytes);
+      return Reflect.apply(write, this, args) as boolean;
+    } as ServerResponse['write'];
+    res.end = function observedEnd(this: ServerResponse, ...args: unknown[]) {
+      noteChunk(fact, args[0], args[1], previewBytes);
+      return Reflect.apply(end, this, args) as ServerResponse;
+    } as ServerResponse['end'];
+    res.once('close', () => {
+      fact.outcome = res.writableFinished ? 'finished' : 'aborted';
+      recorder.finish(context);
+    });
+  }
+
+  function open(req: IncomingMessage, res: ServerResponse): Context {
+    const { origin, requestId, receivedRequestId } = sourceOf(req);
+    const target = targetOf(req);
+    const context = recorder.open(isProfilerPath(pathOf(target)) ? 'profiler' : 'request');
+    contexts.set(req, context);
+    context.add('request', {
+      method: req.method ?? '',
+      url: target,
+      httpVersion: req.httpVersion,
+      rawHeaders: req.rawHeaders,
+      remoteAddress: req.socket.remoteAddress ?? '',
+      remotePort: req.socket.remotePort ?? 0,
+      origin,
+      requestId,
+      receivedRequestId,
+    });
+    res.setHeader('x-debug-token', context.token);
+    res.setHeader('x-debug-token-link', `${origin.origin ?? ''}${urls.profile(context.token)}`);
+    return context;
+  }
+
+  function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
+    if (contexts.has(req)) {
+      next();
+      return;
+    }
+    const context = open(req, res);
+    observeResponse(res, context);
+    bindEmit(req, context, tracker);
+    bindEmit(res, context, tracker);
+    tracker.run(context, () => {
+      for (const observe of onRequest) observe(context);
+      next();
+    });
+  }
+  return Object.assign(watch, { contextOf: (req: IncomingMessage) => contexts.get(req) });
+}
