@@ -112,6 +112,11 @@ export function createWatch(options: WatchOptions): Watch {
     };
     context.add('response', fact);
     const { writeHead, write, end } = res;
+    const note = (args: readonly unknown[]): void => {
+      // A HEAD, 204 or 304 answer sends no body, whatever is handed to it.
+      if ((res as ServerResponse & { _hasBody?: boolean })._hasBody === false) return;
+      noteChunk(fact, args[0], args[1], previewBytes);
+    };
     res.writeHead = function observedWriteHead(this: ServerResponse, ...args: unknown[]) {
       const result: unknown = Reflect.apply(writeHead, this, args);
       if (fact.headersAtMs === null) {
@@ -124,12 +129,15 @@ export function createWatch(options: WatchOptions): Watch {
       return result;
     } as ServerResponse['writeHead'];
     res.write = function observedWrite(this: ServerResponse, ...args: unknown[]) {
-      noteChunk(fact, args[0], args[1], previewBytes);
-      return Reflect.apply(write, this, args) as boolean;
+      const result = Reflect.apply(write, this, args) as boolean;
+      note(args);
+      return result;
     } as ServerResponse['write'];
     res.end = function observedEnd(this: ServerResponse, ...args: unknown[]) {
-      noteChunk(fact, args[0], args[1], previewBytes);
-      return Reflect.apply(end, this, args) as ServerResponse;
+      const ended = res.writableEnded;
+      const result = Reflect.apply(end, this, args) as ServerResponse;
+      if (!ended) note(args);
+      return result;
     } as ServerResponse['end'];
     res.once('close', () => {
       fact.outcome = res.writableFinished ? 'finished' : 'aborted';

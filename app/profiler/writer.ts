@@ -17,7 +17,7 @@ export interface WriterOptions {
 
 export interface WriterCounters {
   written: number;
-  /** Dropped profiles by reason: `queue full`, `shut down`. */
+  /** Dropped profiles by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the last batch got no answer). */
   dropped: Record<string, number>;
   failedWrites: number;
   pending: number;
@@ -194,6 +194,7 @@ export function createWriter({
       if (timer !== null) clearTimeout(timer);
       timer = null;
       for (const token of [...queue.keys()]) drop(token, 'shut down');
+      if (writing.size > 0) counters.dropped['unconfirmed at shut down'] = writing.size;
     },
   };
 }

@@ -1,0 +1,175 @@
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Panel } from '../../app/profiler/panel.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
+import type { StoredProfile } from '../../app/profiler/storage.ts';
+import type { Context } from '../../app/profiler/context.ts';
+
+const counting: Panel<{ errors: number; late: number }> = {
+  name: 'counting',
+  title: 'Counting',
+  collect: (context) => ({ errors: context.all('error').length, late: context.elapsedMs() }),
+  summary: ({ errors }) => ({ text: String(errors), tone: 'plain', count: errors }),
+  findings: ({ errors }) =>
+    errors === 0
+      ? []
+      : [{ label: 'errors', severity: 'bad', sentence: `${errors} errors`, panel: 'counting' }],
+};
+const broken: Panel = {
+  name: 'broken',
+  title: 'Broken',
+  collect: () => {
+    throw new Error('no data for you');
+  },
+};
+
+function setUp(): { recorder: Recorder; stored: StoredProfile[]; profiles: () => Profile[] } {
+  const stored: StoredProfile[] = [];
+  let token = 0;
+  const recorder = createRecorder({
+    panels: [counting, broken],
+    redactor: createRedactor({ secrets: { APP_SECRET: 'planted-secret-1' } }),
+    nextToken: () => (++token).toString(16).padStart(6, '0'),
+    write: (profile) => stored.push(profile),
+    process: 'web.1',
+    warn: () => undefined,
+  });
+  return { recorder, stored, profiles: () => stored.map(({ document }) => JSON.parse(document) as Profile) };
+}
+
+function addError(context: Context, error: unknown): void {
+  context.add('error', { error, atMs: context.elapsedMs(), origin: 'handled', status: 500 });
+}
+
+describe('recorder', () => {
+  it('gives a snapshot of a running request, and stores the final profile once', async () => {
+    const { recorder, profiles } = setUp();
+    const context = recorder.open('request');
+    expect(recorder.snapshot(context)).to.include({
+      state: 'running',
+      token: context.token,
+      durationMs: null,
+    });
+    recorder.finish(context);
+    await sleep(10);
+    expect(profiles().map(({ state }) => state)).to.deep.equal(['final']);
+    expect(recorder.running(context.token)).to.equal(undefined);
+  });
+
+  it('keeps a failing panel to itself', async () => {
+    const { recorder, profiles } = setUp();
+    recorder.finish(recorder.open('request'));
+    await sleep(10);
+    const [profile] = profiles();
+    expect(profile?.panels.broken).to.deep.equal({
+      data: null,
+      summary: null,
+      error: 'Error: no data for you',
+    });
+    expect(profile?.panels.counting?.error).to.equal(null);
+  });
+
+  it('masks everything before it is written', async () => {
+    const { recorder, stored } = setUp();
+    const context = recorder.open('request');
+    addError(context, new Error('wrong key planted-secret-1'));
+    recorder.finish(context);
+    await sleep(10);
+    expect(JSON.stringify(stored)).to.not.contain('planted-secret-1');
+    expect(stored[0]?.index).to.include({ findings: 1, mark: 'errors' });
+  });
+
+  it('waits for facts that are expected, but not for ever', async () => {
+    const { recorder, profiles } = setUp();
+    const quick = recorder.open('request');
+    quick.expect(
+      sleep(30).then(() => {
+        addError(quick, new Error('came beside it'));
+      }),
+    );
+    recorder.finish(quick);
+    const stuck = recorder.open('request');
+    stuck.expect(new Promise(() => undefined));
+    recorder.finish(stuck);
+    await sleep(450);
+    expect(profiles().map(({ token, error }) => [token, error?.message ?? null])).to.deep.equal([
+      [quick.token, 'came beside it'],
+      [stuck.token, null],
+    ]);
+  });
+
+  it('stores a request that goes on after its headers as running, and replaces it at the end', async () => {
+    const { recorder, profiles } = setUp();
+    const context = recorder.open('request');
+    recorder.headersSent(context);
+    await sleep(560);
+    recorder.finish(context);
+    await sleep(10);
+    expect(profiles().map(({ state }) => state)).to.deep.equal(['running', 'final']);
+  });
+
+  it('writes again when something happens after the answer', async () => {
+    const { recorder, profiles } = setUp();
+    const context = recorder.open('request');
+    recorder.finish(context);
+    await sleep(10);
+    addError(context, new Error('nobody waited for me'));
+    await sleep(300);
+    expect(profiles().map(({ error }) => error?.message ?? null)).to.deep.equal([
+      null,
+      'nobody waited for me',
+    ]);
+  });
+
+  it('makes everything final at close, also late facts that were waiting', async () => {
+    const { recorder, profiles } = setUp();
+    const late = recorder.open('request');
+    recorder.finish(late);
+    await sleep(10);
+    addError(late, new Error('late'));
+    recorder.open('request');
+    recorder.close();
+    expect(profiles().map(({ state, error }) => [state, error?.message ?? null])).to.deep.equal([
+      ['final', null],
+      ['final', 'late'],
+      ['running', null],
+    ]);
+  });
+
+  it('survives anything thrown: null, proxies, getters that throw, ten megabytes', async () => {
+    const { recorder, profiles } = setUp();
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('trap');
+        },
+        getPrototypeOf: () => {
+          throw new Error('trap');
+        },
+      },
+    );
+    const getter = Object.defineProperty(new Error('x'), 'message', {
+      get: () => {
+        throw new Error('trap');
+      },
+    });
+    for (const error of [null, undefined, Symbol('x'), hostile, getter, new Error('y'.repeat(10_000_000))]) {
+      const context = recorder.open('request');
+      addError(context, error);
+      recorder.finish(context);
+    }
+    await sleep(50);
+    expect(profiles()).to.have.length(6);
+    for (const profile of profiles()) expect(profile.error).to.not.equal(null);
+  });
+
+  it('cuts at the budget and counts what it cut', () => {
+    const { recorder } = setUp();
+    const context = recorder.open('request');
+    for (let i = 0; i < 1010; i++) addError(context, i);
+    expect(recorder.snapshot(context).cut).to.deep.equal({ error: 10 });
+  });
+});

@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import { createRedactor, MASK } from '../../app/profiler/redact.ts';
+
+const SECRET = 'correct horse+battery/staple';
+const redactor = createRedactor({ secrets: { APP_SECRET: SECRET, SHORT: 'abc' } });
+
+function textOf(value: unknown): string {
+  return JSON.stringify(redactor.tree(value).value);
+}
+
+describe('masking', () => {
+  const byName: [string, unknown, string][] = [
+    [
+      'an Authorization header',
+      { name: 'Authorization', value: 'Bearer planted-secret-1' },
+      'planted-secret-1',
+    ],
+    [
+      'a basic password',
+      { name: 'authorization', value: `Basic ${Buffer.from('bob:planted-secret-1').toString('base64')}` },
+      Buffer.from('bob:planted-secret-1').toString('base64'),
+    ],
+    ['a cookie', { name: 'Cookie', value: 'a=planted-secret-1; theme=planted-secret-1' }, 'planted-secret-1'],
+    [
+      'a set-cookie',
+      { name: 'set-cookie', value: 'sid=planted-secret-1; Path=/; HttpOnly' },
+      'planted-secret-1',
+    ],
+    ['a form field', { form: { user: 'bob', password: 'planted-secret-1' } }, 'planted-secret-1'],
+    ['a nested name', { 'user[password]': 'planted-secret-1' }, 'planted-secret-1'],
+    ['a camel-case name', { userPassword: 'planted-secret-1' }, 'planted-secret-1'],
+    ['a list', { tokens: ['planted-secret-1', 'planted-secret-1'] }, 'planted-secret-1'],
+    ['a number', { pin: 48151623 }, '48151623'],
+    ['a query string', { url: '/login?user=bob&password=planted-secret-1&x=1' }, 'planted-secret-1'],
+    ['an encoded query name', { url: '/login?pass%77ord=planted-secret-1' }, 'planted-secret-1'],
+    ['JSON kept as text', { body: '{"user":"bob","password":"planted-secret-1"}' }, 'planted-secret-1'],
+    ['JSON cut off in the value', { body: '{"user":"bob","password":"planted-sec' }, 'planted-sec'],
+    [
+      'JSON inside JSON',
+      { body: JSON.stringify({ payload: JSON.stringify({ password: 'planted-secret-1' }) }) },
+      'planted-secret-1',
+    ],
+    ['a log line', { message: 'login failed, password: planted-secret-1' }, 'planted-secret-1'],
+    ['an api key header', { name: 'X-Api-Key', value: 'planted-secret-1' }, 'planted-secret-1'],
+  ];
+  for (const [what, value, secret] of byName) {
+    it(`covers ${what} by its name`, () => {
+      const text = textOf(value);
+      expect(text).to.contain(MASK);
+      expect(text).to.not.contain(secret);
+    });
+  }
+
+  const spellings: [string, string][] = [
+    ['plain', SECRET],
+    ['percent-encoded', encodeURIComponent(SECRET)],
+    ['form-encoded', encodeURIComponent(SECRET).replaceAll('%20', '+')],
+    ['in lower-case escapes', encodeURIComponent(SECRET).replace(/%../g, (code) => code.toLowerCase())],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64 after one byte', Buffer.from(`:${SECRET}`).toString('base64')],
+    ['in base64 after two bytes', Buffer.from(`a:${SECRET}!`).toString('base64')],
+    ['in base64url', Buffer.from(SECRET).toString('base64url')],
+  ];
+  for (const [how, spelling] of spellings) {
+    it(`finds a known value ${how}, in values, names and texts`, () => {
+      const core = spelling.slice(3, -5);
+      expect(textOf({ deep: [{ note: `before ${spelling} after`, [`k ${spelling}`]: 1 }] })).to.not.contain(
+        core,
+      );
+      expect(redactor.text(`x=${spelling}`)).to.not.contain(core);
+    });
+  }
+
+  it('knows shapes: addresses with a password, JWT, key prefixes, private keys', () => {
+    const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9';
+    const text = redactor.text(`postgres://bob:hunter22@db/shop ${jwt} AKIAIOSFODNN7EXAMPLE`);
+    expect(text).to.contain(`postgres://bob:${MASK}@db/shop`);
+    for (const secret of ['hunter22', jwt, 'AKIA']) expect(text).to.not.contain(secret);
+  });
+
+  it('masks what a request gave as a secret wherever else it turns up', () => {
+    const { value, masked } = redactor.tree({
+      form: { password: 'planted-secret-1' },
+      queries: [{ sql: 'select 1', bindings: ['planted-secret-1'] }],
+      message: 'wrong: planted-secret-1!',
+    });
+    expect(JSON.stringify(value)).to.not.contain('planted-secret-1');
+    expect(masked.map(({ rule }) => rule)).to.include.members(['name', 'given as secret']);
+    expect(masked.map(({ where }) => where)).to.include('queries[0].bindings[0]');
+  });
+
+  it('keeps what is public: own headers, schemes, names of cookies, words that only look alike', () => {
+    const kept = {
+      headers: [
+        { name: 'x-debug-token', value: '3fa9c1' },
+        { name: 'Authorization', value: 'Bearer planted-secret-1' },
+        { name: 'cookie', value: 'theme=planted-secret-1' },
+      ],
+      author: 'Jane Author',
+      keyboard: 'qwerty',
+      compass: 'north',
+      url: '/search?q=pass&monkey=1',
+    };
+    const text = textOf(kept);
+    for (const word of [
+      '3fa9c1',
+      'Bearer ',
+      'theme=',
+      'Jane Author',
+      'qwerty',
+      'north',
+      'q=pass',
+      'monkey=1',
+    ])
+      expect(text).to.contain(word);
+  });
+
+  it('leaves short known values in ordinary words', () => {
+    expect(redactor.text('abcdef')).to.equal('abcdef');
+  });
+
+  it('survives hostile trees: deep nesting, __proto__, long strings', () => {
+    let deep: unknown = 'planted-secret-1';
+    for (let i = 0; i < 5000; i++) deep = [deep];
+    const proto = JSON.parse('{"__proto__":{"password":"planted-secret-1"},"a":1}') as unknown;
+    const text = textOf({ deep, proto, long: 'x'.repeat(1_000_000) });
+    expect(text).to.contain('more characters');
+    expect(text).to.not.contain('planted-secret-1');
+    expect(Object.getPrototypeOf({})).to.not.have.property('password');
+  });
+
+  it('comes to an end on texts made to make expressions backtrack', () => {
+    const texts = [
+      `${'a='.repeat(30_000)}${'"'.repeat(1000)}${'Basic '.repeat(500)}`,
+      '"password":'.repeat(5000),
+      `://${'a:'.repeat(20_000)}`,
+    ];
+    for (const text of texts) expect(redactor.text(text)).to.be.a('string');
+  });
+});
