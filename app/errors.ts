@@ -34,6 +34,8 @@ const catalogue = {
     message: (panel: string, token: string) => `Panel "${panel}" is not available for token "${token}".`,
   },
   BAD_FILTER: { status: 400, message: (name: string, problem: string) => `The filter "${name}" ${problem}.` },
+  UNAUTHORIZED: { status: 401, message: () => "The profiler's pages ask for the password of this service." },
+  FORBIDDEN: { status: 403, message: () => "This application does not let you see the profiler's pages." },
   EXPECTATION_FAILED: {
     status: 417,
     message: (expected: string) => `The expectation "${expected}" can't be met.`,

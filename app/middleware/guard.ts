@@ -1,0 +1,39 @@
+/** Who may open the profiler's pages: a password asked for as HTTP Basic (RFC 7617), or the host's own rule. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { createError } from '../errors.ts';
+
+export interface GuardOptions {
+  password: string | null;
+  /** The host's own rule, asked when there is no password. */
+  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+}
+
+/** Resolves for those who may; rejects with UNAUTHORIZED (401, with its challenge) or FORBIDDEN (403). */
+export type Guard = (req: IncomingMessage) => Promise<void>;
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function passwordOf(header: string | undefined): string | null {
+  const [, credentials] = /^Basic\s+([A-Za-z0-9+/=]+)$/i.exec(header ?? '') ?? [];
+  if (credentials === undefined) return null;
+  const pair = Buffer.from(credentials, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  return colon === -1 ? null : pair.slice(colon + 1);
+}
+
+export function createGuard({ password, authorize }: GuardOptions): Guard {
+  const wanted = password === null ? null : digest(password);
+  return async (req) => {
+    if (wanted !== null) {
+      const given = passwordOf(req.headers.authorization);
+      if (given !== null && timingSafeEqual(digest(given), wanted)) return;
+      throw createError('UNAUTHORIZED', [], {
+        headers: { 'www-authenticate': 'Basic realm="Hindsight", charset="UTF-8"' },
+      });
+    }
+    if (authorize !== undefined && !(await authorize(req))) throw createError('FORBIDDEN', []);
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * Stands in for the storage until there is one: the service listens before its database is ready.
+ * Writes wait (the writer's queue is bounded), reads and searches say so at once.
+ */
+import { createError } from '../errors.ts';
+import type { ProfileStorage } from './storage.ts';
+
+export interface DeferredStorage extends ProfileStorage {
+  /** From here on everything goes to `storage`. */
+  resolve(storage: ProfileStorage): void;
+}
+
+export function createDeferredStorage(): DeferredStorage {
+  let actual: ProfileStorage | null = null;
+  let arrive: (storage: ProfileStorage) => void = () => undefined;
+  const arrival = new Promise<ProfileStorage>((resolve) => {
+    arrive = resolve;
+  });
+
+  function now(): ProfileStorage {
+    if (actual === null) throw createError('STORAGE_UNAVAILABLE', ['the database is not ready yet.']);
+    return actual;
+  }
+
+  return {
+    get name() {
+      return actual?.name ?? 'not ready yet';
+    },
+    resolve(storage) {
+      actual = storage;
+      arrive(storage);
+    },
+    write: async (profiles) => (await arrival).write(profiles),
+    amend: async (token, name, value) => now().amend(token, name, value),
+    read: async (token) => now().read(token),
+    find: async (query) => now().find(query),
+    purge: async (limits) => now().purge(limits),
+    async leaseTokens() {
+      const storage = now();
+      if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
+      return storage.leaseTokens();
+    },
+    async close() {
+      await actual?.close();
+    },
+  };
+}
