@@ -1,0 +1,133 @@
+/**
+ * `renderPage(view, model)`: the one way to HTML for profiler pages, the error page and answers of the HTTP parser.
+ *
+ * An EJS of its own, unseen by the observers: `res.render` would use a host's engine and be recorded as the host's view.
+ * Templates are read and compiled at first use and kept (a closure's map; EJS's global cache is shared with the host).
+ *
+ * Rules of the templates (a test holds them):
+ * - `<%= %>` for every value. What a helper returns as SafeHtml passes unescaped; recorded text never does.
+ * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
+ *   `h`, `include`, `hasView(name)`.
+ *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
+ * - No inline style, script or handler. Panels: `views/panels/<name>.ejs` gets { data, profile, panel: { name, title }, query }.
+ *   `data` is null where the panel recorded nothing: each panel view begins with its empty state,
+ *   `<% if (data === null) { %><%- include('partials/empty', { what: 'This request ran no query.' }) %><% } else { %>`.
+ *   A panel that failed is shown by the page (partials/panel-body), not by its view.
+ *
+ * Helpers in `h` (app/view-helpers.ts):
+ *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1 284 rows`, percent(part, whole) `47 %`
+ *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
+ *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
+ *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
+ *             what is no string, masked parts marked; mono(value); place('src/a.ts:41'); code(text) inline
+ *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
+ *   code      codeLines(lines, { label, start, id, plain, wrap }) -> <pre class="code">; a line is a string or
+ *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
+ *             classes of tokens: k keyword, s string, d number, f function, c comment, '' plain
+ *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
+ *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
+ *   drawing   at(part, whole) `36.80%` for SVG attributes
+ *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null
+ *   tags      html`…` escapes what stands in ${}; join(items, separator)
+ *
+ * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
+ *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's
+ *   subject { profile, children, [kind] }, findings { findings, token }, strip { timeline, [kind] }, panels-menu { menu, current, token }
+ *   panel-body { panel, profile, query }: a panel's view, or what stands for it; panel-error { title, error }
+ *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
+ *   kv { label, rows: { name, value, [say], [id] }[], [id] }: names and values with a copy button each; value may be SafeHtml
+ *   metrics { items: { label, value }[] }: totals, five to seven
+ *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
+ *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent
+ *   request-list { rows, … }, search-form { filters, … }: of the list page
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ejs from 'ejs';
+import { escapeHtml } from './safe-html.ts';
+import { createViewHelpers } from './view-helpers.ts';
+
+export type RenderPage = (view: string, model: object) => string;
+
+export interface PageRendererOptions {
+  /** Folders searched in order; a user's own views stand behind ours. */
+  viewsFolder: string | readonly string[];
+  /** Addresses of the files in public/profiler, with their content's hash. */
+  assets: { url(file: string): string };
+  /** False: templates are read anew for each page, for work on the views. */
+  debugCache?: boolean;
+}
+
+type Template = (locals: object) => string;
+
+const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
+
+export function createPageRenderer({
+  viewsFolder,
+  assets,
+  debugCache = true,
+}: PageRendererOptions): RenderPage {
+  const folders = typeof viewsFolder === 'string' ? [viewsFolder] : viewsFolder;
+  const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file) });
+  const compiled = new Map<string, Template>();
+
+  function readView(view: string): { text: string; filename: string } {
+    if (!VIEW_NAME.test(view)) throw new Error(`"${view}" is no name of a view.`);
+    for (const folder of folders) {
+      const filename = join(folder, `${view}.ejs`);
+      try {
+        return { text: readFileSync(filename, 'utf8'), filename };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+    throw new Error(`There is no view "${view}".`);
+  }
+
+  function templateOf(view: string): Template {
+    const known = compiled.get(view);
+    if (known !== undefined) return known;
+    const { text, filename } = readView(view);
+    const template: Template = ejs.compile(text, {
+      filename,
+      views: [...folders],
+      escape: escapeHtml,
+      compileDebug: !debugCache,
+      rmWhitespace: false,
+    });
+    if (debugCache) compiled.set(view, template);
+    return template;
+  }
+
+  function hasView(view: string): boolean {
+    try {
+      templateOf(view);
+      return true;
+    } catch (error) {
+      if (error instanceof SyntaxError) throw error;
+      return false;
+    }
+  }
+
+  function render(view: string, model: object): string {
+    // Own `include`: EJS's would compile anew for each page, or keep templates in its global cache.
+    const own = { h: helpers, include: render, hasView };
+    const locals: object = Object.assign(Object.create(null) as object, model, own);
+    try {
+      return templateOf(view)(locals);
+    } catch (error) {
+      if (error instanceof ViewError) throw error;
+      throw new ViewError(view, error);
+    }
+  }
+
+  return render;
+}
+
+/** A template failed; the message names it. */
+export class ViewError extends Error {
+  constructor(view: string, cause: unknown) {
+    super(`The view "${view}" failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'ViewError';
+  }
+}

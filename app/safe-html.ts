@@ -1,0 +1,65 @@
+/**
+ * HTML that may pass a template unescaped, and the one escape of all templates.
+ *
+ * Only the helpers make SafeHtml; recorded values are plain JSON and can never be one (a private field, not a flag).
+ */
+
+/** A piece of HTML whose foreign parts are escaped already. */
+export class SafeHtml {
+  readonly #html: string;
+
+  constructor(html: string) {
+    this.#html = html;
+  }
+
+  toString(): string {
+    return this.#html;
+  }
+
+  static is(value: unknown): value is SafeHtml {
+    return typeof value === 'object' && value !== null && #html in value;
+  }
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+/** The markup characters, and control characters (tab and line ends excepted) that HTML drops or forbids. */
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const SPECIAL = /[&<>"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+const CONTROL_PICTURES = 0x2400;
+const DELETE_PICTURE = '\u2421';
+
+function replaceSpecial(character: string): string {
+  const entity = entities[character];
+  if (entity !== undefined) return entity;
+  return character === '\x7f'
+    ? DELETE_PICTURE
+    : String.fromCharCode(CONTROL_PICTURES + character.charCodeAt(0));
+}
+
+/** Escapes text for element content and quoted attributes; control characters become their pictures (NUL: `␀`). */
+export function escapeText(text: string): string {
+  return text.toWellFormed().replace(SPECIAL, replaceSpecial);
+}
+
+/** What `<%= %>` does: SafeHtml as it is, nothing for null and undefined, everything else as escaped text. */
+export function escapeHtml(value: unknown): string {
+  if (SafeHtml.is(value)) return value.toString();
+  if (value === undefined || value === null) return '';
+  return escapeText(typeof value === 'string' ? value : String(value));
+}
+
+/** Tagged template: literal parts stay, values are escaped, arrays are joined. */
+export function html(parts: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
+  let result = parts[0] ?? '';
+  values.forEach((value, index) => {
+    result += Array.isArray(value) ? value.map(escapeHtml).join('') : escapeHtml(value);
+    result += parts[index + 1] ?? '';
+  });
+  return new SafeHtml(result);
+}

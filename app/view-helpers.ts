@@ -1,0 +1,36 @@
+/**
+ * The helpers of all templates, handed to each as `h`: numbers with units, times in UTC, foreign text made safe,
+ * code, marks and addresses. They return plain strings or SafeHtml, never change what they are given, and accept null.
+ * The list with parameters stands in app/render-page.ts.
+ */
+import { createCodeHelpers } from './view-helpers/code.ts';
+import { createMarkHelpers } from './view-helpers/marks.ts';
+import { numberHelpers } from './view-helpers/numbers.ts';
+import { textHelpers } from './view-helpers/text.ts';
+import { html, SafeHtml } from './safe-html.ts';
+import { urls } from './urls.ts';
+
+export interface ViewHelperOptions {
+  /** Address of a file in public/profiler, with its content's hash. */
+  assetUrl: (file: string) => string;
+}
+
+/** Items with a separator between them. */
+function join(items: readonly unknown[], separator = ', '): SafeHtml {
+  return html`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
+}
+
+export function createViewHelpers({ assetUrl }: ViewHelperOptions) {
+  return {
+    ...numberHelpers,
+    ...textHelpers,
+    ...createCodeHelpers(),
+    ...createMarkHelpers(assetUrl),
+    asset: assetUrl,
+    url: urls,
+    html,
+    join,
+  } as const;
+}
+
+export type ViewHelpers = ReturnType<typeof createViewHelpers>;

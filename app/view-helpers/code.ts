@@ -1,0 +1,101 @@
+/** Code on a page: numbered lines that can't be selected with their numbers, marked lines, coloured tokens. */
+import { html, SafeHtml } from '../safe-html.ts';
+import { numberHelpers } from './numbers.ts';
+
+/** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, empty: plain) and text. */
+export type CodeToken = readonly [string, string];
+
+export interface CodeLine {
+  text?: string;
+  tokens?: readonly CodeToken[];
+  number?: number;
+  /** `hot`: it threw; `loop`: it repeats. */
+  mark?: 'hot' | 'loop' | undefined;
+  /** First and last column (from 0, exclusive end) of `text` to underline. */
+  underline?: readonly [number, number] | undefined;
+}
+
+export interface CodeOptions {
+  /** What the region is called; required, it is focusable. */
+  label: string;
+  id?: string;
+  /** Number of the first line; null: no numbers. */
+  start?: number | null;
+  /** Without the column of numbers. */
+  plain?: boolean;
+  /** Long lines break instead of scrolling. */
+  wrap?: boolean;
+}
+
+/** Longest line that is sent; the rest is counted. */
+const LONGEST_LINE = 5000;
+/** Most lines that are sent. */
+const MOST_LINES = 2000;
+const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c']);
+const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+
+function tokenHtml([kind, text]: CodeToken): SafeHtml {
+  return TOKEN_CLASSES.has(kind) ? html`<span class="${kind}">${text}</span>` : html`${text}`;
+}
+
+function lineHtml(line: CodeLine): SafeHtml {
+  if (line.tokens !== undefined) return html`${line.tokens.map(tokenHtml)}`;
+  const text = line.text ?? '';
+  if (line.underline !== undefined) {
+    const [from, to] = line.underline;
+    return html`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, LONGEST_LINE)}`;
+  }
+  if (text.length <= LONGEST_LINE) return html`${text}`;
+  return html`${text.slice(0, LONGEST_LINE)}<span class="c">
+      … ${numberHelpers.count(text.length - LONGEST_LINE, 'more character')}</span
+    >`;
+}
+
+function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions): SafeHtml {
+  const { label, id, start = 1, plain = false, wrap = false } = options;
+  const numbered = start !== null && !plain;
+  const shown = lines.slice(0, MOST_LINES).map((given, index) => {
+    const line = typeof given === 'string' ? { text: given } : given;
+    const number = line.number ?? (start ?? 1) + index;
+    return html`<span${line.mark === undefined ? '' : html` class="${line.mark}"`}${numbered ? html` data-n="${number}"` : ''}>${lineHtml(line)}</span>`;
+  });
+  if (lines.length > MOST_LINES)
+    shown.push(html`<span class="c">… ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`);
+  const classes = ['code', ...(numbered ? [] : ['plain']), ...(wrap ? ['wrap'] : [])].join(' ');
+  return html`<pre
+    class="${classes}"
+    ${id === undefined ? '' : html` id="${id}"`}
+    dir="ltr"
+    tabindex="0"
+    role="region"
+    aria-label="${label}"
+  >
+${shown}</pre>`;
+}
+
+function jsonTokens(line: string): CodeToken[] {
+  const tokens: CodeToken[] = [];
+  let from = 0;
+  for (const match of line.matchAll(JSON_TOKEN)) {
+    const [all, text, colon, number] = match;
+    if (match.index > from) tokens.push(['', line.slice(from, match.index)]);
+    if (text !== undefined) tokens.push([colon === undefined ? 's' : 'k', text], ['', colon ?? '']);
+    else tokens.push([number === undefined ? 'k' : 'd', all]);
+    from = match.index + all.length;
+  }
+  tokens.push(['', line.slice(from)]);
+  return tokens;
+}
+
+export function createCodeHelpers() {
+  return {
+    codeLines,
+    /** A plain value, pretty-printed and coloured, as lines for `codeLines`. */
+    jsonLines(value: unknown): CodeLine[] {
+      const text = JSON.stringify(value, null, 2) as string | undefined;
+      return (text ?? 'undefined')
+        .split('\n')
+        .map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) }));
+    },
+  } as const;
+}

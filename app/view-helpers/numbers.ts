@@ -1,0 +1,115 @@
+/** Numbers with their units and times in UTC. Each has a plain-text twin (`…Text`) for attributes and sentences. */
+import { html, type SafeHtml } from '../safe-html.ts';
+
+type Amount = number | null | undefined;
+
+/** U+202F keeps digits together and never breaks a line. */
+const THIN_SPACE = '\u202f';
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+const dash = html`<span class="quiet">–</span>`;
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
+}
+
+/** 1284 -> `1 284`; with nouns `1 row`, `1 284 rows`. */
+function count(value: Amount, singular?: string, plural = `${singular}s`): string {
+  if (!isNumber(value)) return '–';
+  const digits = `${value < 0 ? '−' : ''}${group(String(Math.abs(Math.round(value))))}`;
+  if (singular === undefined) return digits;
+  return `${digits} ${value === 1 ? singular : plural}`;
+}
+
+function splitDuration(ms: number): [string, string] {
+  const size = Math.abs(ms);
+  if (size < 0.1 && size > 0) return [ms.toFixed(2), 'ms'];
+  if (size < 999.95) return [ms.toFixed(1), 'ms'];
+  if (size < 59_995) return [(ms / 1000).toFixed(2), 's'];
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return [`${Math.floor(seconds / 60)} min ${seconds % 60}`, 's'];
+  return [`${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)}`, 'min'];
+}
+
+function splitBytes(bytes: number): [string, string] {
+  let size = bytes;
+  let unit = 0;
+  while (Math.abs(size) >= 1023.95 && unit < BYTE_UNITS.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return [unit === 0 ? group(String(Math.round(size))) : size.toFixed(1), BYTE_UNITS[unit] ?? 'B'];
+}
+
+function withUnit([number, unit]: [string, string]): SafeHtml {
+  return html`${number} <span class="u">${unit}</span>`;
+}
+
+function durationText(ms: Amount): string {
+  return isNumber(ms) ? splitDuration(ms).join(' ') : '–';
+}
+
+function bytesText(bytes: Amount): string {
+  return isNumber(bytes) ? splitBytes(bytes).join(' ') : '–';
+}
+
+function percentText(part: Amount, whole: Amount): string {
+  if (!isNumber(part) || !isNumber(whole) || whole <= 0) return '–';
+  const percent = (part / whole) * 100;
+  return percent > 0 && percent < 0.5 ? '<1 %' : `${Math.round(percent)} %`;
+}
+
+function pad(value: number, width = 2): string {
+  return String(value).padStart(width, '0');
+}
+
+/** A moment that a Date can hold; recorded times may be anything. */
+function dateOf(epochMs: Amount): Date | null {
+  return isNumber(epochMs) && Math.abs(epochMs) <= 8.64e15 ? new Date(epochMs) : null;
+}
+
+function timeText(epochMs: Amount): string {
+  return dateOf(epochMs)?.toISOString().slice(11, 19) ?? '–';
+}
+
+function timestampText(epochMs: Amount): string {
+  const date = dateOf(epochMs);
+  if (date === null) return '–';
+  const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''} ${date.getUTCFullYear()}`;
+  return `${day}, ${timeText(epochMs)}.${pad(date.getUTCMilliseconds(), 3)} UTC`;
+}
+
+function timeElement(epochMs: Amount, text: string): SafeHtml {
+  const date = dateOf(epochMs);
+  return date === null ? dash : html`<time datetime="${date.toISOString()}">${text}</time>`;
+}
+
+export const numberHelpers = {
+  count,
+  duration: (ms: Amount): SafeHtml => (isNumber(ms) ? withUnit(splitDuration(ms)) : dash),
+  durationText,
+  bytes: (bytes: Amount): SafeHtml => (isNumber(bytes) ? withUnit(splitBytes(bytes)) : dash),
+  bytesText,
+  percent(part: Amount, whole: Amount): SafeHtml {
+    const text = percentText(part, whole);
+    return text === '–' ? dash : withUnit([text.slice(0, -2), '%']);
+  },
+  percentText,
+  /** Milliseconds since the request began: `+11.2 ms`. */
+  offset: (ms: Amount): SafeHtml =>
+    isNumber(ms) ? html`${ms < 0 ? '' : '+'}${withUnit(splitDuration(ms))}` : dash,
+  time: (epochMs: Amount): SafeHtml => timeElement(epochMs, timeText(epochMs)),
+  timeText,
+  timestamp: (epochMs: Amount): SafeHtml => timeElement(epochMs, timestampText(epochMs)),
+  timestampText,
+  /** Position or length as an SVG attribute, `36.80%`; never outside 0 to 100. */
+  at(part: Amount, whole: Amount): string {
+    if (!isNumber(part) || !isNumber(whole) || whole <= 0) return '0%';
+    return `${Math.min(100, Math.max(0, (part / whole) * 100)).toFixed(2)}%`;
+  },
+} as const;

@@ -1,0 +1,101 @@
+/** Foreign text: isolated against its writing direction, folded with its length when long, its masks shown as masks. */
+import { html, SafeHtml } from '../safe-html.ts';
+import { numberHelpers } from './numbers.ts';
+
+/** Longer values are folded; their beginning stays in sight. */
+const FOLD_ABOVE = 300;
+const SUMMARY_LENGTH = 120;
+/** How the redactor marks what it took out (app/profiler/redact.ts). */
+const MASK = '••••••';
+
+/** Any recorded value as text: strings as they are, everything else as JSON. */
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  return JSON.stringify(value, null, 2);
+}
+
+function withMasks(text: string): SafeHtml {
+  if (!text.includes(MASK)) return html`${text}`;
+  const parts = text.split(MASK);
+  const mask = html`<span class="mask">${MASK}</span>`;
+  return html`${parts.flatMap((part, index) => (index === 0 ? [part] : [mask, part]))}`;
+}
+
+/** A foreign value in a line of ours. */
+function foreign(value: unknown): SafeHtml {
+  return html`<bdi dir="auto">${withMasks(toText(value))}</bdi>`;
+}
+
+/** The first characters, never half of a surrogate pair. */
+function beginning(text: string, length: number): string {
+  return Array.from(text.slice(0, length + 1))
+    .slice(0, length)
+    .join('')
+    .replace(/\s+/g, ' ');
+}
+
+export interface ValueOptions {
+  /** What the value is called, for the region of a folded one. */
+  label?: string;
+}
+
+/** A foreign value in a cell: in full up to 300 characters, above that folded with its length. */
+function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): SafeHtml {
+  const text = toText(given);
+  if (text === '') return html`<span class="say">empty</span>`;
+  if (text.length <= FOLD_ABOVE && !text.includes('\n')) return foreign(text);
+  if (text.length <= FOLD_ABOVE)
+    return html`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
+  const length = numberHelpers.count(text.length, 'character');
+  return html`<details class="fold">
+    <summary>
+      <bdi dir="auto">${withMasks(beginning(text, SUMMARY_LENGTH))}…</bdi> <span class="say">${length}</span>
+    </summary>
+    <div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>
+  </details>`;
+}
+
+/** A sentence of ours that may hold recorded text: cut at `limit`, with what was cut counted. */
+function sentence(text: unknown, limit = 600): SafeHtml {
+  const whole = toText(text);
+  if (whole.length <= limit) return foreign(whole);
+  return html`${foreign(`${beginning(whole, limit)}…`)}
+    <span class="say">${numberHelpers.count(whole.length - limit, 'more character')}</span>`;
+}
+
+/** The request target in three parts: origin (only where the target has none of its own), path, query with its `?`. */
+function splitUrl({ origin, url }: { origin: string | null; url: string }): {
+  origin: string;
+  path: string;
+  query: string;
+} {
+  const at = url.indexOf('?');
+  return {
+    origin: url.startsWith('/') ? (origin ?? '') : '',
+    path: at === -1 ? url : url.slice(0, at),
+    query: at === -1 ? '' : url.slice(at),
+  };
+}
+
+export const textHelpers = {
+  foreign,
+  isSafe: (value: unknown): value is SafeHtml => SafeHtml.is(value),
+  splitUrl,
+  value,
+  sentence,
+  mono: (text: unknown): SafeHtml => html`<span class="mono any">${foreign(text)}</span>`,
+  code: (text: unknown): SafeHtml => html`<code class="any">${foreign(text)}</code>`,
+  /** `src/orders/order-view.ts:41`; nothing where the place is not known. */
+  place: (place: string | null | undefined): SafeHtml =>
+    place === null || place === undefined || place === ''
+      ? html``
+      : html`<span class="at mono any">${foreign(place)}</span>`,
+  /** The rule by which the value at this path of the profile was masked: `masked: name`; null where it was not. */
+  maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
+    const found = profile.masked.find(
+      (entry) => entry.where === where || entry.where.startsWith(`${where}.`),
+    );
+    return found === undefined ? null : `masked: ${found.rule}`;
+  },
+} as const;
