@@ -1,0 +1,134 @@
+/**
+ * Who may import whom: the table of docs/architecture.md, one rule per room. Everything that is not allowed is an error.
+ *
+ * `app/` has composition files, which join the rooms, and rooms, which know little of each other. Paths are matched as
+ * regular expressions; `bin/check.js` makes sure that the run saw more than a handful of modules.
+ */
+
+/** Files that join the rooms; only they may import from all of them. */
+const COMPOSITION =
+  '^app/(app|index|register|service|server|migrate|create-profiler|render-page|default-panels)\\.ts$';
+/** Files below the rooms that everything above the core may use: pure functions without a room of their own. */
+const SHARED = '^app/(paths|safe-html|view-helpers)(\\.ts$|/)';
+
+/** `from` may import, of this package, only what `allowed` names (and itself). */
+function room(name, allowed, options = {}) {
+  const from = options.from ?? `^app/${name}/`;
+  return {
+    name: `${name}-room`,
+    comment: `${name} may import ${allowed.length === 0 ? 'nothing of the package' : allowed.join(', ')}.`,
+    severity: 'error',
+    from: { path: from, ...(options.except === undefined ? {} : { pathNot: options.except }) },
+    to: { path: '^(app|test|bench|examples|bin|migrations|knexfile)', pathNot: [from, ...allowed] },
+  };
+}
+
+/** `from` may not load `packages`; types are allowed where `types` says so. */
+function without(name, from, packages, { types = false } = {}) {
+  return {
+    name,
+    severity: 'error',
+    from: { path: from },
+    to: {
+      path: `node_modules/(@types/)?(${packages.join('|')})/`,
+      ...(types ? { dependencyTypesNot: ['type-only'] } : {}),
+    },
+  };
+}
+
+const ERRORS = '^app/errors\\.ts$';
+const URLS = '^app/urls\\.ts$';
+const CONFIG = '^app/config\\.ts$';
+const PROFILER = '^app/profiler/';
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circular',
+      comment: 'A circle of files can be neither read nor loaded in order. Types alone may form one.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'An import that leads nowhere.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-dev-dependency',
+      comment: 'Code that is shipped may load only what is installed with it.',
+      severity: 'error',
+      from: { path: '^(app|migrations|knexfile)' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+    },
+    room('errors', [], { from: '^app/errors\\.ts$' }),
+    room('urls', [], { from: '^app/urls\\.ts$' }),
+    room('config', [], { from: '^app/config\\.ts$' }),
+    room('profiler', [ERRORS]),
+    room('observe', [PROFILER]),
+    // A panel's `index.ts` is the ordered list.
+    room('panels', [PROFILER, SHARED], { except: '^app/panels/index\\.ts$' }),
+    {
+      name: 'panels-apart',
+      comment: 'A panel knows no other panel; only the list knows them all.',
+      severity: 'error',
+      from: { path: '^app/panels/([^/.]+)', pathNot: '^app/panels/index\\.ts$' },
+      to: { path: '^app/panels/', pathNot: ['^app/panels/$1(/|\\.ts$)', '^app/panels/shared/'] },
+    },
+    room('findings', [PROFILER]),
+    room('storage', [PROFILER, ERRORS]),
+    room('database', [PROFILER, ERRORS, SHARED, CONFIG]),
+    room('middleware', [PROFILER, ERRORS, URLS]),
+    room('controllers', [PROFILER, ERRORS, URLS, SHARED]),
+    room('routes', ['^app/controllers/', '^app/middleware/', URLS]),
+    {
+      name: 'nobody-imports-server',
+      comment: 'The file that listens and exits is started, never imported.',
+      severity: 'error',
+      from: { pathNot: '^app/server\\.ts$' },
+      to: { path: '^app/server\\.ts$' },
+    },
+    {
+      name: 'composition-at-the-top',
+      comment: 'A room gets what it needs handed in; it does not reach up for it.',
+      severity: 'error',
+      from: { path: '^app/[^/]+/' },
+      to: { path: COMPOSITION },
+    },
+    {
+      name: 'hosts-use-the-door',
+      comment:
+        'Examples, benchmarks and migrations may use only what a host may: the door (and test/support).',
+      severity: 'error',
+      from: { path: '^(examples|bench|bin|migrations)/' },
+      to: { path: '^app/', pathNot: '^app/(index|service)\\.ts$' },
+    },
+    {
+      name: 'nothing-imports-tests',
+      severity: 'error',
+      from: { path: '^(app|migrations|bin)/' },
+      to: { path: '^(test|examples|bench)/' },
+    },
+    without('core-is-free', '^app/profiler/', ['express', 'knex', 'ejs', 'pg'], { types: true }),
+    without('observers-import-types', '^app/observe/', ['express', 'knex', 'ejs', 'pg'], { types: true }),
+    without('panels-ask-nobody', '^app/panels/', ['express', 'knex', 'ejs', 'pg']),
+    without('no-database-behind-pages', '^app/(controllers|middleware)/', ['knex', 'pg', 'pg-copy-streams']),
+    without('express-is-the-hosts', '^app/(controllers|middleware|storage|database|findings)/', ['express'], {
+      types: true,
+    }),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|var|\\.dist-|bench/peers)' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+};
