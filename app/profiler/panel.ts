@@ -27,6 +27,16 @@ export interface Panel<Data = unknown> {
   /** Sentences with a place, from this panel's data. May use the index facts of the profile, no other panel. */
   findings?(data: Data, profile: Profile): Finding[];
   summary?(data: Data): PanelSummary | null;
+  /**
+   * What the panel's view shows, made when a page is asked for: order, filter, groups, colours. The view gets it as
+   * `model`, beside `data`. `query` holds the GET parameters as they came: strings, nothing is trusted.
+   */
+  present?(data: Data, page: PanelPage): object;
+}
+
+export interface PanelPage {
+  profile: Profile;
+  query: Readonly<Record<string, string>>;
 }
 
 /** What the profile holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
