@@ -28,7 +28,7 @@
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes
  *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null
- *   tags      html`…` escapes what stands in ${}; join(items, separator)
+ *   tags      markup`…` escapes what stands in ${}; join(items, separator)
  *
  * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
  *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's

@@ -55,7 +55,7 @@ export function escapeHtml(value: unknown): string {
 }
 
 /** Tagged template: literal parts stay, values are escaped, arrays are joined. */
-export function html(parts: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
+export function markup(parts: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
   let result = parts[0] ?? '';
   values.forEach((value, index) => {
     result += Array.isArray(value) ? value.map(escapeHtml).join('') : escapeHtml(value);

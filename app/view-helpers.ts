@@ -3,11 +3,11 @@
  * code, marks and addresses. They return plain strings or SafeHtml, never change what they are given, and accept null.
  * The list with parameters stands in app/render-page.ts.
  */
-import { createCodeHelpers } from './view-helpers/code.ts';
+import { codeHelpers } from './view-helpers/code.ts';
 import { createMarkHelpers } from './view-helpers/marks.ts';
 import { numberHelpers } from './view-helpers/numbers.ts';
 import { textHelpers } from './view-helpers/text.ts';
-import { html, SafeHtml } from './safe-html.ts';
+import { markup, SafeHtml } from './safe-html.ts';
 import { urls } from './urls.ts';
 
 export interface ViewHelperOptions {
@@ -17,18 +17,18 @@ export interface ViewHelperOptions {
 
 /** Items with a separator between them. */
 function join(items: readonly unknown[], separator = ', '): SafeHtml {
-  return html`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
+  return markup`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
 }
 
 export function createViewHelpers({ assetUrl }: ViewHelperOptions) {
   return {
     ...numberHelpers,
     ...textHelpers,
-    ...createCodeHelpers(),
+    ...codeHelpers,
     ...createMarkHelpers(assetUrl),
     asset: assetUrl,
     url: urls,
-    html,
+    markup,
     join,
   } as const;
 }

@@ -1,5 +1,5 @@
 /** Code on a page: numbered lines that can't be selected with their numbers, marked lines, coloured tokens. */
-import { html, SafeHtml } from '../safe-html.ts';
+import { escapeHtml, markup, SafeHtml } from '../safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 /** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, empty: plain) and text. */
@@ -35,20 +35,23 @@ const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c']);
 const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
 function tokenHtml([kind, text]: CodeToken): SafeHtml {
-  return TOKEN_CLASSES.has(kind) ? html`<span class="${kind}">${text}</span>` : html`${text}`;
+  return TOKEN_CLASSES.has(kind) ? markup`<span class="${kind}">${text}</span>` : markup`${text}`;
 }
 
 function lineHtml(line: CodeLine): SafeHtml {
-  if (line.tokens !== undefined) return html`${line.tokens.map(tokenHtml)}`;
+  if (line.tokens !== undefined) return markup`${line.tokens.map(tokenHtml)}`;
   const text = line.text ?? '';
   if (line.underline !== undefined) {
     const [from, to] = line.underline;
-    return html`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, LONGEST_LINE)}`;
+    return markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, LONGEST_LINE)}`;
   }
-  if (text.length <= LONGEST_LINE) return html`${text}`;
-  return html`${text.slice(0, LONGEST_LINE)}<span class="c">
-      … ${numberHelpers.count(text.length - LONGEST_LINE, 'more character')}</span
-    >`;
+  if (text.length <= LONGEST_LINE) return markup`${text}`;
+  const cut = numberHelpers.count(text.length - LONGEST_LINE, 'more character');
+  return markup`${text.slice(0, LONGEST_LINE)}<span class="c"> … ${cut}</span>`;
+}
+
+function attribute(name: string, value: string | number | undefined): SafeHtml {
+  return value === undefined ? markup`` : new SafeHtml(` ${name}="${escapeHtml(value)}"`);
 }
 
 function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions): SafeHtml {
@@ -56,21 +59,15 @@ function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions):
   const numbered = start !== null && !plain;
   const shown = lines.slice(0, MOST_LINES).map((given, index) => {
     const line = typeof given === 'string' ? { text: given } : given;
-    const number = line.number ?? (start ?? 1) + index;
-    return html`<span${line.mark === undefined ? '' : html` class="${line.mark}"`}${numbered ? html` data-n="${number}"` : ''}>${lineHtml(line)}</span>`;
+    const number = numbered ? (line.number ?? start + index) : undefined;
+    return markup`<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line)}</span>`;
   });
-  if (lines.length > MOST_LINES)
-    shown.push(html`<span class="c">… ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`);
-  const classes = ['code', ...(numbered ? [] : ['plain']), ...(wrap ? ['wrap'] : [])].join(' ');
-  return html`<pre
-    class="${classes}"
-    ${id === undefined ? '' : html` id="${id}"`}
-    dir="ltr"
-    tabindex="0"
-    role="region"
-    aria-label="${label}"
-  >
-${shown}</pre>`;
+  if (lines.length > MOST_LINES) {
+    const cut = numberHelpers.count(lines.length - MOST_LINES, 'more line');
+    shown.push(markup`<span class="c">… ${cut}</span>`);
+  }
+  const classes = `code${numbered ? '' : ' plain'}${wrap ? ' wrap' : ''}`;
+  return markup`<pre class="${classes}"${attribute('id', id)} dir="ltr" tabindex="0" role="region" aria-label="${label}">${shown}</pre>`;
 }
 
 function jsonTokens(line: string): CodeToken[] {
@@ -87,15 +84,13 @@ function jsonTokens(line: string): CodeToken[] {
   return tokens;
 }
 
-export function createCodeHelpers() {
-  return {
-    codeLines,
-    /** A plain value, pretty-printed and coloured, as lines for `codeLines`. */
-    jsonLines(value: unknown): CodeLine[] {
-      const text = JSON.stringify(value, null, 2) as string | undefined;
-      return (text ?? 'undefined')
-        .split('\n')
-        .map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) }));
-    },
-  } as const;
-}
+export const codeHelpers = {
+  codeLines,
+  /** A plain value, pretty-printed and coloured, as lines for `codeLines`. */
+  jsonLines(value: unknown): CodeLine[] {
+    const text = JSON.stringify(value, null, 2) as string | undefined;
+    return (text ?? 'undefined')
+      .split('\n')
+      .map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) }));
+  },
+} as const;

@@ -1,5 +1,5 @@
 /** Marks: status, method, badge, the dot of a kind of work, icons and the copy button. */
-import { html, type SafeHtml } from '../safe-html.ts';
+import { markup, type SafeHtml } from '../safe-html.ts';
 
 export type Tone = 'plain' | 'bad' | 'warn' | 'accent' | 'good';
 
@@ -13,38 +13,28 @@ function statusClass(status: number | null | undefined): string {
 
 export function createMarkHelpers(assetUrl: (file: string) => string) {
   const icon = (name: string): SafeHtml =>
-    html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}" /></svg>`;
+    markup`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"/></svg>`;
   return {
     icon,
     statusClass,
     status: (status: number | null | undefined): SafeHtml =>
       typeof status === 'number'
-        ? html`<span class="status ${statusClass(status)}">${status}</span>`
-        : html`<span class="status quiet" title="no answer yet">–</span>`,
+        ? markup`<span class="status ${statusClass(status)}">${status}</span>`
+        : markup`<span class="status quiet" title="no answer yet">–</span>`,
     method(method: unknown): SafeHtml {
       const name = typeof method === 'string' ? method : '';
       const shown = name.length > 24 ? `${name.slice(0, 24)}…` : name;
-      return html`<span class="method${WRITING_METHODS.has(name.toUpperCase()) ? ' write' : ''}"
-        >${shown}</span
-      >`;
+      return markup`<span class="method${WRITING_METHODS.has(name.toUpperCase()) ? ' write' : ''}">${shown}</span>`;
     },
     badge: (text: string, tone: Tone = 'plain'): SafeHtml =>
-      html`<span class="badge${tone === 'plain' ? '' : ` ${tone}`}"><bdi>${text.slice(0, 60)}</bdi></span>`,
+      markup`<span class="badge${tone === 'plain' ? '' : ` ${tone}`}"><bdi>${text.slice(0, 60)}</bdi></span>`,
     /** Stands beside the word that names the kind: app, db, out, view, wait. */
     kindDot: (kind: string): SafeHtml =>
-      html`<span class="dot k-${KINDS.has(kind) ? kind : 'app'}" aria-hidden="true"></span>`,
+      markup`<span class="dot k-${KINDS.has(kind) ? kind : 'app'}" aria-hidden="true"></span>`,
     /** Class of a bar of this kind. */
     kindClass: (kind: string): string => `k-${KINDS.has(kind) ? kind : 'app'}`,
     /** Copies the value of its row, or the text of the element with this id. Shown where scripts run. */
     copy: (label: string, id = ''): SafeHtml =>
-      html`<button
-        class="ibtn copy js-only"
-        type="button"
-        data-copy="${id}"
-        aria-label="Copy ${label.slice(0, 80)}"
-        title="Copy ${label.slice(0, 80)}"
-      >
-        ${icon('copy')}
-      </button>`,
+      markup`<button class="ibtn copy js-only" type="button" data-copy="${id}" aria-label="Copy ${label.slice(0, 80)}" title="Copy ${label.slice(0, 80)}">${icon('copy')}</button>`,
   } as const;
 }

@@ -1,5 +1,5 @@
 /** Numbers with their units and times in UTC. Each has a plain-text twin (`…Text`) for attributes and sentences. */
-import { html, type SafeHtml } from '../safe-html.ts';
+import { markup, type SafeHtml } from '../safe-html.ts';
 
 type Amount = number | null | undefined;
 
@@ -8,7 +8,7 @@ const THIN_SPACE = '\u202f';
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-const dash = html`<span class="quiet">–</span>`;
+const dash = markup`<span class="quiet">–</span>`;
 
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
@@ -47,7 +47,7 @@ function splitBytes(bytes: number): [string, string] {
 }
 
 function withUnit([number, unit]: [string, string]): SafeHtml {
-  return html`${number} <span class="u">${unit}</span>`;
+  return markup`${number} <span class="u">${unit}</span>`;
 }
 
 function durationText(ms: Amount): string {
@@ -86,7 +86,7 @@ function timestampText(epochMs: Amount): string {
 
 function timeElement(epochMs: Amount, text: string): SafeHtml {
   const date = dateOf(epochMs);
-  return date === null ? dash : html`<time datetime="${date.toISOString()}">${text}</time>`;
+  return date === null ? dash : markup`<time datetime="${date.toISOString()}">${text}</time>`;
 }
 
 export const numberHelpers = {
@@ -102,7 +102,7 @@ export const numberHelpers = {
   percentText,
   /** Milliseconds since the request began: `+11.2 ms`. */
   offset: (ms: Amount): SafeHtml =>
-    isNumber(ms) ? html`${ms < 0 ? '' : '+'}${withUnit(splitDuration(ms))}` : dash,
+    isNumber(ms) ? markup`${ms < 0 ? '' : '+'}${withUnit(splitDuration(ms))}` : dash,
   time: (epochMs: Amount): SafeHtml => timeElement(epochMs, timeText(epochMs)),
   timeText,
   timestamp: (epochMs: Amount): SafeHtml => timeElement(epochMs, timestampText(epochMs)),

@@ -1,5 +1,5 @@
 /** Foreign text: isolated against its writing direction, folded with its length when long, its masks shown as masks. */
-import { html, SafeHtml } from '../safe-html.ts';
+import { markup, SafeHtml } from '../safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 /** Longer values are folded; their beginning stays in sight. */
@@ -16,15 +16,15 @@ function toText(value: unknown): string {
 }
 
 function withMasks(text: string): SafeHtml {
-  if (!text.includes(MASK)) return html`${text}`;
+  if (!text.includes(MASK)) return markup`${text}`;
   const parts = text.split(MASK);
-  const mask = html`<span class="mask">${MASK}</span>`;
-  return html`${parts.flatMap((part, index) => (index === 0 ? [part] : [mask, part]))}`;
+  const mask = markup`<span class="mask">${MASK}</span>`;
+  return markup`${parts.flatMap((part, index) => (index === 0 ? [part] : [mask, part]))}`;
 }
 
 /** A foreign value in a line of ours. */
 function foreign(value: unknown): SafeHtml {
-  return html`<bdi dir="auto">${withMasks(toText(value))}</bdi>`;
+  return markup`<bdi dir="auto">${withMasks(toText(value))}</bdi>`;
 }
 
 /** The first characters, never half of a surrogate pair. */
@@ -43,25 +43,22 @@ export interface ValueOptions {
 /** A foreign value in a cell: in full up to 300 characters, above that folded with its length. */
 function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): SafeHtml {
   const text = toText(given);
-  if (text === '') return html`<span class="say">empty</span>`;
+  if (text === '') return markup`<span class="say">empty</span>`;
   if (text.length <= FOLD_ABOVE && !text.includes('\n')) return foreign(text);
   if (text.length <= FOLD_ABOVE)
-    return html`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
+    return markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
   const length = numberHelpers.count(text.length, 'character');
-  return html`<details class="fold">
-    <summary>
-      <bdi dir="auto">${withMasks(beginning(text, SUMMARY_LENGTH))}…</bdi> <span class="say">${length}</span>
-    </summary>
-    <div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>
-  </details>`;
+  const summary = markup`<bdi dir="auto">${withMasks(beginning(text, SUMMARY_LENGTH))}…</bdi> <span class="say">${length}</span>`;
+  const whole = markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
+  return markup`<details class="fold"><summary>${summary}</summary>${whole}</details>`;
 }
 
 /** A sentence of ours that may hold recorded text: cut at `limit`, with what was cut counted. */
 function sentence(text: unknown, limit = 600): SafeHtml {
   const whole = toText(text);
   if (whole.length <= limit) return foreign(whole);
-  return html`${foreign(`${beginning(whole, limit)}…`)}
-    <span class="say">${numberHelpers.count(whole.length - limit, 'more character')}</span>`;
+  const cut = numberHelpers.count(whole.length - limit, 'more character');
+  return markup`${foreign(`${beginning(whole, limit)}…`)} <span class="say">${cut}</span>`;
 }
 
 /** The request target in three parts: origin (only where the target has none of its own), path, query with its `?`. */
@@ -84,13 +81,13 @@ export const textHelpers = {
   splitUrl,
   value,
   sentence,
-  mono: (text: unknown): SafeHtml => html`<span class="mono any">${foreign(text)}</span>`,
-  code: (text: unknown): SafeHtml => html`<code class="any">${foreign(text)}</code>`,
+  mono: (text: unknown): SafeHtml => markup`<span class="mono any">${foreign(text)}</span>`,
+  code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
   /** `src/orders/order-view.ts:41`; nothing where the place is not known. */
   place: (place: string | null | undefined): SafeHtml =>
     place === null || place === undefined || place === ''
-      ? html``
-      : html`<span class="at mono any">${foreign(place)}</span>`,
+      ? markup``
+      : markup`<span class="at mono any">${foreign(place)}</span>`,
   /** The rule by which the value at this path of the profile was masked: `masked: name`; null where it was not. */
   maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
     const found = profile.masked.find(
