@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { ConfigError, readConfig, schemaOf } from '../app/config.ts';
+
+describe('configuration', () => {
+  it('has the defaults of the documentation, frozen', () => {
+    const config = readConfig({});
+    expect(config).to.include({
+      env: 'dev',
+      debug: true,
+      host: '127.0.0.1',
+      port: 3000,
+      domain: 'localhost',
+      schema: 'localhost',
+      database: null,
+    });
+    expect(config.trustedProxies).to.deep.equal([
+      '127.0.0.0/8',
+      '10.0.0.0/8',
+      '172.16.0.0/12',
+      '192.168.0.0/16',
+    ]);
+    expect(config.trustedHosts).to.equal(null);
+    expect(Object.isFrozen(config)).to.equal(true);
+  });
+
+  it('is production without debug where NODE_ENV says so and APP_ENV does not', () => {
+    expect(readConfig({ NODE_ENV: 'production' })).to.include({ env: 'prod', debug: false });
+    expect(readConfig({ NODE_ENV: 'production', APP_ENV: 'dev' })).to.include({ env: 'dev', debug: true });
+    expect(readConfig({ APP_ENV: 'prod' }).debug).to.equal(false);
+    expect(readConfig({ APP_DEBUG: '0' }).debug).to.equal(false);
+    expect(readConfig({ APP_ENV: 'prod', APP_DEBUG: '1' }).debug).to.equal(true);
+  });
+
+  it('names the schema after the domain', () => {
+    expect(schemaOf('shop.example.com')).to.equal('shop_example_com');
+    expect(schemaOf('9gag.example')).to.equal('_9gag_example');
+    expect(schemaOf('pg-shop.example')).to.equal('_pg_shop_example');
+    expect(schemaOf('x'.repeat(200))).to.have.length(63);
+    expect(readConfig({ APP_DOMAIN: 'shop.example.com' }).schema).to.equal('shop_example_com');
+  });
+
+  it('takes a database address apart', () => {
+    const { database } = readConfig({
+      DATABASE_URL: 'postgres://bob:p%40ss%2Fword@db.example:6543/shop?sslmode=require',
+    });
+    expect(database).to.deep.equal({
+      host: 'db.example',
+      port: 6543,
+      name: 'shop',
+      user: 'bob',
+      password: 'p@ss/word',
+      ssl: 'unverified',
+    });
+    expect(
+      readConfig({ DB_HOST: '/run/pg', DB_NAME: 'shop', DB_PASSWORD: 'long enough' }).database,
+    ).to.deep.equal({
+      host: '/run/pg',
+      port: 5432,
+      name: 'shop',
+      user: 'postgres',
+      password: 'long enough',
+      ssl: 'off',
+    });
+  });
+
+  it('masks the password of an address and warns of short secrets', () => {
+    const config = readConfig({ DATABASE_URL: 'postgres://bob:correct-horse@db/shop', APP_SECRET: 'short' });
+    expect(config.secrets).to.deep.equal({ APP_SECRET: 'short', DB_PASSWORD: 'correct-horse' });
+    expect(config.warnings).to.have.length(1);
+    expect(config.warnings[0]).to.contain('APP_SECRET');
+    expect(config.warnings[0]).to.not.contain('"short"');
+  });
+
+  const wrong: [string, Record<string, string>, RegExp][] = [
+    ['a port that is none', { PORT: 'http' }, /^PORT is "http"; set a whole number from 0 to 65535\.$/],
+    ['a port too high', { PORT: '65536' }, /^PORT /],
+    [
+      'an unknown environment',
+      { APP_ENV: 'production' },
+      /^APP_ENV is "production"; set it to dev, test or prod\.$/,
+    ],
+    ['a debug flag that is none', { APP_DEBUG: 'maybe' }, /^APP_DEBUG /],
+    ['a domain that is none', { APP_DOMAIN: 'shop example' }, /^APP_DOMAIN /],
+    ['a schema that is none', { DB_SCHEMA: 'drop table' }, /^DB_SCHEMA /],
+    [
+      'a proxy range that is none',
+      { TRUSTED_PROXIES: '10.0.0.0/33' },
+      /^TRUSTED_PROXIES holds "10.0.0.0\/33"/,
+    ],
+    ['a host that is none', { TRUSTED_HOSTS: 'http://x' }, /^TRUSTED_HOSTS /],
+    [
+      'two forms of an address',
+      { DATABASE_URL: 'postgres://a/b', DB_HOST: 'x' },
+      /^DATABASE_URL is set together with DB_HOST/,
+    ],
+    ['half an address', { DB_HOST: 'x' }, /^DB_NAME is missing/],
+    ['another database', { DATABASE_URL: 'mysql://a:secret-word@b/c' }, /^DATABASE_URL begins with "mysql:"/],
+    [
+      'an address without database',
+      { DATABASE_URL: 'postgres://a:secret-word@b' },
+      /^DATABASE_URL names no database/,
+    ],
+    [
+      'a broken escape',
+      { DATABASE_URL: 'postgres://a:secret%zzword@b/c' },
+      /^DATABASE_URL holds a percent sign/,
+    ],
+    ['a retention of nothing', { PROFILER_RETENTION_COUNT: '0' }, /^PROFILER_RETENTION_COUNT /],
+  ];
+  for (const [what, env, message] of wrong) {
+    it(`ends the start on ${what}, naming what to change and no secret`, () => {
+      expect(() => readConfig(env)).to.throw(ConfigError, message);
+      expect(() => readConfig(env)).to.not.throw(ConfigError, /secret/);
+    });
+  }
+});

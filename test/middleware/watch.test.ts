@@ -1,0 +1,218 @@
+import { expect } from 'chai';
+import express from 'express';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createWatch, type Watch } from '../../app/middleware/watch.ts';
+import { ContextTracker } from '../../app/profiler/context.ts';
+import type { ResponseFact } from '../../app/profiler/facts.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { createRecorder } from '../../app/profiler/recorder.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
+
+/** The response fact as data. */
+const echo: Panel<ResponseFact> = {
+  name: 'echo',
+  title: 'Echo',
+  collect: (context) => {
+    const fact = context.first('response');
+    return fact === undefined ? null : { ...fact, preview: fact.preview.toString() as unknown as Buffer };
+  },
+};
+
+describe('watch', () => {
+  const tracker = new ContextTracker();
+  const profiles: Profile[] = [];
+  let watch: Watch;
+  let server: Server;
+  let base: string;
+  const seen: Record<string, unknown[]> = {};
+
+  before((done) => {
+    let token = 0;
+    const recorder = createRecorder({
+      panels: [echo],
+      redactor: createRedactor(),
+      nextToken: () => (++token).toString(16).padStart(6, '0'),
+      write: ({ document }) => profiles.push(JSON.parse(document) as Profile),
+      process: 'test',
+      warn: () => undefined,
+    });
+    watch = createWatch({
+      recorder,
+      tracker,
+      previewBytes: 100,
+      sourceOf: () => ({
+        origin: {
+          scheme: 'http',
+          host: 'a.example',
+          port: 80,
+          origin: 'http://a.example',
+          clientAddress: '127.0.0.1',
+          chain: [],
+          trusted: false,
+          hostError: null,
+        },
+        requestId: 'r',
+        receivedRequestId: null,
+      }),
+    });
+    const app = express();
+    app.use(watch);
+    app.get('/text', (_req, res) => {
+      res.send('hello');
+    });
+    app.head('/head', (_req, res) => {
+      res.set('content-length', '5').end('hello');
+    });
+    app.get('/pieces', (_req, res) => {
+      res.write('aé');
+      res.write(Buffer.from('b'));
+      res.write('00ff', 'hex');
+      res.end('c', () => {
+        seen.callback = [tracker.current()?.token];
+      });
+    });
+    app.get('/raw', (_req, res) => {
+      res.writeHead(203, 'Just So', { 'X-MiXeD': ['1', '2'] }).end();
+    });
+    app.get('/nothing', (_req, res) => {
+      res.status(204).end();
+    });
+    app.get('/long', (_req, res) => {
+      res.send('x'.repeat(1000));
+    });
+    app.get('/hang', (_req, res) => {
+      res.write('a');
+    });
+    app.post('/body', (req, res) => {
+      const tokens: unknown[] = [];
+      req.on('data', () => tokens.push(tracker.current()?.token));
+      req.on('end', () => {
+        tokens.push(tracker.current()?.token);
+        setTimeout(() => {
+          tokens.push(tracker.current()?.token);
+          seen.body = tokens;
+          res.on('finish', () => tokens.push(tracker.current()?.token));
+          res.on('close', () => tokens.push(tracker.current()?.token));
+          res.send('ok');
+        }, 5);
+      });
+    });
+    server = createServer(app).listen(0, '127.0.0.1', () => {
+      base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      done();
+    });
+  });
+  after((done) => {
+    server.close(done);
+    server.closeAllConnections();
+  });
+
+  async function profileOf(token: string | null): Promise<Profile> {
+    for (let i = 0; i < 100; i++) {
+      const found = profiles.find((profile) => profile.token === token);
+      if (found !== undefined) return found;
+      await sleep(10);
+    }
+    throw new Error(`no profile ${token}`);
+  }
+
+  async function fetchProfile(
+    path: string,
+    init?: RequestInit,
+  ): Promise<{ response: Response; fact: Record<string, unknown>; profile: Profile }> {
+    const response = await fetch(`${base}${path}`, init);
+    await response.arrayBuffer();
+    const profile = await profileOf(response.headers.get('x-debug-token'));
+    return { response, profile, fact: profile.panels.echo?.data as Record<string, unknown> };
+  }
+
+  it('puts the token and its link on every answer', async () => {
+    for (const path of ['/text', '/raw', '/nothing', '/missing', '/pieces']) {
+      const { headers } = await fetch(`${base}${path}`);
+      const token = headers.get('x-debug-token');
+      expect(token).to.match(/^[0-9a-f]{6}$/);
+      expect(headers.get('x-debug-token-link')).to.equal(`http://a.example/_profiler/${token}`);
+    }
+  });
+
+  it('notes status, headers as sent, size and preview', async () => {
+    const { fact } = await fetchProfile('/text');
+    expect(fact).to.include({
+      status: 200,
+      statusMessage: 'OK',
+      bodyBytes: 5,
+      preview: 'hello',
+      outcome: 'finished',
+      truncated: false,
+    });
+    expect(fact.rawHeaders).to.include.members(['Content-Length', '5', 'Date', 'x-debug-token']);
+  });
+
+  it('counts a body written in pieces, in any encoding, and calls back', async () => {
+    const { fact } = await fetchProfile('/pieces');
+    expect(fact.bodyBytes).to.equal(7);
+    expect(fact.preview).to.match(/^aéb/);
+    expect(seen.callback).to.have.length(1);
+  });
+
+  it("keeps a handler's own writeHead, repeated headers and status phrase", async () => {
+    const { response, fact } = await fetchProfile('/raw');
+    expect(response.status).to.equal(203);
+    expect(response.statusText).to.equal('Just So');
+    const headers = fact.rawHeaders as string[];
+    expect(headers.filter((name) => name === 'X-MiXeD')).to.have.length(2);
+  });
+
+  it('counts no body where none is sent', async () => {
+    expect((await fetchProfile('/nothing')).fact).to.include({ status: 204, bodyBytes: 0 });
+    expect((await fetchProfile('/head', { method: 'HEAD' })).fact).to.include({ status: 200, bodyBytes: 0 });
+    expect((await fetchProfile('/text', { method: 'HEAD' })).fact).to.include({ bodyBytes: 0 });
+  });
+
+  it('cuts the preview and says so', async () => {
+    const { fact } = await fetchProfile('/long');
+    expect(fact).to.include({ bodyBytes: 1000, truncated: true, preview: 'x'.repeat(100) });
+  });
+
+  it('keeps the context in body events, timers, finish and close', async () => {
+    const { profile } = await fetchProfile('/body', { method: 'POST', body: 'x'.repeat(300_000) });
+    await sleep(20);
+    const tokens = seen.body ?? [];
+    expect(tokens.length).to.be.greaterThan(4);
+    expect(new Set(tokens)).to.deep.equal(new Set([profile.token]));
+  });
+
+  it('does not mix up concurrent requests on kept-alive sockets', async () => {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => fetchProfile('/text')));
+    expect(new Set(answers.map(({ profile }) => profile.token)).size).to.equal(100);
+  });
+
+  it('records a client that leaves as aborted', async () => {
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET /hang HTTP/1.1\r\nHost: x\r\n\r\n'));
+    const head = await new Promise<string>((resolve) =>
+      socket.once('data', (data) => {
+        resolve(String(data));
+      }),
+    );
+    socket.destroy();
+    const profile = await profileOf(/x-debug-token: (\w+)/.exec(head)?.[1] ?? null);
+    expect(profile.outcome).to.equal('aborted');
+  });
+
+  it('sees its own pages as such, also in absolute form', async () => {
+    expect((await fetchProfile('/_profiler/abc?x=1')).profile.kind).to.equal('profiler');
+    expect((await fetchProfile('/_profilers')).profile.kind).to.equal('request');
+    const { port } = server.address() as AddressInfo;
+    const token = await new Promise<string>((resolve) => {
+      httpRequest({ port, path: 'http://a.example/_profiler/' }, (res) => {
+        res.resume();
+        resolve(String(res.headers['x-debug-token']));
+      }).end();
+    });
+    expect((await profileOf(token)).kind).to.equal('profiler');
+  });
+});
