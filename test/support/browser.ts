@@ -1,0 +1,76 @@
+/**
+ * A real Chromium through playwright-core, with what a page must not do collected: messages on the console's error
+ * level, exceptions, and violations of the content security policy.
+ *
+ * In: a URL of a server on this machine. Out: Playwright's page plus `problems`, which a test expects to be empty.
+ */
+import { chromium, type Browser as Chromium, type BrowserContextOptions, type Page } from 'playwright-core';
+import { findProgram, skipOrFail } from './parts.ts';
+
+/** Without these Chromium asks hosts of its maker at every start, which a closed network refuses many times a second. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-default-apps',
+  '--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication',
+  '--force-color-profile=srgb',
+];
+
+/** Runs in the page, as text: the sources of this package know no browser's globals. */
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
+  window.reportViolation('policy: ' + event.effectiveDirective + ' blocked ' + event.blockedURI);
+});`;
+
+export interface OpenPage {
+  page: Page;
+  /** What went wrong on the page so far, one sentence each. */
+  problems: string[];
+}
+
+export interface TestBrowser {
+  /** A page in a fresh profile, so that no storage or cache is shared between tests. */
+  open(options?: BrowserContextOptions): Promise<OpenPage>;
+  close(): Promise<void>;
+}
+
+export function findChromium(): string | null {
+  return process.env.CHROMIUM_PATH ?? findProgram(['chromium', 'chromium-browser', 'google-chrome']);
+}
+
+/** Chromium reports the document's own 4xx and 5xx as a failed resource: an error page is not a fault of the page. */
+function isOwnStatus(page: Page, text: string, url: string): boolean {
+  return text.startsWith('Failed to load resource: the server responded with a status') && url === page.url();
+}
+
+async function watchPage(page: Page, problems: string[]): Promise<void> {
+  page.on('console', (message) => {
+    if (message.type() !== 'error' || isOwnStatus(page, message.text(), message.location().url)) return;
+    problems.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => problems.push(`exception: ${error.message}`));
+  await page.exposeFunction('reportViolation', (sentence: string) => problems.push(sentence));
+  await page.addInitScript({ content: REPORT_VIOLATIONS });
+}
+
+/** Starts Chromium; call it in `before`, which may take its time: a cold start needs seconds. */
+export async function launchBrowser(context: Mocha.Context): Promise<TestBrowser> {
+  const executablePath = findChromium();
+  if (executablePath === null) skipOrFail(context, 'Chromium');
+  context.timeout(60_000);
+  const browser: Chromium = await chromium.launch({ executablePath, args: FLAGS });
+  return {
+    async open(options = {}) {
+      const profile = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+      const page = await profile.newPage();
+      const problems: string[] = [];
+      await watchPage(page, problems);
+      return { page, problems };
+    },
+    close: () => browser.close(),
+  };
+}
