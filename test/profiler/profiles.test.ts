@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '../../app/profiler/context.ts';
+import { createDeferredStorage, type DeferredStorage } from '../../app/profiler/deferred-storage.ts';
+import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
+import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
+import { createTokenSource } from '../../app/profiler/token.ts';
+import { createWriter, type Writer } from '../../app/profiler/writer.ts';
+import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
+
+const everything = { limit: 10, offset: 0 };
+
+describe('profiles', () => {
+  let storage: DeferredStorage;
+  let recorder: Recorder;
+  let writer: Writer;
+  let profiles: Profiles;
+
+  beforeEach(() => {
+    storage = createDeferredStorage();
+    writer = createWriter({ storage, warn: () => undefined, lingerMs: 5 });
+    const tokens = createTokenSource();
+    recorder = createRecorder({
+      panels: [],
+      redactor: createRedactor(),
+      nextToken: () => tokens.next(),
+      write: (profile) => {
+        writer.enqueue(profile);
+      },
+      process: 'test',
+      warn: () => undefined,
+    });
+    profiles = createProfiles({ recorder, writer, storage });
+  });
+
+  function open(url: string): Context {
+    const context = recorder.open('request');
+    const origin = {
+      scheme: 'http' as const,
+      host: 'a',
+      port: 80,
+      origin: 'http://a',
+      clientAddress: '203.0.113.9',
+      chain: [],
+      trusted: false,
+      hostError: null,
+    };
+    context.add('request', {
+      method: 'GET',
+      url,
+      httpVersion: '1.1',
+      rawHeaders: [],
+      remoteAddress: '',
+      remotePort: 0,
+      origin,
+      requestId: 'r',
+      receivedRequestId: null,
+    });
+    return context;
+  }
+
+  it('are found while they run, while they wait and when they are stored', async () => {
+    const context = open('/a');
+    expect((await profiles.read(context.token))?.source).to.equal('running');
+    recorder.finish(context);
+    await sleep(20);
+    expect((await profiles.read(context.token))?.source).to.equal('queued');
+    storage.resolve(createMemoryStorage());
+    await writer.flush(1000);
+    const found = await profiles.read(context.token);
+    expect(found?.source).to.equal('stored');
+    expect(found?.profile).to.include({ state: 'final', url: '/a', token: context.token });
+  });
+
+  it('are listed once, newest first, whether they run, wait or are stored', async () => {
+    storage.resolve(createMemoryStorage());
+    for (const url of ['/a', '/b']) {
+      recorder.finish(open(url));
+      await sleep(15);
+    }
+    await writer.flush(1000);
+    open('/c');
+    const { rows, total, notice } = await profiles.find(everything);
+    expect(rows.map(({ url, state }) => [url, state])).to.deep.equal([
+      ['/c', 'running'],
+      ['/b', 'final'],
+      ['/a', 'final'],
+    ]);
+    expect(total).to.equal(3);
+    expect(notice).to.equal(null);
+    expect((await profiles.find({ ...everything, url: '/B' })).rows).to.have.length(1);
+  });
+
+  it('say that the list is not whole while the storage is away', async () => {
+    open('/running');
+    const { rows, notice } = await profiles.find(everything);
+    expect(rows.map(({ url }) => url)).to.deep.equal(['/running']);
+    expect(notice).to.contain('not ready yet');
+    let failure: unknown;
+    await profiles.read('abcdef').catch((error: unknown) => {
+      failure = error;
+    });
+    expect(failure).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
+  });
+
+  it('know their children', async () => {
+    storage.resolve(createMemoryStorage());
+    const parent = open('/broken');
+    const child = recorder.open('error_page', parent);
+    recorder.finish(child);
+    recorder.finish(parent);
+    await sleep(10);
+    expect((await profiles.children(parent.token)).map(({ token, kind }) => [token, kind])).to.deep.equal([
+      [child.token, 'error_page'],
+    ]);
+    expect((await profiles.read(parent.token))?.profile.child).to.equal(child.token);
+    expect((await profiles.find(everything)).rows).to.have.length(1);
+  });
+
+  it('take late facts beside the document', async () => {
+    storage.resolve(createMemoryStorage());
+    const context = open('/a');
+    recorder.finish(context);
+    await sleep(10);
+    expect(await profiles.amend(context.token, 'pin', true)).to.equal(true);
+    expect((await profiles.read(context.token))?.amendments).to.deep.equal({ pin: true });
+    expect(await profiles.amend('000000', 'pin', true)).to.equal(false);
+  });
+
+  it('know no profile for another token', async () => {
+    storage.resolve(createMemoryStorage());
+    expect(await profiles.read('000000')).to.equal(null);
+  });
+});
