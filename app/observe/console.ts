@@ -1,0 +1,90 @@
+/**
+ * console.* -> facts `log`. The methods of the object handed in are wrapped (Node 20 has no channel for them) and pass
+ * everything on unchanged; a line that is written while one is being recorded is not recorded itself.
+ */
+import type { ContextTracker } from '../profiler/context.ts';
+import type { FindCaller } from './caller.ts';
+import { type LogLevel, recordLog } from './logs.ts';
+
+export interface ObserveConsoleOptions {
+  tracker: ContextTracker;
+  /** Leave out to record no callers. */
+  findCaller?: FindCaller;
+  console?: Console;
+}
+
+const METHODS = {
+  debug: 'debug',
+  trace: 'debug',
+  log: 'info',
+  info: 'info',
+  dir: 'info',
+  table: 'info',
+  warn: 'warn',
+  error: 'error',
+} as const satisfies Record<string, LogLevel>;
+
+type Method = keyof typeof METHODS;
+type Write = (...args: unknown[]) => void;
+
+/** `console.assert` writes only when it fails; its lines come through `warn`, as Node itself writes them. */
+export function observeConsole(options: ObserveConsoleOptions): { close(): void } {
+  const { tracker, findCaller, console: target = globalThis.console } = options;
+  let recording = false;
+  let closed = false;
+
+  function note(method: Method, args: readonly unknown[], below: Write): void {
+    const context = closed || recording ? undefined : tracker.current();
+    if (context === undefined) return;
+    recording = true;
+    try {
+      const caller = findCaller?.({ below, frames: 8 }) ?? null;
+      // `dir` and `table` take options behind the value.
+      const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
+      recordLog(context, { level: METHODS[method], channel: `console.${method}`, args: given, caller });
+    } finally {
+      recording = false;
+    }
+  }
+
+  /** True while an outer method runs: `trace` calls `error`, `table` calls `log`; one line is one fact. */
+  let nested = false;
+
+  function wrap(method: Method): () => void {
+    const descriptor = Object.getOwnPropertyDescriptor(target, method);
+    const original = target[method] as unknown as Write;
+    const wrapped: Write = function (this: unknown, ...args) {
+      if (nested) {
+        Reflect.apply(original, this, args);
+        return;
+      }
+      note(method, args, wrapped);
+      nested = true;
+      try {
+        Reflect.apply(original, this, args);
+      } finally {
+        nested = false;
+      }
+    };
+    Object.defineProperty(wrapped, 'name', { value: method });
+    Object.defineProperty(target, method, {
+      value: wrapped,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+    return () => {
+      if ((target[method] as unknown) !== wrapped) return;
+      if (descriptor === undefined) Reflect.deleteProperty(target, method);
+      else Object.defineProperty(target, method, descriptor);
+    };
+  }
+
+  const restore = (Object.keys(METHODS) as Method[]).map(wrap);
+  return {
+    close() {
+      closed = true;
+      for (const undo of restore) undo();
+    },
+  };
+}

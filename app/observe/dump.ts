@@ -1,0 +1,52 @@
+/** `dump(value)` anywhere in a request: the value is kept for the profile, never shown in the response. */
+import type { ContextTracker } from '../profiler/context.ts';
+import type { Json } from '../profiler/panel.ts';
+import { defaultPlainLimits, toPlain } from '../profiler/plain.ts';
+import type { FindCaller } from './caller.ts';
+
+export interface DumpFact {
+  value: Json;
+  label: string | null;
+  /** `string`, `object` …, or the name of its class. */
+  type: string;
+  caller: string | null;
+  atMs: number;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    dump: DumpFact;
+  }
+}
+
+export interface CreateDumpOptions {
+  tracker: ContextTracker;
+  findCaller?: FindCaller;
+}
+
+/** Gives the value back, so that it can stand inside an expression. Outside of a request it does nothing. */
+export type Dump = <T>(value: T, label?: string) => T;
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'list';
+  return typeof value;
+}
+
+export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {
+  const dump: Dump = (value, label) => {
+    const context = tracker.current();
+    if (context === undefined) return value;
+    const plain = toPlain(value, defaultPlainLimits);
+    const fact: DumpFact = {
+      value: plain,
+      label: label ?? null,
+      type: typeOf(value),
+      caller: findCaller?.({ below: dump }) ?? null,
+      atMs: context.elapsedMs(),
+    };
+    context.add('dump', fact, 100 + JSON.stringify(plain).length);
+    return value;
+  };
+  return dump;
+}

@@ -1,0 +1,276 @@
+/**
+ * Knex -> facts `query`: each statement with bindings, time, rows, connection, transaction, pool wait and caller.
+ *
+ * Three methods of the client's prototype are wrapped: `query` and `stream` (every statement of the instance and of its
+ * transactions passes there, BEGIN and COMMIT too, for which Knex has no response event) and `acquireConnection` (the
+ * wait for the pool, which no event tells). `runner` is looked at for callers in `.then()` style. Knex's events were
+ * tried first: they lack the end of control statements and begin after the wait. A statement belongs to the context
+ * that is current when it is sent, and keeps it until its answer, which may arrive in any context.
+ *
+ * Other instances of the same dialect share the prototype: whose client is not the observed one's is passed through
+ * untouched. The profiler's own Knex is never handed in.
+ */
+import type { Knex } from 'knex';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Json } from '../profiler/panel.ts';
+import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { FindCaller } from './caller.ts';
+
+export interface QueryFact {
+  /** As sent, with the dialect's placeholders. */
+  sql: string;
+  bindings: Json[];
+  /** `select`, `insert`, `raw` …; null for BEGIN and the like. */
+  method: string | null;
+  startMs: number;
+  /** To the driver's answer; null while it runs. */
+  durationMs: number | null;
+  /** Returned or changed; null where the driver does not say. */
+  rows: number | null;
+  /** Name of the connection in its pool. */
+  connection: string | null;
+  transaction: string | null;
+  /** Milliseconds between asking the pool for a connection and having it. */
+  waitMs: number;
+  error: string | null;
+  /** `file:line` in own code. */
+  caller: string | null;
+  /** Which Knex instance, where a host has several. */
+  instance: string;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    query: QueryFact;
+  }
+}
+
+export interface ObserveKnexOptions {
+  tracker: ContextTracker;
+  /** Leave out to record no callers. */
+  findCaller?: FindCaller;
+  instance?: string;
+}
+
+export interface Observation {
+  close(): void;
+}
+
+/** What is used of Knex's client, which its types leave open. */
+interface Client {
+  config?: object;
+  pool?: object;
+  query(this: Client, connection: Connection, query: unknown): Promise<unknown>;
+  stream(this: Client, connection: Connection, query: unknown, ...rest: unknown[]): Promise<unknown>;
+  acquireConnection(this: Client): Promise<Connection>;
+  runner(this: Client, builder: unknown): Runner;
+}
+
+interface Connection {
+  __knexUid?: unknown;
+  __knexTxId?: unknown;
+}
+
+interface Runner {
+  query?: (statement: object) => unknown;
+}
+
+const SQL_LENGTH = 20_000;
+const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
+/** Bytes of a fact beside its texts. */
+const FACT_BYTES = 250;
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+/** Rows as the drivers tell them: pg's result, or a list of rows. */
+function rowsOf(answer: unknown): number | null {
+  const response: unknown = (answer as { response?: unknown } | null | undefined)?.response ?? answer;
+  if (Array.isArray(response)) {
+    const first: unknown = response[0];
+    return Array.isArray(first) ? first.length : response.length;
+  }
+  const count: unknown = (response as { rowCount?: unknown } | null | undefined)?.rowCount;
+  return typeof count === 'number' ? count : null;
+}
+
+/** The driver's own message: Knex puts the statement with its values in front of it. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const end = message.lastIndexOf(' - ');
+  return cutText(end === -1 ? message : message.slice(end + 3), 2000);
+}
+
+function statementOf(query: unknown): { sql: string; bindings: unknown; method: string | null } {
+  if (typeof query === 'string') return { sql: query, bindings: [], method: null };
+  const { sql, bindings, method } = query as { sql?: unknown; bindings?: unknown; method?: unknown };
+  return { sql: textOf(sql) ?? '', bindings, method: textOf(method) };
+}
+
+function bytesOf(sql: string, bindings: readonly Json[]): number {
+  let bytes = FACT_BYTES + sql.length;
+  for (const value of bindings) bytes += typeof value === 'string' ? value.length : 8;
+  return bytes;
+}
+
+/** Replaces a method until `restore`; what was inherited is inherited again. */
+function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
+  const own = Object.getOwnPropertyDescriptor(target, name);
+  Object.defineProperty(target, name, { value: method, writable: true, configurable: true });
+  return () => {
+    if (target[name] !== method) return;
+    if (own === undefined) Reflect.deleteProperty(target, name);
+    else Object.defineProperty(target, name, own);
+  };
+}
+
+export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observation {
+  const { tracker, findCaller, instance = 'default' } = options;
+  const client = knex.client as Client;
+  const prototype = Object.getPrototypeOf(client) as Client;
+  const original = { ...pick(prototype) };
+  /** Milliseconds the request that has this connection now waited for it. */
+  const waits = new WeakMap<Connection, { context: Context; waitMs: number }>();
+  const callers = new WeakMap<object, string>();
+  let closed = false;
+
+  /** Transactions share the settings object of the instance; copies for user parameters share its pool. */
+  function isObserved(other: Client): boolean {
+    return (
+      !closed && (other.config === client.config || (other.pool !== undefined && other.pool === client.pool))
+    );
+  }
+
+  function takeWait(connection: Connection, context: Context): number {
+    const wait = waits.get(connection);
+    if (wait?.context !== context) return 0;
+    waits.delete(connection);
+    return wait.waitMs;
+  }
+
+  function record(
+    context: Context,
+    connection: Connection,
+    query: unknown,
+    caller: string | null,
+  ): QueryFact {
+    const { sql, bindings, method } = statementOf(query);
+    const plain = toPlain(Array.isArray(bindings) ? bindings : [], BINDINGS);
+    const fact: QueryFact = {
+      sql: cutText(sql, SQL_LENGTH),
+      bindings: Array.isArray(plain) ? plain : [],
+      method,
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      rows: null,
+      connection: textOf(connection.__knexUid),
+      transaction: textOf(connection.__knexTxId),
+      waitMs: takeWait(connection, context),
+      error: null,
+      caller,
+      instance,
+    };
+    context.add('query', fact, bytesOf(fact.sql, fact.bindings));
+    return fact;
+  }
+
+  function callerOf(query: unknown, below: (...args: never[]) => unknown): string | null {
+    const known = typeof query === 'object' && query !== null ? callers.get(query) : undefined;
+    return known ?? findCaller?.({ below, skip: 'knex' }) ?? null;
+  }
+
+  function watch(
+    client: Client,
+    connection: Connection,
+    query: unknown,
+    below: (...args: never[]) => unknown,
+    send: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const context = tracker.current();
+    if (context === undefined || !isObserved(client)) return send();
+    const caller = callerOf(query, below);
+    const startMs = context.elapsedMs();
+    const answer = send();
+    try {
+      // Only now does `query` hold the statement as it was sent.
+      const fact = record(context, connection, query, caller);
+      fact.startMs = startMs;
+      const end = (): void => {
+        fact.durationMs = context.elapsedMs() - startMs;
+      };
+      answer.then(
+        (result) => {
+          end();
+          fact.rows = rowsOf(result);
+        },
+        (error: unknown) => {
+          end();
+          fact.error = messageOf(error);
+        },
+      );
+    } catch {
+      // What can't be recorded is left out.
+    }
+    return answer;
+  }
+
+  function query(this: Client, connection: Connection, statement: unknown): Promise<unknown> {
+    return watch(this, connection, statement, query, () => original.query.call(this, connection, statement));
+  }
+
+  function stream(this: Client, connection: Connection, statement: unknown, ...rest: unknown[]) {
+    return watch(this, connection, statement, stream, () =>
+      original.stream.call(this, connection, statement, ...rest),
+    );
+  }
+
+  function acquireConnection(this: Client): Promise<Connection> {
+    const context = tracker.current();
+    const acquired = original.acquireConnection.call(this);
+    if (context === undefined || !isObserved(this)) return acquired;
+    const askedMs = context.elapsedMs();
+    acquired.then(
+      (connection) => {
+        waits.set(connection, { context, waitMs: context.elapsedMs() - askedMs });
+      },
+      (error: unknown) => {
+        const waitMs = context.elapsedMs() - askedMs;
+        const fact = record(context, {}, { sql: '', method: 'connect' }, null);
+        Object.assign(fact, { startMs: askedMs, durationMs: waitMs, waitMs, error: messageOf(error) });
+      },
+    );
+    return acquired;
+  }
+
+  /** `.then()` and callbacks leave no trace in later frames; `await` does, and then no frame of its own is here. */
+  function runner(this: Client, builder: unknown): Runner {
+    const made = original.runner.call(this, builder);
+    if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
+    const caller = findCaller({ below: runner, skip: 'knex' });
+    const send = made.query;
+    if (caller === null || send === undefined) return made;
+    made.query = (statement) => {
+      callers.set(statement, caller);
+      return send.call(made, statement);
+    };
+    return made;
+  }
+
+  const restore = [
+    replaceMethod(prototype, 'query', query),
+    replaceMethod(prototype, 'stream', stream),
+    replaceMethod(prototype, 'acquireConnection', acquireConnection),
+    replaceMethod(prototype, 'runner', runner),
+  ];
+  return {
+    close() {
+      closed = true;
+      for (const undo of restore) undo();
+    },
+  };
+}
+
+function pick({ query, stream, acquireConnection, runner }: Client) {
+  return { query, stream, acquireConnection, runner };
+}

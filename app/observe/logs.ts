@@ -1,0 +1,134 @@
+/**
+ * The fact `log`, shared by everything that writes lines: console, access log, a host's logger.
+ *
+ * `recordLog` is the one way in: arguments as a logger gets them -> one message, the rest as context. Values are copied
+ * at once (they may change before the request ends), within caps, without running their code.
+ */
+import type { Context } from '../profiler/context.ts';
+import type { Json } from '../profiler/panel.ts';
+import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LogFact {
+  level: LogLevel;
+  /** Who wrote it: `console.log`, `morgan`, a logger's name. */
+  channel: string;
+  message: string;
+  /** What was given beside the message; null where nothing was. */
+  context: Json | null;
+  caller: string | null;
+  atMs: number;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    log: LogFact;
+  }
+}
+
+export interface LogLine {
+  level: LogLevel;
+  channel: string;
+  /** As given to the logger: a text, perhaps with `%s` and the like, and values. */
+  args: readonly unknown[];
+  caller?: string | null;
+}
+
+const MESSAGE_LENGTH = 8192;
+const VALUES: PlainLimits = { depth: 4, width: 50, length: 1000, total: 200 };
+/** Arguments looked at; nobody logs more on purpose. */
+const MOST_ARGUMENTS = 20;
+
+function isSimple(value: unknown): boolean {
+  return value === null || (typeof value !== 'object' && typeof value !== 'function');
+}
+
+/** One line for a value inside a message. */
+function inline(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return 'undefined';
+  const plain = toPlain(value, VALUES);
+  return typeof plain === 'string' ? plain : JSON.stringify(plain);
+}
+
+/** Name, message and stack, read as data: a getter or a stack that throws gives nothing. */
+function describe(error: Error): { line: string; stack: string | null } {
+  const read = (name: 'name' | 'message' | 'stack'): string | null => {
+    try {
+      const value: unknown = error[name];
+      return typeof value === 'string' ? value : null;
+    } catch {
+      return null;
+    }
+  };
+  return { line: `${read('name') ?? 'Error'}: ${read('message') ?? ''}`, stack: read('stack') };
+}
+
+function number(value: unknown, whole: boolean): string {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'symbol' || (typeof value === 'object' && value !== null)) return 'NaN';
+  const result = Number(value);
+  return String(whole ? Math.trunc(result) : result);
+}
+
+/** Fills `%s` and the like from `values`, which is shortened by what was used. */
+function fill(format: string, values: unknown[]): string {
+  return format.replace(/%[sdifjoOc%]/g, (mark) => {
+    if (mark === '%%') return '%';
+    if (values.length === 0) return mark;
+    const value = values.shift();
+    if (mark === '%c') return '';
+    if (mark === '%d' || mark === '%f') return number(value, false);
+    if (mark === '%i') return number(value, true);
+    return inline(value);
+  });
+}
+
+/** Arguments -> message and context, as `console` would join them; objects go into the context. */
+export function formatLog(args: readonly unknown[]): { message: string; context: Json | null } {
+  const values = args.slice(0, MOST_ARGUMENTS);
+  const words: string[] = [];
+  const rest: unknown[] = [];
+  const first = values[0];
+  if (typeof first === 'string') {
+    values.shift();
+    words.push(first.includes('%') ? fill(first, values) : first);
+  }
+  for (const value of values) {
+    if (isSimple(value)) words.push(inline(value));
+    else if (value instanceof Error) {
+      const { line, stack } = describe(value);
+      words.push(line);
+      rest.push(
+        Object.assign(Object(toPlain(value, VALUES)), stack === null ? {} : { stack: cutText(stack, 4096) }),
+      );
+    } else rest.push(value);
+  }
+  if (args.length > MOST_ARGUMENTS) words.push(`… ${args.length - MOST_ARGUMENTS} more values`);
+  const context =
+    rest.length === 0 ? null : toPlain(rest.length === 1 ? rest[0] : rest, { ...VALUES, length: 4096 });
+  const message = words.join(' ');
+  return {
+    message: cutText(message === '' && context !== null ? inline(context) : message, MESSAGE_LENGTH),
+    context,
+  };
+}
+
+/** Characters of a plain value, roughly and cheaply. */
+function sizeOf(value: Json | null): number {
+  if (value === null) return 0;
+  if (typeof value === 'string') return value.length;
+  return typeof value === 'object' ? JSON.stringify(value).length : 8;
+}
+
+/** Adds one line to a request. Never throws. */
+export function recordLog(context: Context, { level, channel, args, caller = null }: LogLine): void {
+  try {
+    const line = formatLog(args);
+    const fact: LogFact = { level, channel, ...line, caller, atMs: context.elapsedMs() };
+    context.add('log', fact, 150 + line.message.length + sizeOf(line.context));
+  } catch {
+    // What can't be recorded is left out.
+  }
+}
