@@ -142,7 +142,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['bin/**/*.js', 'examples/**/*.js', '*.js', '*.cjs', '.*.cjs'],
+    files: ['bin/**/*.js', 'examples/**/*.js', '*.js', '*.cjs', '.*.cjs', 'test/**/*.cjs'],
     languageOptions: { globals: readable([...nodeGlobals, 'module', 'require']) },
     rules: plainScript,
   },
