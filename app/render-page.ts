@@ -9,10 +9,11 @@
  * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
  *   `h`, `include`, `hasView(name)`.
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
- * - No inline style, script or handler. Panels: `views/panels/<name>.ejs` gets { data, profile, panel: { name, title }, query }.
+ * - No inline style, script or handler. Panels: `views/panels/<name>.ejs` gets { data, model, profile, panel, query }.
  *   `data` is null where the panel recorded nothing: each panel view begins with its empty state,
  *   `<% if (data === null) { %><%- include('partials/empty', { what: 'This request ran no query.' }) %><% } else { %>`.
- *   A panel that failed is shown by the page (partials/panel-body), not by its view.
+ *   `model` is what the panel's `present` returned, null without one. A panel that failed is shown by the page
+ *   (partials/panel-body), not by its view.
  *
  * Helpers in `h` (app/view-helpers.ts):
  *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1 284 rows`, percent(part, whole) `47 %`
