@@ -1,0 +1,91 @@
+/**
+ * Migrations as Knex reads them, named without their ending: Knex's own source keeps `.ts` or `.js` in the version
+ * table, so that a run from source and one from `dist` would disagree about what was executed.
+ *
+ * In: a folder (which may be missing or empty). Out: a Knex migration source and the list of names, in order.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Knex } from 'knex';
+import { moduleUrl } from '../paths.ts';
+
+const MODULE_ENDING = /(?<!\.d)\.[cm]?[jt]s$/;
+
+export interface Migration {
+  /** File name without its ending. */
+  name: string;
+  file: string;
+}
+
+/** What a migration file exports. `options` is what the runner was given for this folder. */
+interface MigrationModule {
+  up?: (knex: Knex, options: unknown) => Promise<unknown>;
+  down?: (knex: Knex, options: unknown) => Promise<unknown>;
+  config?: { transaction?: boolean };
+}
+
+export interface MigrationSourceOptions {
+  folder: string;
+  /** Handed to each migration beside its Knex. */
+  options?: unknown;
+}
+
+/** Beside the running code: `migrations/profiler` from source, `dist/migrations/profiler` in a built package. */
+export function profilerMigrationsFolder(): string {
+  return fileURLToPath(new URL('../migrations/profiler/', moduleUrl('paths')));
+}
+
+/** The owner's, of this package's own service. */
+export function ownerMigrationsFolder(): string {
+  return fileURLToPath(new URL('../migrations/', moduleUrl('paths')));
+}
+
+/** Migrations of a folder in the order of their names; a missing folder has none. */
+export async function listMigrations(folder: string): Promise<Migration[]> {
+  let files: string[];
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    files = entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+  const found = new Map<string, Migration>();
+  for (const file of files.filter((name) => MODULE_ENDING.test(name)).sort()) {
+    const name = file.replace(MODULE_ENDING, '');
+    const other = found.get(name);
+    if (other !== undefined) {
+      throw new Error(`The migration "${name}" is there twice, as ${other.file} and ${join(folder, file)}.`);
+    }
+    found.set(name, { name, file: join(folder, file) });
+  }
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function load({ name, file }: Migration, options: unknown): Promise<Knex.Migration> {
+  const loaded = (await import(pathToFileURL(file).href)) as MigrationModule & { default?: MigrationModule };
+  const { up, down, config } = loaded.up === undefined ? (loaded.default ?? loaded) : loaded;
+  if (up === undefined) throw new Error(`The migration "${name}" exports no function up (${file}).`);
+  return {
+    up: async (knex) => {
+      await up(knex, options);
+    },
+    down: async (knex) => {
+      if (down === undefined) throw new Error(`The migration "${name}" exports no function down (${file}).`);
+      await down(knex, options);
+    },
+    ...(config === undefined ? {} : { config }),
+  };
+}
+
+export function createMigrationSource({
+  folder,
+  options,
+}: MigrationSourceOptions): Knex.MigrationSource<Migration> {
+  return {
+    getMigrations: () => listMigrations(folder),
+    getMigrationName: ({ name }) => name,
+    getMigration: (migration) => load(migration, options),
+  };
+}

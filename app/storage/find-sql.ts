@@ -1,0 +1,59 @@
+/**
+ * A ProfileQuery -> the condition and order of a SELECT. Every value travels as a parameter; columns come from the
+ * whitelist below, so that no word of a request ever becomes SQL.
+ */
+import type { ProfileQuery, SortColumn } from '../profiler/storage.ts';
+import { storable } from './text.ts';
+
+const SORT_COLUMNS: Record<SortColumn, string> = {
+  startedAt: 'started_at',
+  durationMs: 'duration_ms',
+  status: 'status',
+  queries: 'queries',
+  url: 'url collate "C"',
+  method: 'method collate "C"',
+};
+
+export interface Condition {
+  sql: string;
+  values: unknown[];
+}
+
+/** `%`, `_` and the escape itself mean themselves. */
+export function likePattern(part: string): string {
+  return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
+}
+
+export function conditionOf(query: ProfileQuery): Condition {
+  const parts: string[] = [];
+  const values: unknown[] = [];
+  const add = (sql: string, ...given: unknown[]): void => {
+    parts.push(sql);
+    values.push(...given);
+  };
+  add('kind = any(?)', [...(query.kinds ?? ['request'])]);
+  if (query.token !== undefined) add('token = ?', storable(query.token));
+  if (query.parent !== undefined) add('parent = ?', storable(query.parent));
+  if (query.clientAddress !== undefined) add('client_address = ?', storable(query.clientAddress));
+  if (query.method !== undefined) add('upper(method) = upper(?)', storable(query.method));
+  if (typeof query.status === 'number') add('status = ?::int', query.status);
+  if (typeof query.status === 'object') {
+    add('status >= ?::int and status < ?::int', query.status.class * 100, query.status.class * 100 + 100);
+  }
+  if (query.url !== undefined) add(`url ilike ? escape '\\'`, likePattern(query.url));
+  if (query.from !== undefined) add('started_at >= ?::numeric', query.from);
+  if (query.until !== undefined) add('started_at < ?::numeric', query.until);
+  if (query.overMs !== undefined) add('duration_ms > ?::double precision', query.overMs);
+  if (query.hasError === true) add('(error is not null or status >= 500)');
+  if (query.hasError === false) add('(error is null and coalesce(status, 0) < 500)');
+  if (query.process !== undefined) add('process = ?', storable(query.process));
+  return { sql: parts.join(' and '), values };
+}
+
+/** Empty values last in either direction; equal ones newest first, so that pages do not overlap. */
+export function orderOf({ sort = 'startedAt', descending = true }: ProfileQuery): string {
+  const direction = descending ? 'desc' : 'asc';
+  const column = SORT_COLUMNS[sort];
+  if (sort === 'startedAt') return `started_at ${direction}, token`;
+  return `${column} ${direction} nulls last, started_at desc, token`;
+}

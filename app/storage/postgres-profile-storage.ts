@@ -1,0 +1,155 @@
+/**
+ * Profiles in PostgreSQL, shared by all processes on one database.
+ *
+ * In: profiles as columns and JSON text, queries, limits. Out: rows and documents. All SQL names its schema and runs in
+ * single statements or short transactions without named statements, session locks or a search path, so that pgbouncer's
+ * transaction mode holds. Tables come from `migrations/profiler`. jsonb for the document was rejected: it refuses
+ * U+0000 and doubles the server's work.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Knex } from 'knex';
+import { LEASE_SIZE } from '../profiler/token.ts';
+import type {
+  FindResult,
+  ProfileQuery,
+  ProfileStorage,
+  ReadProfile,
+  TokenLease,
+} from '../profiler/storage.ts';
+import { conditionOf, orderOf } from './find-sql.ts';
+import { purgeProfiles } from './postgres-purge.ts';
+import { writeProfiles } from './postgres-write.ts';
+import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
+import { storable } from './text.ts';
+import { explain } from './unavailable.ts';
+
+export interface PostgresStorageOptions {
+  /** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
+  knex: () => Knex | Promise<Knex>;
+  schema: string;
+  /** Profiles not stored because another request has their token. */
+  onClash?: (tokens: readonly string[]) => void;
+  /** Milliseconds a search may take. */
+  findTimeoutMs?: number;
+}
+
+const KEY_BYTES = 16;
+const KEY_NAME = 'token_key';
+
+/** A name as it stands in SQL text, for the one place where it is a value. */
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function parseAmendments(texts: Record<string, string> | null): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(texts ?? {}).map(([name, text]) => [name, JSON.parse(text) as unknown]),
+  );
+}
+
+export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
+  const { schema, onClash, findTimeoutMs = 1000 } = options;
+  const columns = INDEX_COLUMNS.join(', ');
+
+  /** Runs `work` on the pool; what goes wrong becomes an error of the catalogue. */
+  async function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
+    try {
+      return await work(await options.knex());
+    } catch (error) {
+      throw explain(error, findTimeoutMs);
+    }
+  }
+
+  async function read(knex: Knex, token: string): Promise<ReadProfile | null> {
+    const result = await knex.raw<{
+      rows: (ProfileRow & { document: string; amendments: Record<string, string> | null })[];
+    }>(
+      `select ${columns}, document, (
+         select json_object_agg(beside.name, beside.value) from ??.hindsight_amendments as beside
+         where beside.token = profile.token and beside.started_at = profile.started_at
+       ) as amendments
+       from ??.hindsight_profiles as profile where profile.token = ?`,
+      [schema, schema, storable(token)],
+    );
+    const row = result.rows[0];
+    if (row === undefined) return null;
+    return { index: indexOfRow(row), document: row.document, amendments: parseAmendments(row.amendments) };
+  }
+
+  async function find(knex: Knex, query: ProfileQuery): Promise<FindResult> {
+    const { sql, values } = conditionOf(query);
+    const bindings = [schema, ...values] as Knex.RawBinding[];
+    return knex.transaction(
+      async (trx) => {
+        await trx.raw(`set local statement_timeout = ${Math.trunc(findTimeoutMs)}`);
+        const found = await trx.raw<{ rows: ProfileRow[] }>(
+          `select ${columns} from ??.hindsight_profiles where ${sql} order by ${orderOf(query)} limit ? offset ?`,
+          [...bindings, query.limit, query.offset],
+        );
+        const counted = await trx.raw<{ rows: { total: number }[] }>(
+          `select count(*)::int as total from ??.hindsight_profiles where ${sql}`,
+          bindings,
+        );
+        return { rows: found.rows.map(indexOfRow), total: counted.rows[0]?.total ?? 0 };
+      },
+      { readOnly: true },
+    );
+  }
+
+  async function amend(knex: Knex, token: string, name: string, value: unknown): Promise<boolean> {
+    // The row lock keeps a purge from taking the profile between the two.
+    const result = await knex.raw<{ rowCount: number }>(
+      `insert into ??.hindsight_amendments (token, started_at, name, value)
+       select token, started_at, ?::text, ?::text from ??.hindsight_profiles where token = ? for share
+       on conflict (token, name) do update set started_at = excluded.started_at, value = excluded.value`,
+      [schema, storable(name), JSON.stringify(value ?? null), schema, storable(token)],
+    );
+    return result.rowCount > 0;
+  }
+
+  async function readKey(knex: Knex): Promise<string | undefined> {
+    const result = await knex.raw<{ rows: { value: string }[] }>(
+      'select value from ??.hindsight_settings where name = ?',
+      [schema, KEY_NAME],
+    );
+    return result.rows[0]?.value;
+  }
+
+  /** The key made by whichever process came first. */
+  async function sharedKey(knex: Knex): Promise<Buffer> {
+    let key = await readKey(knex);
+    if (key === undefined) {
+      await knex.raw(
+        'insert into ??.hindsight_settings (name, value) values (?, ?) on conflict (name) do nothing',
+        [schema, KEY_NAME, randomBytes(KEY_BYTES).toString('hex')],
+      );
+      key = await readKey(knex);
+    }
+    const bytes = Buffer.from(key ?? '', 'hex');
+    if (bytes.length !== KEY_BYTES)
+      throw new Error(`${schema}.hindsight_settings holds no usable ${KEY_NAME}.`);
+    return bytes;
+  }
+
+  async function leaseTokens(knex: Knex): Promise<TokenLease> {
+    const key = await sharedKey(knex);
+    const result = await knex.raw<{ rows: { start: string }[] }>('select nextval(?::regclass) as start', [
+      `${quoted(schema)}.hindsight_tokens`,
+    ]);
+    return { start: Number(result.rows[0]?.start ?? 0), count: LEASE_SIZE, key };
+  }
+
+  return {
+    name: 'postgresql',
+    async write(profiles) {
+      const clashes = await using((knex) => writeProfiles(knex, schema, profiles));
+      if (clashes.length > 0) onClash?.(clashes);
+    },
+    amend: (token, name, value) => using((knex) => amend(knex, token, name, value)),
+    read: (token) => using((knex) => read(knex, token)),
+    find: (query) => using((knex) => find(knex, query)),
+    purge: (limits) => using((knex) => purgeProfiles({ knex, schema }, limits)),
+    leaseTokens: () => using(leaseTokens),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,91 @@
+/** The columns of `hindsight_profiles`, in one order for writing and reading: index entry <-> row. */
+import type { ProfileIndex } from '../profiler/profile.ts';
+import type { StoredProfile } from '../profiler/storage.ts';
+import { storable, storableDocument, storableOrNull } from './text.ts';
+
+export const INDEX_COLUMNS = [
+  'token', 'kind', 'state', 'parent', 'child', 'method', 'url', 'origin', 'status', 'route', 'client_address',
+  'started_at', 'duration_ms', 'process', 'error', 'queries', 'findings', 'mark', 'bytes',
+] as const; // prettier-ignore
+
+export const COLUMNS = [...INDEX_COLUMNS, 'document'] as const;
+
+export type ColumnValue = string | number | null;
+
+/** A row as `pg` gives it: bigint as text. */
+export interface ProfileRow {
+  token: string;
+  kind: ProfileIndex['kind'];
+  state: ProfileIndex['state'];
+  parent: string | null;
+  child: string | null;
+  method: string;
+  url: string;
+  origin: string | null;
+  status: number | null;
+  route: string | null;
+  client_address: string;
+  started_at: string;
+  duration_ms: number | null;
+  process: string;
+  error: string | null;
+  queries: number;
+  findings: number;
+  mark: string | null;
+  bytes: number;
+}
+
+/** PostgreSQL's integer; one odd number must not cost its whole batch. */
+function whole(value: number): number {
+  return Number.isFinite(value) ? Math.max(-2_147_483_648, Math.min(2_147_483_647, Math.trunc(value))) : 0;
+}
+
+/** Values in the order of COLUMNS. */
+export function valuesOf({ index, document }: StoredProfile): ColumnValue[] {
+  return [
+    index.token,
+    index.kind,
+    index.state,
+    index.parent,
+    index.child,
+    storable(index.method),
+    storable(index.url),
+    storableOrNull(index.origin),
+    index.status === null ? null : whole(index.status),
+    storableOrNull(index.route),
+    storable(index.clientAddress),
+    Math.trunc(index.startedAt),
+    index.durationMs,
+    storable(index.process),
+    storableOrNull(index.error),
+    whole(index.queries),
+    whole(index.findings),
+    storableOrNull(index.mark),
+    whole(index.bytes),
+    storableDocument(document),
+  ];
+}
+
+export function indexOfRow(row: ProfileRow): ProfileIndex {
+  return {
+    token: row.token,
+    kind: row.kind,
+    state: row.state,
+    parent: row.parent,
+    child: row.child,
+    method: row.method,
+    url: row.url,
+    origin: row.origin,
+    status: row.status,
+    route: row.route,
+    clientAddress: row.client_address,
+    startedAt: Number(row.started_at),
+    durationMs: row.duration_ms,
+    process: row.process,
+    error: row.error,
+    queries: row.queries,
+    findings: row.findings,
+    mark: row.mark,
+    bytes: row.bytes,
+  };
+}

@@ -1,0 +1,34 @@
+/** Errors of PostgreSQL, Knex and the socket -> one error of the catalogue with a sentence that names the reason. */
+import { createError, HindsightError } from '../errors.ts';
+
+/** SQLSTATE: query_canceled, undefined_table, invalid_schema_name, insufficient_privilege. */
+const CANCELED = '57014';
+const MISSING = new Set(['42P01', '3F000']);
+const FORBIDDEN = '42501';
+
+function codeOf(error: unknown): string | null {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' ? code : null;
+}
+
+/** Knex puts the statement, with its values, before the message; it is cut off. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'of an unknown failure.';
+  if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
+  const message = error.message;
+  const cut = codeOf(error) === null ? -1 : message.lastIndexOf(' - ');
+  const reason = cut === -1 ? message : message.slice(cut + 3);
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
+}
+
+/** `timeoutMs`: what a search was given. The original is the cause. */
+export function explain(error: unknown, timeoutMs: number): HindsightError {
+  if (error instanceof HindsightError) return error;
+  const code = codeOf(error);
+  let reason = messageOf(error);
+  if (code === CANCELED) reason = `the search took longer than ${timeoutMs} ms; narrow it down.`;
+  else if (code !== null && MISSING.has(code))
+    reason = "the profiler's tables are missing; run its migrations.";
+  else if (code === FORBIDDEN) reason = `the database's role may not use them (${reason})`;
+  return createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
+}

@@ -1,0 +1,74 @@
+/**
+ * The profiler's own tables: profiles, what is put beside them later, the settings shared by all processes, and the
+ * counter that tokens are leased from.
+ *
+ * The document is `text`, not jsonb: jsonb refuses U+0000, doubles the server's work and is never searched into.
+ * All that lists show, filter and sort by stands in columns. Names are written with their schema (no search path).
+ */
+import type { Knex } from 'knex';
+
+export interface ProfilerMigrationOptions {
+  schema: string;
+}
+
+/** The lower half of the token space is leased in blocks: LEASED_COUNTERS and LEASE_SIZE of app/profiler/token.ts. */
+const LEASED_COUNTERS = 8_388_608;
+const LEASE_SIZE = 256;
+
+export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
+  await knex.raw(
+    `create table ??.hindsight_profiles (
+      token text collate "C" primary key,
+      kind text not null,
+      state text not null,
+      parent text collate "C",
+      child text collate "C",
+      method text not null,
+      url text not null,
+      origin text,
+      status integer,
+      route text,
+      client_address text not null,
+      started_at bigint not null,
+      duration_ms double precision,
+      process text not null,
+      error text,
+      queries integer not null,
+      findings integer not null,
+      mark text,
+      bytes integer not null,
+      document text not null
+    )`,
+    [schema],
+  );
+  await knex.raw('create index on ??.hindsight_profiles (kind, started_at desc, token)', [schema]);
+  await knex.raw('create index on ??.hindsight_profiles (parent) where parent is not null', [schema]);
+  await knex.raw('create index on ??.hindsight_profiles (client_address, started_at desc)', [schema]);
+  await knex.raw('create index on ??.hindsight_profiles (status, started_at desc) where status >= 400', [
+    schema,
+  ]);
+  await knex.raw(
+    `create table ??.hindsight_amendments (
+      token text collate "C" not null,
+      started_at bigint not null,
+      name text not null,
+      value text not null,
+      primary key (token, name)
+    )`,
+    [schema],
+  );
+  await knex.raw('create table ??.hindsight_settings (name text primary key, value text not null)', [schema]);
+  await knex.raw(
+    `create sequence ??.hindsight_tokens increment ${LEASE_SIZE} minvalue 0 maxvalue ${LEASED_COUNTERS - 1} cycle`,
+    [schema],
+  );
+}
+
+export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
+  await knex.raw('drop sequence ??.hindsight_tokens', [schema]);
+  await knex.raw('drop table ??.hindsight_settings, ??.hindsight_amendments, ??.hindsight_profiles', [
+    schema,
+    schema,
+    schema,
+  ]);
+}

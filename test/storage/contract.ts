@@ -1,0 +1,257 @@
+/** What every storage must do; run against memory and each PostgreSQL. */
+import { expect } from 'chai';
+import type { ProfileIndex } from '../../app/profiler/profile.ts';
+import type { ProfileQuery, ProfileStorage, StoredProfile } from '../../app/profiler/storage.ts';
+
+const START = 1_700_000_000_000;
+
+/** A profile whose token is `number` in hexadecimal; younger with a higher number. */
+export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, text = 'x'): StoredProfile {
+  const token = number.toString(16).padStart(6, '0');
+  const document = JSON.stringify({ token, text });
+  const index: ProfileIndex = {
+    token,
+    kind: 'request',
+    state: 'final',
+    parent: null,
+    child: null,
+    method: 'GET',
+    url: `/items/${number}`,
+    origin: 'http://localhost:3000',
+    status: 200,
+    route: '/items/:id',
+    clientAddress: '127.0.0.1',
+    startedAt: START + number,
+    durationMs: number + 0.5,
+    process: 'web.1 4711',
+    error: null,
+    queries: number,
+    findings: 0,
+    mark: null,
+    bytes: Buffer.byteLength(document),
+    ...changes,
+  };
+  return { index, document };
+}
+
+const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
+
+export interface ContractSubject {
+  /** An empty storage. */
+  create(onClash?: (tokens: readonly string[]) => void): Promise<ProfileStorage>;
+}
+
+export function describeStorageContract(subject: ContractSubject): void {
+  let storage: ProfileStorage;
+  const clashes: string[] = [];
+
+  beforeEach(async () => {
+    clashes.length = 0;
+    storage = await subject.create((tokens) => clashes.push(...tokens));
+  });
+  afterEach(() => storage.close());
+
+  async function tokens(query: Partial<ProfileQuery>): Promise<string[]> {
+    const { rows } = await storage.find({ limit: 100, offset: 0, ...query });
+    return rows.map(({ token }) => token);
+  }
+
+  it('gives back what was written', async () => {
+    const profile = profileOf(1, {
+      error: 'Error: no',
+      mark: 'N+1',
+      findings: 2,
+      parent: '0000ff',
+      child: '0000fe',
+    });
+    await storage.write([profile]);
+    expect(await storage.read('000001')).to.deep.equal({ ...profile, amendments: {} });
+    expect((await storage.find({ limit: 1, offset: 0 })).rows).to.deep.equal([profile.index]);
+  });
+
+  it('gives null for an unknown token, whatever it looks like', async () => {
+    for (const token of ['000002', '', "'; drop table x", '\0', '\ud800']) {
+      expect(await storage.read(token)).to.equal(null);
+    }
+  });
+
+  it('writes nothing for an empty batch', async () => {
+    await storage.write([]);
+    expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(0);
+  });
+
+  it('keeps values that are empty: no status, no duration, no route', async () => {
+    const profile = profileOf(3, {
+      status: null,
+      durationMs: null,
+      route: null,
+      origin: null,
+      state: 'running',
+    });
+    await storage.write([profile]);
+    expect((await storage.read('000003'))?.index).to.deep.equal(profile.index);
+  });
+
+  it('replaces a running profile by the final one of the same request, never the other way', async () => {
+    await storage.write([profileOf(4, { state: 'running', status: null }, 'running')]);
+    await storage.write([profileOf(4, {}, 'final')]);
+    await storage.write([profileOf(4, { state: 'running', status: null }, 'late')]);
+    const read = await storage.read('000004');
+    expect(read?.index.state).to.equal('final');
+    expect(read?.document).to.contain('"final"');
+    expect(clashes).to.deep.equal([]);
+  });
+
+  it('takes both states of a request in one batch', async () => {
+    await storage.write([profileOf(4, { state: 'running' }, 'running'), profileOf(4, {}, 'final')]);
+    expect((await storage.read('000004'))?.document).to.contain('"final"');
+    expect(clashes).to.deep.equal([]);
+  });
+
+  it("never overwrites another request's profile and reports the clash", async () => {
+    await storage.write([profileOf(5, {}, 'first')]);
+    await storage.write([profileOf(5, { process: 'web.2 12' }, 'other process'), profileOf(6)]);
+    await storage.write([profileOf(5, { startedAt: START }, 'other time')]);
+    expect((await storage.read('000005'))?.document).to.contain('"first"');
+    expect(await storage.read('000006')).to.not.equal(null);
+    expect(clashes).to.deep.equal(['000005', '000005']);
+  });
+
+  it('reports a clash inside one batch', async () => {
+    await storage.write([profileOf(7, {}, 'first'), profileOf(7, { process: 'web.2 12' }, 'second')]);
+    expect((await storage.read('000007'))?.document).to.contain('"first"');
+    expect(clashes).to.deep.equal(['000007']);
+  });
+
+  it('stores hostile text', async () => {
+    const hostile = `/a\0b\ud800c'";--\\%_\u2028\u{1f600}`;
+    const profile = profileOf(
+      8,
+      { url: hostile, error: `E: \0\udfff`, clientAddress: '\0' },
+      `\0\ud800${hostile}`,
+    );
+    await storage.write([profile]);
+    expect((await storage.read('000008'))?.document).to.equal(profile.document);
+    expect(await tokens({ url: `c'";--\\%_\u2028\u{1f600}` })).to.deep.equal(['000008']);
+    expect(await tokens({ url: 'a\0b' })).to.deep.equal(['000008']);
+  });
+
+  it('keeps what is put beside a profile', async () => {
+    await storage.write([profileOf(9, { state: 'running' })]);
+    expect(await storage.amend('000009', 'timing', { paintMs: 12, text: '\0\ud800' })).to.equal(true);
+    expect(await storage.amend('000009', 'pin', true)).to.equal(true);
+    expect(await storage.amend('000009', 'pin', { by: 'me' })).to.equal(true);
+    expect(await storage.amend('00000a', 'pin', true)).to.equal(false);
+    await storage.write([profileOf(9)]);
+    expect((await storage.read('000009'))?.amendments).to.deep.equal({
+      timing: { paintMs: 12, text: '\0\ud800' },
+      pin: { by: 'me' },
+    });
+  });
+
+  describe('finding', () => {
+    beforeEach(() =>
+      storage.write([
+        profileOf(1, { method: 'post', status: 404, url: '/Shop/100%_off', clientAddress: '10.0.0.1' }),
+        profileOf(2, { method: 'GET', status: 503, url: '/shop/1000_off', route: null, durationMs: null }),
+        profileOf(3, { method: 'PUT', error: 'TypeError: x', process: 'web.2 12', url: '/b\\ack' }),
+        profileOf(4, { kind: 'profiler', url: '/_profiler/' }),
+        profileOf(5, { kind: 'error_page', parent: '000002' }),
+        profileOf(6, { status: 404, url: '/shop/z' }),
+      ]),
+    );
+
+    const cases: [string, Partial<ProfileQuery>, string[]][] = [
+      ['requests, newest first, by default', {}, ['000006', '000003', '000002', '000001']],
+      ['by kind', { kinds: ['profiler', 'error_page'] }, ['000005', '000004']],
+      ['no kind', { kinds: [] }, []],
+      ['by token', { token: '000002' }, ['000002']],
+      ['by parent', { parent: '000002', kinds: ['error_page'] }, ['000005']],
+      ['by client address', { clientAddress: '10.0.0.1' }, ['000001']],
+      ['by method in any case', { method: 'Post' }, ['000001']],
+      ['by status', { status: 503 }, ['000002']],
+      ['by class of status', { status: { class: 4 } }, ['000006', '000001']],
+      ['by part of the URL in any case', { url: 'SHOP/1' }, ['000002', '000001']],
+      ['with % meaning itself', { url: '0%' }, ['000001']],
+      ['with _ meaning itself', { url: '%_' }, ['000001']],
+      ['with \\ meaning itself', { url: '\\a' }, ['000003']],
+      ['from, inclusive', { from: START + 3 }, ['000006', '000003']],
+      ['until, exclusive', { until: START + 3 }, ['000002', '000001']],
+      ['longer than', { overMs: 3.5 }, ['000006']],
+      ['with an error', { hasError: true }, ['000003', '000002']],
+      ['without an error', { hasError: false }, ['000006', '000001']],
+      ['by process', { process: 'web.2 12' }, ['000003']],
+      ['by several', { status: { class: 4 }, url: 'shop', hasError: false, until: START + 5 }, ['000001']],
+      [
+        'by duration, empty ones last',
+        { sort: 'durationMs', descending: false },
+        ['000001', '000003', '000006', '000002'],
+      ],
+      [
+        'by duration downwards, empty ones last',
+        { sort: 'durationMs' },
+        ['000006', '000003', '000001', '000002'],
+      ],
+      ['by status', { sort: 'status', descending: false }, ['000003', '000006', '000001', '000002']],
+      ['by method', { sort: 'method', descending: false }, ['000006', '000002', '000003', '000001']],
+      ['by queries', { sort: 'queries', descending: false }, ['000001', '000002', '000003', '000006']],
+      ['oldest first', { descending: false }, ['000001', '000002', '000003', '000006']],
+      ['by hostile text', { url: "'; drop table", process: '\0' }, []],
+    ];
+    for (const [title, query, expected] of cases) {
+      it(`finds ${title}`, async () => {
+        expect(await tokens(query)).to.deep.equal(expected);
+      });
+    }
+
+    it('pages with the exact total', async () => {
+      const page = await storage.find({ limit: 2, offset: 1 });
+      expect(page.total).to.equal(4);
+      expect(page.rows.map(({ token }) => token)).to.deep.equal(['000003', '000002']);
+      const beyond = await storage.find({ limit: 2, offset: 9 });
+      expect(beyond).to.deep.equal({ rows: [], total: 4 });
+    });
+  });
+
+  describe('purging', () => {
+    it('deletes by age, with what is beside', async () => {
+      await storage.write([profileOf(1), profileOf(2), profileOf(3)]);
+      await storage.amend('000001', 'pin', true);
+      expect(await storage.purge({ ...everything, olderThan: START + 2 })).to.equal(1);
+      expect(await tokens({})).to.deep.equal(['000003', '000002']);
+      await storage.write([profileOf(1)]);
+      expect((await storage.read('000001'))?.amendments).to.deep.equal({});
+    });
+
+    it('deletes children with their parents', async () => {
+      await storage.write([
+        profileOf(1),
+        profileOf(2, { kind: 'error_page', parent: '000001', startedAt: START + 900 }),
+        profileOf(3),
+      ]);
+      expect(await storage.purge({ ...everything, count: 1 })).to.equal(2);
+      expect(await storage.read('000002')).to.equal(null);
+      expect(await tokens({})).to.deep.equal(['000003']);
+    });
+
+    it('keeps the newest requests and, counted apart, the newest pages of the profiler', async () => {
+      const pages = [11, 12, 13].map((number) => profileOf(number, { kind: 'profiler' }));
+      await storage.write([...[1, 2, 3].map((number) => profileOf(number)), ...pages]);
+      expect(await storage.purge({ ...everything, count: 2, profilerCount: 1 })).to.equal(3);
+      expect(await tokens({ kinds: ['request', 'profiler'] })).to.deep.equal(['00000d', '000003', '000002']);
+    });
+
+    it('keeps the newest documents within the bytes', async () => {
+      await storage.write([1, 2, 3].map((number) => profileOf(number, { bytes: 1000 })));
+      expect(await storage.purge({ ...everything, bytes: 3000 })).to.equal(0);
+      expect(await storage.purge({ ...everything, bytes: 2500 })).to.equal(1);
+      expect(await tokens({})).to.deep.equal(['000003', '000002']);
+    });
+
+    it('deletes more than one step of them', async () => {
+      await storage.write(Array.from({ length: 1203 }, (_, number) => profileOf(number)));
+      expect(await storage.purge({ ...everything, count: 3 })).to.equal(1200);
+      expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(3);
+    });
+  });
+}

@@ -1,0 +1,145 @@
+import { expect } from 'chai';
+import type { Knex } from 'knex';
+import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
+import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
+import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
+import { openKnex, withDebianPostgres, withEmbeddedPostgres, type TestServer } from '../support/postgres.ts';
+import { describeStorageContract, profileOf } from './contract.ts';
+
+const SCHEMA = 'odd "schema" é';
+const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
+
+function describePostgresStorage(server: () => TestServer): void {
+  let knex: Knex;
+
+  before(async () => {
+    knex = openKnex(server().connection);
+    await runProfilerMigrations({ knex, schema: SCHEMA });
+  });
+  after(() => knex.destroy());
+  beforeEach(() => knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments', [SCHEMA, SCHEMA]));
+
+  function create(
+    options: { onClash?: (tokens: readonly string[]) => void; findTimeoutMs?: number } = {},
+  ): ProfileStorage {
+    return createPostgresStorage({ knex: () => knex, schema: SCHEMA, ...options });
+  }
+
+  describeStorageContract({
+    create: (onClash) => Promise.resolve(create(onClash === undefined ? {} : { onClash })),
+  });
+
+  it('leases blocks that never meet, with one key for all', async () => {
+    const leases = await Promise.all(Array.from({ length: 20 }, () => create().leaseTokens?.()));
+    const starts = leases.map((lease) => lease?.start ?? -1);
+    expect(new Set(starts).size).to.equal(20);
+    for (const start of starts) expect(start % LEASE_SIZE).to.equal(0);
+    expect(new Set(leases.map((lease) => lease?.key.toString('hex'))).size).to.equal(1);
+    expect(leases[0]?.key.length).to.equal(16);
+    expect(leases[0]?.count).to.equal(LEASE_SIZE);
+  });
+
+  it('begins the counters anew when they are used up', async () => {
+    await knex.raw(`select setval('"odd ""schema"" é".hindsight_tokens', ${LEASED_COUNTERS - LEASE_SIZE})`);
+    expect((await create().leaseTokens?.())?.start).to.equal(0);
+  });
+
+  it('cuts a search off with a clear answer', async () => {
+    await create().write([profileOf(1)]);
+    await knex.transaction(async (trx) => {
+      await trx.raw('lock table ??.hindsight_profiles in access exclusive mode', [SCHEMA]);
+      const started = Date.now();
+      const error: unknown = await create({ findTimeoutMs: 200 })
+        .find({ limit: 1, offset: 0 })
+        .catch((reason: unknown) => reason);
+      expect(error).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
+      expect((error as Error).message).to.match(/longer than 200 ms/);
+      expect(Date.now() - started).to.be.below(1500);
+    });
+  });
+
+  it('says that its tables are missing, with no statement in the message', async () => {
+    const storage = createPostgresStorage({ knex: () => knex, schema: 'nowhere' });
+    const error: unknown = await storage.read('000001').catch((reason: unknown) => reason);
+    expect((error as Error).message)
+      .to.match(/tables are missing/)
+      .and.not.match(/select/);
+  });
+
+  it('names the reason, not the values, when a write fails', async () => {
+    await knex.raw('alter table ??.hindsight_profiles add constraint small check (bytes < 5000)', [SCHEMA]);
+    const error: unknown = await create()
+      .write([profileOf(1, { bytes: 9999 }, 'hunter2')])
+      .catch((reason: unknown) => reason);
+    await knex.raw('alter table ??.hindsight_profiles drop constraint small', [SCHEMA]);
+    expect((error as Error).message)
+      .to.match(/violates check constraint/)
+      .and.not.match(/hunter2|insert/);
+  });
+
+  it('stores all of a batch or nothing', async () => {
+    await knex.raw('alter table ??.hindsight_profiles add constraint small check (bytes < 5000)', [SCHEMA]);
+    const batch = Array.from({ length: 600 }, (_, number) =>
+      profileOf(number, { bytes: number === 599 ? 9999 : 1 }),
+    );
+    const outcome = await create()
+      .write(batch)
+      .then(
+        () => 'stored',
+        () => 'refused',
+      );
+    await knex.raw('alter table ??.hindsight_profiles drop constraint small', [SCHEMA]);
+    expect(outcome).to.equal('refused');
+    expect((await create().find({ limit: 1, offset: 0 })).total).to.equal(0);
+  });
+
+  it('needs no search path', async () => {
+    const bare = openKnex(server().connection, { searchPath: ['pg_catalog'] });
+    try {
+      const storage = createPostgresStorage({ knex: () => bare, schema: SCHEMA });
+      await storage.write([profileOf(1)]);
+      await storage.amend('000001', 'pin', true);
+      expect((await storage.read('000001'))?.amendments).to.deep.equal({ pin: true });
+      expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(1);
+      await storage.leaseTokens?.();
+      expect(await storage.purge({ ...everything, count: 0 })).to.equal(1);
+    } finally {
+      await bare.destroy();
+    }
+  });
+
+  it('never meets a purge in a deadlock', async function () {
+    this.timeout(20_000);
+    const storage = create();
+    const family = (number: number): ReturnType<typeof profileOf>[] => [
+      profileOf(number, { state: number % 3 === 0 ? 'running' : 'final' }),
+      profileOf(100_000 - number, { kind: 'error_page', parent: number.toString(16).padStart(6, '0') }),
+    ];
+    const writers = Array.from({ length: 3 }, async (_, worker) => {
+      for (let round = 0; round < 15; round++) {
+        const numbers = Array.from({ length: 60 }, (__, i) => 1 + ((round * 37 + i * 7 + worker * 11) % 400));
+        await storage.write(numbers.flatMap(family));
+        await storage.amend((1 + round).toString(16).padStart(6, '0'), 'pin', { round });
+      }
+    });
+    const purges = Array.from({ length: 2 }, async () => {
+      for (let round = 0; round < 20; round++) await storage.purge({ ...everything, count: 50 });
+    });
+    await Promise.all([...writers, ...purges]);
+    await storage.purge({ ...everything, count: 50 });
+    expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(50);
+  });
+
+  it('leaves the purge to another process that is at it', async () => {
+    await create().write([profileOf(1)]);
+    await knex.transaction(async (trx) => {
+      await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`hindsight purge ${SCHEMA}`]);
+      expect(await create().purge({ ...everything, count: 0 })).to.equal(0);
+    });
+    expect(await create().purge({ ...everything, count: 0 })).to.equal(1);
+  });
+}
+
+describe('storage in the embedded PostgreSQL', () => describePostgresStorage(withEmbeddedPostgres()));
+describe("storage in Debian's PostgreSQL", () => describePostgresStorage(withDebianPostgres()));
