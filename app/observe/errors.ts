@@ -1,0 +1,343 @@
+/**
+ * Anything thrown -> plain JSON (`Thrown`): class, message, properties, cause chain, members, frames with excerpts of the
+ * developer's own source. In: a live value of any kind, hostile ones included. Out: data of bounded size in bounded time.
+ * Reads an error's own fields (which may be getters, and may throw); nothing else of it is run. Never throws.
+ */
+import { realpathSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { isAbsolute, relative, sep } from 'node:path';
+import { types } from 'node:util';
+import { cutText, toPlain } from '../profiler/plain.ts';
+import type { Json } from '../profiler/panel.ts';
+import type { FrameKind, SourceExcerpt, Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
+import type { SourceFiles } from './source-files.ts';
+import type { SourceMaps } from './source-maps.ts';
+import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
+
+export type DescribeThrown = (value: unknown) => Thrown;
+
+export interface ErrorDescriberOptions {
+  /** The application's folder: what lies below it, outside node_modules, is own code. */
+  root: string;
+  files: SourceFiles;
+  maps: SourceMaps;
+  /** Folders below the root that are not the developer's code, such as the profiler's own: `app/profiler/`. */
+  foreignFolders?: readonly string[];
+}
+
+const LONGEST_MESSAGE = 8192;
+const LONGEST_CHAIN = 10;
+const MOST_MEMBERS = 10;
+/** Links in all, over chain and members. */
+const MOST_LINKS = 30;
+const MOST_FRAMES = 50;
+/** Frames with an excerpt: per link, and in all. */
+const EXCERPTS_PER_LINK = 4;
+const MOST_EXCERPTS = 20;
+const LINES_AROUND = 5;
+const LONGEST_LINE = 300;
+/** Milliseconds after which no more source is read. */
+const SOURCE_BUDGET = 60;
+const MOST_PROPERTIES = 60;
+const PROPERTY_LIMITS = { depth: 4, width: 40, length: 2000, total: 300 };
+const FIELDS = new Set([
+  'name',
+  'message',
+  'stack',
+  'cause',
+  'errors',
+  'code',
+  'status',
+  'statusCode', // prettier-ignore
+]);
+
+/** Work left for one thrown value. */
+interface Budget {
+  links: number;
+  excerpts: number;
+  deadline: number;
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+/** Reads a field without letting a getter or trap break anything. */
+function field(value: object, name: string): unknown {
+  try {
+    return Reflect.get(value, name);
+  } catch {
+    return undefined;
+  }
+}
+
+function has(value: object, name: string): boolean {
+  try {
+    return name in value;
+  } catch {
+    return false;
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function isError(value: object): boolean {
+  if (types.isNativeError(value)) return true;
+  try {
+    if (value instanceof Error) return true;
+  } catch {
+    return false;
+  }
+  return textOf(field(value, 'message')) !== null && textOf(field(value, 'stack')) !== null;
+}
+
+function classOf(value: object): string {
+  const name = textOf(field(value, 'name'));
+  if (name !== null && name !== '' && name !== 'Error' && typeof value !== 'function')
+    return cutText(name, 200);
+  const maker = field(value, 'constructor');
+  const made = isObject(maker) ? textOf(field(maker, 'name')) : null;
+  return cutText(made === null || made === '' ? (name ?? 'Object') : made, 200);
+}
+
+function statusOf(value: object): number | null {
+  for (const name of ['status', 'statusCode']) {
+    const status = field(value, name);
+    if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599)
+      return status;
+  }
+  return null;
+}
+
+function codeOf(value: object): string | number | null {
+  const code = field(value, 'code');
+  if (typeof code === 'string') return cutText(code, 200);
+  return typeof code === 'number' && Number.isFinite(code) ? code : null;
+}
+
+/** Own properties as plain data, without those that have a place of their own; getters are named, not run. */
+function propertiesOf(value: object): Record<string, Json> {
+  const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  try {
+    for (const name of Object.keys(value).slice(0, MOST_PROPERTIES)) {
+      if (FIELDS.has(name)) continue;
+      const descriptor = Object.getOwnPropertyDescriptor(value, name);
+      if (descriptor !== undefined) own[name] = 'value' in descriptor ? descriptor.value : '[getter]';
+    }
+  } catch {
+    return {};
+  }
+  return toPlain(own, PROPERTY_LIMITS) as Record<string, Json>;
+}
+
+/** Members of an AggregateError; empty for everything else. */
+function membersOf(value: object): readonly unknown[] {
+  const members = field(value, 'errors');
+  try {
+    return Array.isArray(members) ? members : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A file that could not be parsed: named above the stack by Node, and in message and `path` by template engines. */
+function unparsedPlace(value: object, stack: string, message: string): RawFrame | null {
+  const named = headPlace(stack);
+  if (named !== null) return named;
+  const place = headPlace(message);
+  return place !== null && place.location === field(value, 'path') ? place : null;
+}
+
+/** A one-line message for what is no error. */
+function messageOfValue(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (isObject(value)) {
+    const message = textOf(field(value, 'message'));
+    if (message !== null) return message;
+    try {
+      return JSON.stringify(toPlain(value, { depth: 2, width: 20, length: 200, total: 60 }));
+    } catch {
+      return 'something that can not be read';
+    }
+  }
+  return String(value);
+}
+
+function cutMessage(message: string): { message: string; messageCut: number } {
+  return {
+    message: message.slice(0, LONGEST_MESSAGE),
+    messageCut: Math.max(0, message.length - LONGEST_MESSAGE),
+  };
+}
+
+function packageOf(file: string): string | null {
+  const parts = file.split(/[\\/]/);
+  const at = parts.lastIndexOf('node_modules');
+  if (at === -1) return null;
+  const name = parts[at + 1] ?? null;
+  return name?.startsWith('@') === true ? `${name}/${parts[at + 2] ?? ''}` : name;
+}
+
+/** The folder itself where it is reached through a link: frames name either. */
+function realPathOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null {
+  if (line < 1 || line > lines.length) return null;
+  const from = Math.max(1, line - LINES_AROUND);
+  const near = lines.slice(from - 1, line + LINES_AROUND).map((text) => cutText(text, LONGEST_LINE));
+  return { from, lines: near };
+}
+
+export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
+  const { root, files, maps, foreignFolders = [] } = options;
+
+  const roots = [...new Set([root, realPathOf(root)])];
+
+  function shortPath(file: string): string {
+    if (!isAbsolute(file)) return file;
+    const path = roots
+      .map((folder) => relative(folder, file))
+      .find((inside) => inside !== '' && !inside.startsWith('..') && !isAbsolute(inside));
+    return path === undefined ? file : path.split(sep).join('/');
+  }
+
+  function kindOf(location: string | null, path: string | null): FrameKind {
+    if (location === null || path === null) return 'native';
+    if (location.startsWith('node:')) return 'node';
+    const below = isAbsolute(location) && path !== location;
+    const foreign = packageOf(location) !== null || foreignFolders.some((folder) => path.startsWith(folder));
+    return below && !foreign ? 'own' : 'vendor';
+  }
+
+  /** Where a frame was written, and its source, as far as the budget goes. */
+  function locate(raw: RawFrame, budget: Budget, wantsSource: boolean): ThrownFrame {
+    const ran = raw.location === null ? null : shortPath(raw.location);
+    let frame: ThrownFrame = {
+      function: raw.function === null ? null : cutText(raw.function, 200),
+      file: ran,
+      line: raw.line,
+      column: raw.column,
+      kind: kindOf(raw.location, ran),
+      package: raw.location === null ? null : packageOf(raw.location),
+      async: raw.async,
+      ranFrom: null,
+      excerpt: null,
+    };
+    if (frame.kind !== 'own' || raw.location === null || raw.line === null) return frame;
+    if (performance.now() > budget.deadline) return frame;
+    const original = maps.original(raw.location, raw.line, raw.column ?? 1);
+    if (original !== null) {
+      const ranFrom = `${ran ?? ''}:${raw.line}${raw.column === null ? '' : `:${raw.column}`}`;
+      const { line, column } = original;
+      frame = { ...frame, file: shortPath(original.file), line, column, ranFrom };
+    }
+    if (!wantsSource || budget.excerpts === 0) return frame;
+    const lines = original === null ? files.lines(raw.location) : original.lines;
+    const excerpt = lines === null || frame.line === null ? null : excerptOf(lines, frame.line);
+    if (excerpt !== null) budget.excerpts--;
+    return { ...frame, excerpt };
+  }
+
+  function framesOf(value: object, message: string, budget: Budget): { frames: ThrownFrame[]; cut: number } {
+    const stack = textOf(field(value, 'stack'));
+    if (stack === null) return { frames: [], cut: 0 };
+    const name = textOf(field(value, 'name')) ?? 'Error';
+    const raw = parseStack(stack, name, message);
+    const unparsed = unparsedPlace(value, stack, message);
+    if (unparsed !== null) raw.unshift(unparsed);
+    let own = 0;
+    const frames = raw.slice(0, MOST_FRAMES).map((one) => {
+      const frame = locate(one, budget, own < EXCERPTS_PER_LINK);
+      if (frame.kind === 'own') own++;
+      return frame;
+    });
+    return { frames, cut: raw.length - frames.length };
+  }
+
+  function describeObject(value: object, budget: Budget, above: ReadonlySet<object>): ThrownLink {
+    const error = isError(value);
+    const whole = error ? (textOf(field(value, 'message')) ?? '') : messageOfValue(value);
+    const { frames, cut } = framesOf(value, whole, budget);
+    const members = membersOf(value);
+    const errors: Thrown[] = [];
+    for (let index = 0; index < Math.min(members.length, MOST_MEMBERS); index++) {
+      const member = members[index];
+      if (isObject(member) && isError(member) && !above.has(member) && budget.links > 0)
+        errors.push(describe(member, budget, above));
+    }
+    return {
+      class: classOf(value),
+      isError: error,
+      ...cutMessage(whole),
+      code: codeOf(value),
+      status: statusOf(value),
+      properties: propertiesOf(value),
+      frames,
+      framesCut: cut,
+      errors,
+      errorsCut: errors.length > 0 ? members.length - errors.length : 0,
+    };
+  }
+
+  function describeScalar(value: unknown): ThrownLink {
+    return {
+      class: value === null ? 'null' : typeof value,
+      isError: false,
+      ...cutMessage(messageOfValue(value)),
+      code: null,
+      status: null,
+      properties: {},
+      frames: [],
+      framesCut: 0,
+      errors: [],
+      errorsCut: 0,
+    };
+  }
+
+  /** Follows the causes of a value; `above` are the errors that it is a member of. */
+  function describe(value: unknown, budget: Budget, above: ReadonlySet<object>): Thrown {
+    const chain: ThrownLink[] = [];
+    const seen = new Set(above);
+    let next: unknown = value;
+    for (;;) {
+      budget.links--;
+      if (!isObject(next)) {
+        chain.push(describeScalar(next));
+        return { chain, chainEnd: 'root' };
+      }
+      seen.add(next);
+      chain.push(describeObject(next, budget, seen));
+      const cause: unknown = has(next, 'cause') ? field(next, 'cause') : undefined;
+      if (cause === undefined || cause === null) return { chain, chainEnd: 'root' };
+      if (isObject(cause) && seen.has(cause)) return { chain, chainEnd: 'circular' };
+      if (chain.length >= LONGEST_CHAIN || budget.links <= 0) return { chain, chainEnd: 'cut' };
+      next = cause;
+    }
+  }
+
+  return (value) => {
+    const budget = {
+      links: MOST_LINKS,
+      excerpts: MOST_EXCERPTS,
+      deadline: performance.now() + SOURCE_BUDGET,
+    };
+    try {
+      return describe(value, budget, new Set());
+    } catch {
+      const link = {
+        ...describeScalar(null),
+        class: 'unreadable',
+        message: 'What was thrown can not be read.',
+      };
+      return { chain: [link], chainEnd: 'root' };
+    }
+  };
+}

@@ -1,0 +1,335 @@
+/**
+ * What the routers ran for a request, as it ran: facts `layer`, one per middleware, handler, router, error handler and
+ * parameter callback, and the fact `route` with the full pattern.
+ *
+ * In: the tracing channel `express.router.request` of router 2.3 and later (Express 5.3). Nothing is patched and no
+ * routing changes; a channel is process-wide, so requests without a context of this profiler are passed over. The trace
+ * itself (`createLayerTrace`) knows nothing of the channel: another source, such as patched prototypes for older
+ * routers, calls the same `started` and `ended`.
+ *
+ * Nothing says when `next()` was called: it is read off the layer that starts after it. So the last layer that ran stays
+ * `running` until the answer is over; the routing panel then knows that it answered, or that nothing did.
+ * What never changes of a layer is worked out once and kept beside it; no stack is taken per request.
+ */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Context } from '../profiler/context.ts';
+import type { RouteFact } from '../profiler/facts.ts';
+
+export type LayerKind = 'middleware' | 'handler' | 'router' | 'error' | 'param';
+
+export interface LayerFact {
+  name: string;
+  kind: LayerKind;
+  /** Mount path or route, with the mounts above it: `/shop/orders/:id`. */
+  pattern: string;
+  /** Upper-case method a handler is bound to; null where it takes any. */
+  method: string | null;
+  /** `file:line` of the registration; null where not known. */
+  source: string | null;
+  startMs: number;
+  /** Until the function returned; what ran inside `next()` is part of it. null while it runs. */
+  durationMs: number | null;
+  /** Until its promise settled; null where it returned none, or it runs. */
+  settledMs: number | null;
+  /** From its start until the layer after it started; null where none did. */
+  nextMs: number | null;
+  outcome: 'next' | 'threw' | 'running';
+  /** It threw, rejected, or handed an error to `next`. */
+  error: boolean;
+  /** 0 in the application's own router, one more in each router mounted in another. */
+  depth: number;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    layer: LayerFact;
+  }
+}
+
+/** What is read of a layer of `router`. */
+export interface Layer {
+  name?: unknown;
+  handle?: unknown;
+  rawPath?: unknown;
+  route?: { stack?: unknown } | undefined;
+  /** Present on the layers inside a route only. */
+  method?: string | undefined;
+}
+
+/** A call of a layer, as the channel tells it; the same object in all its events. */
+export interface LayerCall {
+  req: IncomingMessage;
+  layer: Layer;
+  /** The pattern that matched. */
+  route?: unknown;
+  errorHandler?: boolean;
+  /** Name of the parameter, for callbacks of `router.param`. */
+  param?: string;
+  error?: unknown;
+}
+
+export interface LayerObserverOptions {
+  contextOf: (req: IncomingMessage) => Context | undefined;
+  /** `file:line` where a layer was registered, where that is known. */
+  sourceOf?: (layer: object) => string | null;
+}
+
+export interface LayerTrace {
+  started(call: LayerCall): void;
+  /** The function returned. */
+  ended(call: LayerCall): void;
+  /** Its promise settled. */
+  settled(call: LayerCall): void;
+  failed(call: LayerCall): void;
+}
+
+/** What is known of a layer once and for all. */
+interface LayerMeta {
+  name: string;
+  isRouter: boolean;
+  /** A mounted application: its layers turn up under a router that `req.app` names. */
+  isApplication: boolean;
+  source: string | null;
+  /** Router whose stack holds it; null where no stack is known that does. */
+  owner: object | null;
+}
+
+/** An open router of one request. */
+interface Mount {
+  /** null: a mounted application, whose router is not known before its first layer. */
+  owner: object | null;
+  pattern: string;
+}
+
+interface RequestTrace {
+  context: Context;
+  mounts: Mount[];
+  facts: LayerFact[];
+  /** The route that is being run: what identifies it, and its fact. */
+  route: { key: unknown; fact: RouteFact } | null;
+}
+
+const CHANNEL = 'express.router.request';
+
+function stackOf(router: unknown): readonly Layer[] | null {
+  if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
+  const { stack } = router as { stack?: unknown };
+  return Array.isArray(stack) ? (stack as Layer[]) : null;
+}
+
+function patternText(pattern: unknown): string {
+  if (typeof pattern === 'string') return pattern;
+  if (pattern instanceof RegExp) return pattern.toString();
+  return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
+}
+
+/** `/shop` and `/orders/:id` -> `/shop/orders/:id`; a mount at `/` adds nothing. */
+export function joinPatterns(mount: string, pattern: string): string {
+  if (pattern === '/' || pattern === '') return mount === '' ? '/' : mount;
+  return mount === '/' ? pattern : `${mount}${pattern}`;
+}
+
+/**
+ * Where the router of a request's first layer is mounted. A profiler mounted below another router sees none of the
+ * layers above it, so that this is known as sent (`/shop/7`), not as pattern. What a `use` layer matched is part of
+ * `baseUrl` while it runs.
+ */
+function baseOf({ req, layer, route }: LayerCall): string {
+  const { baseUrl } = req as IncomingMessage & { baseUrl?: unknown };
+  if (typeof baseUrl !== 'string' || baseUrl === '') return '';
+  const own =
+    'method' in layer
+      ? 0
+      : patternText(route ?? layer.rawPath)
+          .split('/')
+          .filter(Boolean).length;
+  return own === 0 ? baseUrl : baseUrl.split('/').slice(0, -own).join('/');
+}
+
+function paramsOf(req: IncomingMessage): Readonly<Record<string, unknown>> {
+  const { params } = req as IncomingMessage & { params?: unknown };
+  return typeof params === 'object' && params !== null ? { ...params } : {};
+}
+
+export function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOptions): LayerTrace {
+  const metas = new WeakMap<Layer, LayerMeta>();
+  const owners = new WeakMap<Layer, object>();
+  /** Layers inside a route -> the layer of the route. */
+  const routeLayers = new WeakMap<Layer, Layer>();
+  const listed = new WeakMap<object, number>();
+  const traces = new WeakMap<Context, RequestTrace>();
+  const calls = new WeakMap<LayerCall, { fact: LayerFact; context: Context }>();
+
+  /** Notes which layers a router holds, again when it has grown. */
+  function list(router: unknown): void {
+    const stack = stackOf(router);
+    if (stack === null || listed.get(router as object) === stack.length) return;
+    listed.set(router as object, stack.length);
+    for (const layer of stack) {
+      owners.set(layer, router as object);
+      for (const inner of stackOf(layer.route) ?? []) {
+        owners.set(inner, router as object);
+        routeLayers.set(inner, layer);
+      }
+    }
+  }
+
+  function metaOf(layer: Layer, req: IncomingMessage): LayerMeta {
+    const known = metas.get(layer);
+    if (known !== undefined) return known;
+    if (!owners.has(layer)) list((req as IncomingMessage & { app?: { router?: unknown } }).app?.router);
+    const isRouter = stackOf(layer.handle) !== null;
+    if (isRouter) list(layer.handle);
+    const meta = {
+      name: typeof layer.name === 'string' && layer.name !== '' ? layer.name.slice(0, 200) : '<anonymous>',
+      isRouter,
+      isApplication: layer.name === 'mounted_app',
+      source: sourceOf(layer) ?? sourceOf(routeLayers.get(layer) ?? layer),
+      owner: owners.get(layer) ?? null,
+    };
+    metas.set(layer, meta);
+    return meta;
+  }
+
+  function traceOf(context: Context, call: LayerCall, owner: object | null): RequestTrace {
+    const known = traces.get(context);
+    if (known !== undefined) return known;
+    const trace: RequestTrace = {
+      context,
+      mounts: [{ owner, pattern: baseOf(call) }],
+      facts: [],
+      route: null,
+    };
+    traces.set(context, trace);
+    return trace;
+  }
+
+  /** Leaves the routers that are over, so that the innermost open one holds the layer. */
+  function enter(trace: RequestTrace, owner: object | null): Mount {
+    const { mounts } = trace;
+    const innermost = mounts[mounts.length - 1];
+    if (innermost?.owner === null && owner !== null && !mounts.some((mount) => mount.owner === owner))
+      innermost.owner = owner;
+    const at = owner === null ? -1 : mounts.findLastIndex((mount) => mount.owner === owner);
+    if (at !== -1) mounts.length = at + 1;
+    return mounts[mounts.length - 1] ?? { owner: null, pattern: '' };
+  }
+
+  /** A layer starts: those before it that stand no higher have gone on. */
+  function wentOn(facts: readonly LayerFact[], depth: number, now: number): void {
+    for (let index = facts.length - 1; index >= 0; index--) {
+      const fact = facts[index];
+      if (fact === undefined || fact.depth < depth || (fact.depth === depth && fact.nextMs !== null)) return;
+      if (fact.nextMs !== null) continue;
+      fact.nextMs = now - fact.startMs;
+      if (fact.outcome === 'running') fact.outcome = 'next';
+    }
+  }
+
+  function noteRoute(trace: RequestTrace, call: LayerCall, fact: LayerFact): void {
+    const { route } = call.req as IncomingMessage & { route?: unknown };
+    if (trace.route?.key === route && trace.route?.fact.pattern === fact.pattern) {
+      trace.route.fact.handler = fact.name === '<anonymous>' ? null : fact.name;
+      return;
+    }
+    const method = fact.method ?? call.req.method ?? '';
+    const handler = fact.name === '<anonymous>' ? null : fact.name;
+    const made = { pattern: fact.pattern, method, params: paramsOf(call.req), handler, source: fact.source };
+    trace.route = { key: route, fact: made };
+    trace.context.add('route', made);
+  }
+
+  function kindOf(call: LayerCall, meta: LayerMeta): LayerKind {
+    if (call.param !== undefined) return 'param';
+    if (call.errorHandler === true) return 'error';
+    if ('method' in call.layer) return 'handler';
+    return meta.isRouter || meta.isApplication ? 'router' : 'middleware';
+  }
+
+  function started(call: LayerCall): void {
+    const context = contextOf(call.req);
+    if (context === undefined || context.ended) return;
+    const meta = metaOf(call.layer, call.req);
+    const trace = traceOf(context, call, meta.owner);
+    const mount = enter(trace, meta.owner);
+    const depth = trace.mounts.length - 1;
+    const kind = kindOf(call, meta);
+    const startMs = context.sinceStart(performance.now());
+    const fact: LayerFact = {
+      name: call.param === undefined ? meta.name : `:${call.param}`,
+      kind,
+      pattern: joinPatterns(mount.pattern, patternText(call.route ?? call.layer.rawPath)),
+      method: kind === 'handler' ? (call.layer.method?.toUpperCase() ?? null) : null,
+      source: meta.source,
+      startMs,
+      durationMs: null,
+      settledMs: null,
+      nextMs: null,
+      outcome: 'running',
+      error: false,
+      depth,
+    };
+    wentOn(trace.facts, depth, startMs);
+    trace.facts.push(fact);
+    calls.set(call, { fact, context });
+    context.add('layer', fact, 200);
+    if (kind === 'handler') noteRoute(trace, call, fact);
+    if (kind === 'router') {
+      const pattern = fact.pattern === '/' ? '' : fact.pattern;
+      trace.mounts.push({ owner: meta.isRouter ? (call.layer.handle as object) : null, pattern });
+    }
+  }
+
+  function elapsed(call: LayerCall): { fact: LayerFact; ms: number } | null {
+    const known = calls.get(call);
+    if (known === undefined) return null;
+    return { fact: known.fact, ms: known.context.sinceStart(performance.now()) - known.fact.startMs };
+  }
+
+  return {
+    started,
+    ended(call) {
+      const known = elapsed(call);
+      if (known !== null) known.fact.durationMs ??= known.ms;
+    },
+    settled(call) {
+      const known = elapsed(call);
+      if (known !== null) known.fact.settledMs ??= known.ms;
+    },
+    failed(call) {
+      const known = elapsed(call);
+      if (known === null) return;
+      known.fact.error = true;
+      known.fact.outcome = 'threw';
+    },
+  };
+}
+
+/** Subscribes a trace to the channel until closed. */
+export function createLayerObserver(options: LayerObserverOptions): { close(): void } {
+  const trace = createLayerTrace(options);
+  // The channel belongs to the host: whatever goes wrong here must not reach it.
+  const guarded = (note: (call: LayerCall) => void) => (message: unknown) => {
+    try {
+      note(message as LayerCall);
+    } catch {
+      // A layer that can't be noted is missing from the trace; the request goes on.
+    }
+  };
+  const subscribers = {
+    start: guarded(trace.started),
+    end: guarded(trace.ended),
+    asyncStart: () => undefined,
+    asyncEnd: guarded(trace.settled),
+    error: guarded(trace.failed),
+  };
+  const channel = tracingChannel(CHANNEL);
+  channel.subscribe(subscribers);
+  return {
+    close() {
+      channel.unsubscribe(subscribers);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Where each layer was registered: `src/app.ts:21`. Optional; without it the trace and the route table have no sources.
+ *
+ * `use` and `route` of the host's own Router prototype are wrapped (every `get`, `post` … goes through `route`), one call
+ * site is taken per registration, and none per request. What the two return, throw and register stays as it is. Layers
+ * registered before are not known. Restored on close.
+ */
+import type { FindCaller } from './caller.ts';
+
+/** The `Router` function of express or router. */
+export interface RouterLibrary {
+  prototype: object;
+}
+
+export interface RegistrationObserver {
+  /** `file:line` of a layer's registration; null where it is not known. */
+  sourceOf(layer: object): string | null;
+  close(): void;
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+export function observeRegistrations(options: {
+  Router: RouterLibrary;
+  findCaller: FindCaller;
+}): RegistrationObserver {
+  const { Router, findCaller } = options;
+  const sources = new WeakMap<object, string>();
+  const restore: (() => void)[] = [];
+
+  function stackOf(router: unknown): readonly unknown[] {
+    const stack: unknown = (router as { stack?: unknown } | null | undefined)?.stack;
+    return Array.isArray(stack) ? stack : [];
+  }
+
+  function note(router: unknown, before: number, below: Method): void {
+    const added = stackOf(router).slice(before);
+    if (added.length === 0) return;
+    const source = findCaller({ below });
+    if (source === null) return;
+    for (const layer of added) if (typeof layer === 'object' && layer !== null) sources.set(layer, source);
+  }
+
+  function wrap(name: 'use' | 'route'): void {
+    const descriptor = Object.getOwnPropertyDescriptor(Router.prototype, name);
+    if (descriptor === undefined || typeof descriptor.value !== 'function') return;
+    const original = descriptor.value as Method;
+    const observed: Method = function (this: unknown, ...args: unknown[]) {
+      const before = stackOf(this).length;
+      const result: unknown = Reflect.apply(original, this, args);
+      note(this, before, observed);
+      return result;
+    };
+    Object.defineProperty(observed, 'name', { value: name, configurable: true });
+    Object.defineProperty(observed, 'length', { value: original.length, configurable: true });
+    Object.defineProperty(Router.prototype, name, { ...descriptor, value: observed });
+    restore.push(() => {
+      const now = Object.getOwnPropertyDescriptor(Router.prototype, name)?.value as unknown;
+      // Where somebody has wrapped ours in the meantime, taking it out would take out theirs.
+      if (now === observed) Object.defineProperty(Router.prototype, name, descriptor);
+    });
+  }
+
+  wrap('use');
+  wrap('route');
+  return {
+    sourceOf: (layer) => sources.get(layer) ?? null,
+    close() {
+      for (const undo of restore.splice(0)) undo();
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * The text of a stack -> frames. Pure: opens no file. Linear in the length of the text, which is cut first.
+ *
+ * The text is not to be trusted: a message may hold lines that look like frames, and `stack` can be assigned. So the
+ * head of the stack is cut off by the message it is known to hold, and what a frame names is only ever read by
+ * `source-files.ts`, which decides for itself what may be opened.
+ */
+import { isAbsolute } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface RawFrame {
+  function: string | null;
+  /** Absolute path, `node:…`, or another address; null for native code. */
+  location: string | null;
+  line: number | null;
+  column: number | null;
+  async: boolean;
+}
+
+/** Characters of a stack that are looked at, after its head. */
+const LONGEST_STACK = 131_072;
+const LONGEST_LINE = 1200;
+const MOST_LINES = 400;
+
+/** Names that say no more than that there is none. */
+const NAMELESS = new Set(['', '<anonymous>', 'Object.<anonymous>', 'Module.<anonymous>', 'anonymous']);
+
+function pathOf(address: string): string {
+  if (!address.startsWith('file://')) return address;
+  const end = address.search(/[?#]/);
+  try {
+    return fileURLToPath(end === -1 ? address : address.slice(0, end));
+  } catch {
+    return address;
+  }
+}
+
+/** `/a/b.js:10:5` -> its parts; null where no number ends it. */
+function placeOf(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> | null {
+  const match = /:(\d{1,9})(?::(\d{1,9}))?$/.exec(text);
+  if (match === null) return null;
+  return {
+    location: pathOf(text.slice(0, match.index)),
+    line: Number(match[1]),
+    column: match[2] === undefined ? null : Number(match[2]),
+  };
+}
+
+/** `eval at run (/a/b.js:1:2), <anonymous>:1:1` -> the place of the code that called eval. */
+function placeOfEval(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> | null {
+  const open = text.lastIndexOf(' (');
+  const close = text.indexOf(')', open);
+  return open === -1 || close === -1 ? null : placeOf(text.slice(open + 2, close));
+}
+
+function parseFrame(line: string): RawFrame | null {
+  const text = line.trim();
+  if (!text.startsWith('at ') || text.length > LONGEST_LINE) return null;
+  const isAsync = text.startsWith('at async ');
+  const rest = text.slice(isAsync ? 9 : 3);
+  const open = rest.endsWith(')') ? rest.indexOf(' (') : -1;
+  const name = open === -1 ? '' : rest.slice(0, open);
+  const inner = open === -1 ? rest : rest.slice(open + 2, -1);
+  const place = inner.startsWith('eval at ') ? placeOfEval(inner) : placeOf(inner);
+  if (place === null && !/^(?:<anonymous>|native|unknown location|index \d+)$/.test(inner)) return null;
+  return {
+    function: NAMELESS.has(name) ? null : name,
+    ...(place ?? { location: null, line: null, column: null }),
+    async: isAsync,
+  };
+}
+
+/** The part of a stack after its head, which repeats name and message. */
+function withoutHead(stack: string, heads: readonly string[]): string {
+  for (const head of heads) {
+    if (head !== '' && stack.startsWith(head)) return stack.slice(head.length);
+  }
+  return stack;
+}
+
+/** The last unbroken run of frames: what is left when the message was changed after the stack was taken. */
+function lastRun(lines: readonly string[]): string[] {
+  let start = lines.length;
+  while (start > 0 && parseFrame(lines[start - 1] ?? '') !== null) start--;
+  return lines.slice(start);
+}
+
+/** Frames of a stack, innermost first. `name` and `message` are those of the error. */
+export function parseStack(stack: string, name: string, message: string): RawFrame[] {
+  const heads = message === '' ? [name] : [`${name}: ${message}`, `Error: ${message}`, message];
+  const body = withoutHead(stack, heads);
+  const known = body.length !== stack.length;
+  const text = known ? body.slice(0, LONGEST_STACK) : body.slice(-LONGEST_STACK);
+  const lines = text.split('\n').map((line) => line.slice(0, LONGEST_LINE + 1));
+  while (lines.length > 0 && lines.at(-1)?.trim() === '') lines.pop();
+  const used = known ? lines : lastRun(lines);
+  return used
+    .slice(0, MOST_LINES)
+    .map(parseFrame)
+    .filter((frame) => frame !== null);
+}
+
+/** `/a/b.js:3` on the first line of a stack or message: where the parser of Node, or a template's, gave up. */
+export function headPlace(text: string): RawFrame | null {
+  const first = text.slice(0, LONGEST_LINE).split('\n', 1)[0] ?? '';
+  const place = placeOf(first.trim());
+  return place?.location != null && isAbsolute(place.location)
+    ? { function: null, ...place, async: false }
+    : null;
+}

@@ -1,0 +1,269 @@
+import { expect } from 'chai';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createLayerObserver, type LayerFact } from '../../app/observe/layers.ts';
+import { observeRegistrations, type RegistrationObserver } from '../../app/observe/registrations.ts';
+import { Context } from '../../app/profiler/context.ts';
+
+/** Serves one request and returns its context; `build` adds what the application runs. */
+async function traceOf(
+  build: (app: express.Express) => void,
+  request: { path: string; method?: string },
+  registrations?: RegistrationObserver,
+): Promise<Context> {
+  const contexts = new WeakMap<IncomingMessage, Context>();
+  const context = new Context({ token: 'abc123', kind: 'request' });
+  const observer = createLayerObserver({
+    contextOf: (req) => contexts.get(req),
+    ...(registrations === undefined ? {} : { sourceOf: (layer) => registrations.sourceOf(layer) }),
+  });
+  const app = express();
+  app.use(function watch(req, _res, next) {
+    contexts.set(req, context);
+    next();
+  });
+  build(app);
+  const server = app.listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}${request.path}`, {
+      method: request.method ?? 'GET',
+    });
+    await answer.text();
+  } finally {
+    server.close();
+    observer.close();
+  }
+  return context;
+}
+
+function lines(context: Context): string[] {
+  return context
+    .all('layer')
+    .map(({ depth, kind, name, pattern, outcome }) => `${depth} ${kind} ${name} ${pattern} ${outcome}`);
+}
+
+function find(context: Context, name: string): LayerFact {
+  const fact = context.all('layer').find((layer) => layer.name === name);
+  if (fact === undefined) throw new Error(`no layer ${name}`);
+  return fact;
+}
+
+function first(_req: Request, _res: Response, next: NextFunction): void {
+  next();
+}
+function answer(_req: Request, res: Response): void {
+  res.end('ok');
+}
+
+describe('the trace of layers', () => {
+  it('lists what ran, in order, with depth, pattern and outcome', async () => {
+    const context = await traceOf(
+      (app) => {
+        const orders = express.Router();
+        orders.use(function inside(_req, _res, next) {
+          next();
+        });
+        orders.get('/:id', first, answer);
+        app.use(first);
+        app.use('/api', function other(_req, _res, next) {
+          next();
+        });
+        app.use('/shop/:shop', orders);
+        app.get('/never', answer);
+      },
+      { path: '/shop/7/12?x=1' },
+    );
+    expect(lines(context)).to.deep.equal([
+      '0 middleware first / next',
+      '0 router router /shop/:shop running',
+      '1 middleware inside /shop/:shop next',
+      '1 handler first /shop/:shop/:id next',
+      '1 handler answer /shop/:shop/:id running',
+    ]);
+    expect(context.all('route')).to.deep.equal([
+      { pattern: '/shop/:shop/:id', method: 'GET', params: { id: '12' }, handler: 'answer', source: null },
+    ]);
+  });
+
+  it('goes back up when a router had no answer', async () => {
+    const context = await traceOf(
+      (app) => {
+        const empty = express.Router();
+        empty.use(first);
+        app.use('/a', empty);
+        app.all('/a/*rest', answer);
+      },
+      { path: '/a/b' },
+    );
+    expect(lines(context)).to.deep.equal([
+      '0 router router /a next',
+      '1 middleware first /a next',
+      '0 handler answer /a/*rest running',
+    ]);
+    expect(context.last('route')?.pattern).to.equal('/a/*rest');
+    expect(context.last('route')?.method).to.equal('GET');
+  });
+
+  it('follows mounted applications and names the whole pattern', async () => {
+    const context = await traceOf(
+      (app) => {
+        const inner = express();
+        const router = express.Router();
+        router.get('/:id', answer);
+        inner.use(first);
+        inner.use('/things', router);
+        app.use('/sub', inner);
+      },
+      { path: '/sub/things/4' },
+    );
+    expect(lines(context)).to.deep.equal([
+      '0 router mounted_app /sub running',
+      '1 middleware first /sub next',
+      '1 router router /sub/things running',
+      '2 handler answer /sub/things/:id running',
+    ]);
+  });
+
+  it('marks what threw, rejected or handed on an error, and the handler that took it', async () => {
+    const context = await traceOf(
+      (app) => {
+        app.use(function hands(_req, _res, next) {
+          next();
+        });
+        app.get('/', async function rejects() {
+          await Promise.resolve();
+          throw new Error('no');
+        });
+        app.use(function caught(_error: unknown, _req: Request, res: Response, _next: NextFunction) {
+          res.status(500).end();
+        });
+      },
+      { path: '/' },
+    );
+    expect(lines(context)).to.deep.equal([
+      '0 middleware hands / next',
+      '0 handler rejects / threw',
+      '0 error caught / running',
+    ]);
+    expect(find(context, 'rejects').error).to.equal(true);
+    expect(find(context, 'caught').error).to.equal(false);
+  });
+
+  it('tells the synchronous part, the time to next and the time to settle apart', async () => {
+    const context = await traceOf(
+      (app) => {
+        app.use(function slow(_req, _res, next) {
+          setTimeout(next, 40);
+        });
+        app.get('/', async function waits(_req, res) {
+          await new Promise((resolve) => setTimeout(resolve, 40));
+          res.end();
+        });
+      },
+      { path: '/' },
+    );
+    const [slow, waits] = [find(context, 'slow'), find(context, 'waits')];
+    expect(slow.durationMs).to.be.lessThan(30);
+    expect(slow.nextMs).to.be.greaterThan(30);
+    expect(waits.durationMs).to.be.lessThan(30);
+    expect(waits.settledMs).to.be.greaterThan(30);
+    expect(waits.nextMs).to.equal(null);
+    expect(waits.startMs).to.be.greaterThan(slow.startMs + 30);
+  });
+
+  it('notes parameter callbacks', async () => {
+    const context = await traceOf(
+      (app) => {
+        app.param('id', (_req, _res, next) => {
+          next();
+        });
+        app.get('/:id', answer);
+      },
+      { path: '/4' },
+    );
+    expect(lines(context)).to.deep.equal(['0 param :id /:id next', '0 handler answer /:id running']);
+  });
+
+  it('keeps concurrent requests apart and ignores those without a context', async () => {
+    const contexts = new WeakMap<IncomingMessage, Context>();
+    const observer = createLayerObserver({ contextOf: (req) => contexts.get(req) });
+    const app = express();
+    const opened: Context[] = [];
+    app.use((req, _res, next) => {
+      if (req.url !== '/unwatched') {
+        const context = new Context({ token: req.url.slice(1), kind: 'request' });
+        opened.push(context);
+        contexts.set(req, context);
+      }
+      next();
+    });
+    app.use((_req, _res, next) => setTimeout(next, 5));
+    app.get('/:name', answer);
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await Promise.all(
+      ['a', 'b', 'c', 'unwatched'].map(async (name) =>
+        (await fetch(`http://127.0.0.1:${port}/${name}`)).text(),
+      ),
+    );
+    server.close();
+    observer.close();
+    expect(opened).to.have.length(3);
+    for (const context of opened) {
+      expect(context.all('layer')).to.have.length(2);
+      expect(context.last('route')?.params).to.deep.equal({ name: context.token });
+    }
+  });
+
+  it('hears nothing once closed', async () => {
+    let asked = 0;
+    const observer = createLayerObserver({
+      contextOf: () => {
+        asked++;
+        return undefined;
+      },
+    });
+    observer.close();
+    await traceOf((app) => app.get('/', answer), { path: '/' });
+    expect(asked).to.equal(0);
+  });
+});
+
+describe('places of registration', () => {
+  it('are those of the code that registered, through get, use and route', async () => {
+    const registrations = observeRegistrations({ Router: express.Router, findCaller: createCallerFinder() });
+    try {
+      const context = await traceOf(
+        (app) => {
+          app.use(first);
+          app.get('/', answer);
+        },
+        { path: '/' },
+        registrations,
+      );
+      expect(find(context, 'first').source).to.match(/^test\/observe\/layers\.test\.ts:\d+$/);
+      expect(find(context, 'answer').source).to.match(/^test\/observe\/layers\.test\.ts:\d+$/);
+      expect(find(context, 'answer').source).not.to.equal(find(context, 'first').source);
+      expect(context.last('route')?.source).to.equal(find(context, 'answer').source);
+    } finally {
+      registrations.close();
+    }
+  });
+
+  it('leave the prototype as it was', () => {
+    const { prototype } = express.Router as unknown as { prototype: Record<string, unknown> };
+    const { use, route } = prototype;
+    const registrations = observeRegistrations({ Router: express.Router, findCaller: createCallerFinder() });
+    expect(prototype.use).not.to.equal(use);
+    expect((prototype.use as { length: number }).length).to.equal((use as { length: number }).length);
+    registrations.close();
+    expect(prototype.use).to.equal(use);
+    expect(prototype.route).to.equal(route);
+  });
+});
