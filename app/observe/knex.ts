@@ -132,14 +132,27 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   const original = { ...pick(prototype) };
   /** Milliseconds the request that has this connection now waited for it. */
   const waits = new WeakMap<Connection, { context: Context; waitMs: number }>();
+  const transactions = new WeakMap<Connection, string>();
   const callers = new WeakMap<object, string>();
+  const settings = new WeakSet<object>(client.config === undefined ? [] : [client.config]);
   let closed = false;
 
-  /** Transactions share the settings object of the instance; copies for user parameters share its pool. */
+  /** Transactions share the settings object of their instance, copies for user parameters its pool. */
   function isObserved(other: Client): boolean {
-    return (
-      !closed && (other.config === client.config || (other.pool !== undefined && other.pool === client.pool))
-    );
+    if (closed || other.config === undefined) return false;
+    if (settings.has(other.config)) return true;
+    if (other.pool === undefined || other.pool !== client.pool) return false;
+    settings.add(other.config);
+    return true;
+  }
+
+  /** The outermost transaction: Knex forgets its name on the connection once a nested one has ended. */
+  function transactionOf(connection: Connection): string | null {
+    const known = transactions.get(connection);
+    if (known !== undefined) return known;
+    const name = textOf(connection.__knexTxId);
+    if (name !== null) transactions.set(connection, name);
+    return name;
   }
 
   function takeWait(connection: Connection, context: Context): number {
@@ -165,7 +178,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       durationMs: null,
       rows: null,
       connection: textOf(connection.__knexUid),
-      transaction: textOf(connection.__knexTxId),
+      transaction: transactionOf(connection),
       waitMs: takeWait(connection, context),
       error: null,
       caller,
@@ -232,6 +245,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const askedMs = context.elapsedMs();
     acquired.then(
       (connection) => {
+        transactions.delete(connection);
         waits.set(connection, { context, waitMs: context.elapsedMs() - askedMs });
       },
       (error: unknown) => {

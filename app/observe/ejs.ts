@@ -1,0 +1,281 @@
+/**
+ * Views -> facts `view`: templates and partials with time, place in the tree and locals.
+ *
+ * Two sources that know of each other. `watchApp` wraps `app.render`, through which every engine of Express passes (and
+ * `res.render` with it). `watchEngine` wraps `ejs.compile` of the copy handed in: the compiled function of a page and of
+ * each partial then tells when it runs. A page's own function is the same fact as its render, not a child of it.
+ * Wrapping `renderFile` was rejected: it sees no partial. Contexts of the profiler's own pages are left alone.
+ */
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Json } from '../profiler/panel.ts';
+import { type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { FindCaller } from './caller.ts';
+
+export interface ViewFact {
+  /** As it was asked for, such as `orders/show`; a partial's path below the views. */
+  name: string;
+  /** Full path of the template, where known. */
+  file: string | null;
+  startMs: number;
+  durationMs: number | null;
+  /** 0 for what the handler rendered, 1 for its partials … */
+  depth: number;
+  /** Index of the including template among the views of the request. */
+  parent: number | null;
+  /** What the template got, without what Express adds; cut. */
+  locals: Json;
+  caller: string | null;
+  error: string | null;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    view: ViewFact;
+  }
+}
+
+/** What is used of an Express application. */
+export interface RenderingApp {
+  render: (name: string, options: object, callback: (error: Error, html: string) => void) => void;
+  /** What responses inherit from, and those of mounted applications with them. */
+  response?: object;
+}
+
+interface RenderingResponse {
+  render?: (...args: unknown[]) => unknown;
+  req?: { app?: RenderingApp };
+}
+
+type Template = (data?: object) => unknown;
+
+/** What is used of EJS. */
+export interface CompilingEngine {
+  compile: (template: string, options?: object) => Template;
+}
+
+export interface ObserveViewsOptions {
+  tracker: ContextTracker;
+  findCaller?: FindCaller;
+}
+
+export interface ViewObserver {
+  /** Safe to call again for the same application, such as a mounted one found later. */
+  watchApp(app: RenderingApp): void;
+  watchEngine(engine: CompilingEngine): void;
+  close(): void;
+}
+
+interface Frame {
+  fact: ViewFact;
+  index: number;
+}
+
+const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
+/** What Express and EJS put beside the locals of the application. */
+const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
+const FACT_BYTES = 300;
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+/** Names and values of what the handler gave; of Express's `res.locals` those too. */
+function localsOf(data: unknown): Json {
+  if (typeof data !== 'object' || data === null) return {};
+  const inherited: unknown = Object.getOwnPropertyDescriptor(data, '_locals')?.value;
+  const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const source of [inherited, data]) {
+    if (typeof source !== 'object' || source === null) continue;
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(source))) {
+      if (NOT_OURS.has(name) || typeof descriptor.value === 'function') continue;
+      own[name] = 'value' in descriptor ? (descriptor.value as unknown) : '[getter]';
+    }
+  }
+  return toPlain(own, LOCALS);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 2000) : String(error).slice(0, 2000);
+}
+
+export function observeViews({ tracker, findCaller }: ObserveViewsOptions): ViewObserver {
+  /** The template that runs now, per request; templates run one inside the other. */
+  const running = new WeakMap<Context, Frame | null>();
+  const undo: (() => void)[] = [];
+  const known = new WeakSet<object>();
+  let closed = false;
+
+  function currentContext(): Context | undefined {
+    const context = closed ? undefined : tracker.current();
+    return context?.kind === 'profiler' ? undefined : context;
+  }
+
+  function open(
+    context: Context,
+    name: string,
+    file: string | null,
+    data: unknown,
+    caller: string | null,
+  ): Frame {
+    const above = running.get(context) ?? null;
+    const fact: ViewFact = {
+      name,
+      file,
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      depth: above === null ? 0 : above.fact.depth + 1,
+      parent: above?.index ?? null,
+      // A partial gets the same locals again; only the page's are kept.
+      locals: above === null ? localsOf(data) : {},
+      caller,
+      error: null,
+    };
+    const index = context.all('view').length;
+    const kept = context.add('view', fact, FACT_BYTES + name.length + JSON.stringify(fact.locals).length);
+    return { fact, index: kept ? index : -1 };
+  }
+
+  function end(context: Context, { fact }: Frame): void {
+    fact.durationMs ??= context.elapsedMs() - fact.startMs;
+  }
+
+  /** Runs `work` as the template that others are included into. */
+  function within<T>(context: Context, frame: Frame, work: () => T): T {
+    const before = running.get(context) ?? null;
+    running.set(context, frame);
+    try {
+      return work();
+    } finally {
+      running.set(context, before);
+    }
+  }
+
+  function watchApp(app: RenderingApp): void {
+    if (known.has(app)) return;
+    known.add(app);
+    const own = Object.getOwnPropertyDescriptor(app, 'render');
+    const original = app.render;
+    const render = function (this: unknown, ...args: unknown[]): unknown {
+      const context = currentContext();
+      if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
+      const caller = findCaller?.({ below: render, skip: 'express' }) ?? null;
+      const frame = open(context, args[0], null, args[1], caller);
+      const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');
+      if (at !== -1) {
+        const done = args[at] as (...results: unknown[]) => unknown;
+        args[at] = function (this: unknown, ...results: unknown[]): unknown {
+          end(context, frame);
+          const [error] = results;
+          if (error !== null && error !== undefined) frame.fact.error = messageOf(error);
+          return Reflect.apply(done, this, results);
+        };
+      }
+      return within(context, frame, () => Reflect.apply(original, this, args));
+    };
+    app.render = render as RenderingApp['render'];
+    undo.push(() => {
+      if (app.render !== (render as RenderingApp['render'])) return;
+      if (own === undefined) Reflect.deleteProperty(app, 'render');
+      else Object.defineProperty(app, 'render', own);
+    });
+    if (app.response !== undefined) watchResponses(app.response);
+  }
+
+  /** `res.render` calls `render` of the application that `req.app` is by then: a mounted one is watched from there on. */
+  function watchResponses(prototype: RenderingResponse): void {
+    const own = Object.getOwnPropertyDescriptor(prototype, 'render');
+    const original = prototype.render;
+    if (original === undefined) return;
+    const render = function (this: RenderingResponse, ...args: unknown[]): unknown {
+      const app = this.req?.app;
+      if (!closed && app !== undefined && typeof app.render === 'function') watchApp(app);
+      return Reflect.apply(original, this, args);
+    };
+    prototype.render = render;
+    undo.push(() => {
+      if (prototype.render !== render) return;
+      if (own === undefined) Reflect.deleteProperty(prototype, 'render');
+      else Object.defineProperty(prototype, 'render', own);
+    });
+  }
+
+  /** The frame that a compiled template runs as: its render's own, or a new one. */
+  function frameFor(context: Context, file: string, root: string | null, data: unknown): Frame {
+    const above = running.get(context) ?? null;
+    if (above !== null && above.fact.file === null && above.fact.depth === 0) {
+      above.fact.file = file;
+      return above;
+    }
+    return open(context, shortName(file, root), file, data, null);
+  }
+
+  function runTemplate(
+    template: Template,
+    context: Context,
+    frame: Frame,
+    self: unknown,
+    args: unknown[],
+  ): unknown {
+    const own = frame.fact.durationMs === null && running.get(context) !== frame;
+    try {
+      const result: unknown = within(context, frame, () => Reflect.apply(template, self, args));
+      if (isThenable(result)) {
+        const settle = (): void => {
+          end(context, frame);
+        };
+        result.then(settle, settle);
+      } else if (own) end(context, frame);
+      return result;
+    } catch (error) {
+      frame.fact.error = messageOf(error);
+      end(context, frame);
+      throw error;
+    }
+  }
+
+  function watchEngine(engine: CompilingEngine): void {
+    if (known.has(engine)) return;
+    known.add(engine);
+    const original = engine.compile;
+    const compile = function (this: unknown, ...args: Parameters<CompilingEngine['compile']>): Template {
+      const template = Reflect.apply(original, this, args);
+      const options = (args[1] ?? {}) as { filename?: unknown; client?: unknown; views?: unknown };
+      const { filename } = options;
+      // A function for the browser is sent as its source.
+      if (closed || typeof filename !== 'string' || options.client === true) return template;
+      const root = rootOf(filename, options.views);
+      const watched = function (this: unknown, ...given: unknown[]): unknown {
+        const context = currentContext();
+        if (context === undefined) return Reflect.apply(template, this, given);
+        return runTemplate(template, context, frameFor(context, filename, root, given[0]), this, given);
+      };
+      return Object.defineProperties(watched, Object.getOwnPropertyDescriptors(template)) as Template;
+    };
+    engine.compile = compile;
+    undo.push(() => {
+      if (engine.compile === compile) engine.compile = original;
+    });
+  }
+
+  return {
+    watchApp,
+    watchEngine,
+    close() {
+      closed = true;
+      for (const restore of undo) restore();
+    },
+  };
+}
+
+/** The views folder that holds a template. */
+function rootOf(file: string, views: unknown): string | null {
+  const folders = Array.isArray(views) ? (views as unknown[]) : [views];
+  const found = folders.find((folder) => typeof folder === 'string' && file.startsWith(folder));
+  return typeof found === 'string' ? found : null;
+}
+
+/** Path below the views folder; without one the last two parts of the path. */
+function shortName(file: string, root: string | null): string {
+  const parts = (root === null ? file : file.slice(root.length)).split(/[\\/]/).filter((part) => part !== '');
+  return (root === null ? parts.slice(-2) : parts).join('/');
+}

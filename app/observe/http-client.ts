@@ -1,0 +1,263 @@
+/**
+ * Outgoing calls -> facts `call`. `fetch` and undici speak on `undici:request:*`, node:http and node:https on
+ * `http.client.*`; a call is on one of them, never on both. Nothing is patched and no body is read. A call belongs to
+ * the context that is current when it is made; its later events may come in any.
+ */
+import diagnostics from 'node:diagnostics_channel';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import { cutText } from '../profiler/plain.ts';
+import type { FindCaller } from './caller.ts';
+
+export interface CallFact {
+  method: string;
+  url: string;
+  /** `fetch` (undici) or `http` (node:http, node:https). */
+  client: 'fetch' | 'http';
+  status: number | null;
+  startMs: number;
+  /** To the end of the body, where that is told; null while it runs. */
+  durationMs: number | null;
+  /** To the first byte of the answer; null where none came. */
+  headersMs: number | null;
+  /** Milliseconds of the new connection's parts; null where a connection was used again, or it is not told. */
+  connection: { lookupMs: number | null; connectMs: number | null; tlsMs: number | null } | null;
+  /** Name, value, name, value …; cut. */
+  requestHeaders: string[];
+  responseHeaders: string[];
+  error: string | null;
+  /** What the called service answered as x-debug-token-link. */
+  link: string | null;
+  caller: string | null;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    call: CallFact;
+  }
+}
+
+export interface ObserveHttpClientOptions {
+  tracker: ContextTracker;
+  findCaller?: FindCaller;
+}
+
+/** What is read of undici's request. */
+interface UndiciRequest {
+  origin?: unknown;
+  path?: unknown;
+  method?: unknown;
+  headers?: unknown;
+}
+
+interface Pending {
+  context: Context;
+  fact: CallFact;
+}
+
+const MOST_HEADERS = 100;
+const HEADER_LENGTH = 2000;
+const FACT_BYTES = 400;
+
+function text(value: unknown): string {
+  return typeof value === 'string'
+    ? value
+    : Buffer.isBuffer(value)
+      ? value.toString('latin1')
+      : String(value);
+}
+
+function cutHeaders(pairs: readonly unknown[]): string[] {
+  return pairs.slice(0, 2 * MOST_HEADERS).map((part) => cutText(text(part), HEADER_LENGTH));
+}
+
+/** undici gives its request's headers as a list (6 and later) or as the block it will send (5). */
+function undiciHeaders(headers: unknown): string[] {
+  if (Array.isArray(headers)) return cutHeaders(headers as unknown[]);
+  if (typeof headers !== 'string') return [];
+  const lines = headers.split('\r\n').filter((line) => line.includes(':'));
+  return cutHeaders(
+    lines.flatMap((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+}
+
+function sentHeaders(request: ClientRequest): string[] {
+  return cutHeaders(
+    request
+      .getRawHeaderNames()
+      .flatMap((name) => [request.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)])),
+  );
+}
+
+function headerValue(pairs: readonly string[], name: string): string | null {
+  for (let index = 0; index + 1 < pairs.length; index += 2) {
+    if (pairs[index]?.toLowerCase() === name) return pairs[index + 1] ?? null;
+  }
+  return null;
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return cutText(String(error), 2000);
+  const code: unknown = (error as NodeJS.ErrnoException).code;
+  const message = error.message === '' && typeof code === 'string' ? code : error.message;
+  return cutText(`${error.name}: ${message}`, 2000);
+}
+
+/** The parts of a new connection, told by its socket's events. */
+function timeConnection(socket: Socket, { context, fact }: Pending): void {
+  if (!socket.connecting) return;
+  const startMs = context.elapsedMs();
+  let last = startMs;
+  const parts = { lookupMs: null, connectMs: null, tlsMs: null } as NonNullable<CallFact['connection']>;
+  fact.connection = parts;
+  const step = (): number => {
+    const now = context.elapsedMs();
+    const took = now - last;
+    last = now;
+    return took;
+  };
+  socket.once('lookup', () => (parts.lookupMs ??= step()));
+  socket.once('connect', () => (parts.connectMs = step()));
+  socket.once('secureConnect', () => (parts.tlsMs = step()));
+}
+
+export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOptions): { close(): void } {
+  const pending = new WeakMap<object, Pending>();
+  const undo: (() => void)[] = [];
+
+  function begin(
+    key: object,
+    call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
+    below: () => void,
+  ): Pending | null {
+    const context = tracker.current();
+    if (context === undefined || context.kind === 'profiler') return null;
+    const fact: CallFact = {
+      ...call,
+      status: null,
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      headersMs: null,
+      connection: null,
+      responseHeaders: [],
+      error: null,
+      link: null,
+      caller: findCaller?.({ below, frames: 25 }) ?? null,
+    };
+    let bytes = FACT_BYTES + fact.url.length;
+    for (const part of fact.requestHeaders) bytes += part.length;
+    context.add('call', fact, bytes);
+    const entry = { context, fact };
+    pending.set(key, entry);
+    return entry;
+  }
+
+  function answered({ context, fact }: Pending, status: number | null, headers: readonly unknown[]): void {
+    fact.status = status;
+    fact.headersMs = context.elapsedMs() - fact.startMs;
+    fact.responseHeaders = cutHeaders(headers);
+    fact.link = headerValue(fact.responseHeaders, 'x-debug-token-link');
+  }
+
+  function end({ context, fact }: Pending): void {
+    fact.durationMs ??= context.elapsedMs() - fact.startMs;
+  }
+
+  function failed(entry: Pending, error: unknown): void {
+    entry.fact.error ??= messageOf(error);
+    end(entry);
+  }
+
+  /** A subscriber that throws would be an uncaught exception of the host's: none of ours does. */
+  function on<M extends object>(name: string, work: (message: M) => void): void {
+    const listener = (message: unknown): void => {
+      try {
+        work(message as M);
+      } catch {
+        // What can't be recorded is left out.
+      }
+    };
+    diagnostics.subscribe(name, listener);
+    undo.push(() => diagnostics.unsubscribe(name, listener));
+  }
+
+  on<{ request: UndiciRequest }>('undici:request:create', function created({ request }) {
+    const { origin, path, method, headers } = request;
+    begin(
+      request,
+      {
+        client: 'fetch',
+        method: text(method),
+        url: cutText(`${text(origin)}${text(path)}`, 8192),
+        requestHeaders: undiciHeaders(headers),
+      },
+      created as () => void,
+    );
+  });
+  on<{ request: UndiciRequest }>('undici:request:bodySent', ({ request }) => {
+    // undici adds its own headers after the request is made.
+    const entry = pending.get(request);
+    if (entry !== undefined) entry.fact.requestHeaders = undiciHeaders(request.headers);
+  });
+  on<{ request: object; response: { statusCode: number; headers: unknown[] } }>(
+    'undici:request:headers',
+    ({ request, response }) => {
+      const entry = pending.get(request);
+      if (entry !== undefined) answered(entry, response.statusCode, response.headers);
+    },
+  );
+  on<{ request: object }>('undici:request:trailers', ({ request }) => {
+    const entry = pending.get(request);
+    if (entry !== undefined) end(entry);
+  });
+  on<{ request: object; error: unknown }>('undici:request:error', ({ request, error }) => {
+    const entry = pending.get(request);
+    if (entry !== undefined) failed(entry, error);
+  });
+
+  on<{ request: ClientRequest }>('http.client.request.start', function started({ request }) {
+    const url = `${request.protocol}//${request.host}${hostPort(request)}${request.path}`;
+    const entry = begin(
+      request,
+      {
+        client: 'http',
+        method: request.method,
+        url: cutText(url, 8192),
+        requestHeaders: sentHeaders(request),
+      },
+      started as () => void,
+    );
+    if (entry === null) return;
+    const { socket } = request;
+    if ((socket as Socket | null) !== null) timeConnection(socket as Socket, entry);
+    else request.once('socket', (given) => timeConnection(given, entry));
+  });
+  on<{ request: object; response: IncomingMessage }>(
+    'http.client.response.finish',
+    ({ request, response }) => {
+      const entry = pending.get(request);
+      if (entry === undefined) return;
+      answered(entry, response.statusCode ?? null, response.rawHeaders);
+      response.once('close', () => end(entry));
+      response.once('end', () => end(entry));
+    },
+  );
+  on<{ request: object; error: unknown }>('http.client.request.error', ({ request, error }) => {
+    const entry = pending.get(request);
+    if (entry !== undefined) failed(entry, error);
+  });
+
+  return {
+    close() {
+      for (const unsubscribe of undo) unsubscribe();
+    },
+  };
+}
+
+/** `:8080` where the Host header names it; the request itself keeps the port to itself. */
+function hostPort(request: ClientRequest): string {
+  const host = request.getHeader('host');
+  const port = typeof host === 'string' ? /:(\d+)$/.exec(host)?.[1] : undefined;
+  return port === undefined ? '' : `:${port}`;
+}
