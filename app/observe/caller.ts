@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 export interface CallerOptions {
   /** Frames above and including this function are left out. */
-  below: (...args: never[]) => unknown;
+  below?: (...args: never[]) => unknown;
   /** Frames looked at. */
   frames?: number;
   /** Folder of a library whose frames never count, such as `knex`. */
@@ -64,9 +64,21 @@ function sourcePosition(file: string, line: number, column: number): { file: str
   return { file: known ? pathOf(source) : pathOf(file), line: entry.originalLine + 1 };
 }
 
+/** Files of the profiler that stand between a library and its caller; elsewhere in `app` an owner's code may live. */
+const OURS = /^(?:observe[\\/]|profiler[\\/]|middleware[\\/]watch\.)/;
+
+/** The folder that holds `observe`: read off the stack, so that sources and built files tell their own. */
+function ownFolder(): string {
+  const file = sitesBelow(sitesBelow, 1)[0]?.getFileName() ?? '';
+  return file.slice(0, Math.max(0, file.search(/observe[\\/]caller\.[jt]s/)));
+}
+
 /** `root` is the folder that own places are named from. */
 export function createCallerFinder(root: string = process.cwd()): FindCaller {
   const places = new Map<string, string>();
+  const folder = ownFolder();
+  const isOurs = (file: string): boolean =>
+    folder !== '' && file.startsWith(folder) && OURS.test(file.slice(folder.length));
 
   function placeOf(file: string, site: Site): string {
     const line = site.getLineNumber() ?? 0;
@@ -88,7 +100,7 @@ export function createCallerFinder(root: string = process.cwd()): FindCaller {
       let library: Site | null = null;
       for (const site of sitesBelow(below, frames)) {
         const file = site.getFileName();
-        if (typeof file !== 'string' || file === '' || file.startsWith('node:')) continue;
+        if (typeof file !== 'string' || file === '' || file.startsWith('node:') || isOurs(file)) continue;
         if (!file.includes('node_modules')) return placeOf(file, site);
         if (library === null && !isIn(file, skip)) library = site;
       }

@@ -29,6 +29,7 @@ export interface CallFact {
   error: string | null;
   /** What the called service answered as x-debug-token-link. */
   link: string | null;
+  /** Known for node:http from Node 22 on; elsewhere the call is told of after its caller has returned. */
   caller: string | null;
 }
 
@@ -126,10 +127,15 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   const pending = new WeakMap<object, Pending>();
   const undo: (() => void)[] = [];
 
+  const callers = new WeakMap<object, string | null>();
+
+  function callerOf(): string | null {
+    return findCaller?.({ frames: 25, skip: 'undici' }) ?? null;
+  }
+
   function begin(
     key: object,
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
-    below: () => void,
   ): Pending | null {
     const context = tracker.current();
     if (context === undefined || context.kind === 'profiler') return null;
@@ -143,7 +149,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
       responseHeaders: [],
       error: null,
       link: null,
-      caller: findCaller?.({ below, frames: 25 }) ?? null,
+      caller: callers.get(key) ?? callerOf(),
     };
     let bytes = FACT_BYTES + fact.url.length;
     for (const part of fact.requestHeaders) bytes += part.length;
@@ -182,18 +188,14 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     undo.push(() => diagnostics.unsubscribe(name, listener));
   }
 
-  on<{ request: UndiciRequest }>('undici:request:create', function created({ request }) {
+  on<{ request: UndiciRequest }>('undici:request:create', ({ request }) => {
     const { origin, path, method, headers } = request;
-    begin(
-      request,
-      {
-        client: 'fetch',
-        method: text(method),
-        url: cutText(`${text(origin)}${text(path)}`, 8192),
-        requestHeaders: undiciHeaders(headers),
-      },
-      created as () => void,
-    );
+    begin(request, {
+      client: 'fetch',
+      method: text(method),
+      url: cutText(`${text(origin)}${text(path)}`, 8192),
+      requestHeaders: undiciHeaders(headers),
+    });
   });
   on<{ request: UndiciRequest }>('undici:request:bodySent', ({ request }) => {
     // undici adds its own headers after the request is made.
@@ -216,18 +218,18 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     if (entry !== undefined) failed(entry, error);
   });
 
-  on<{ request: ClientRequest }>('http.client.request.start', function started({ request }) {
+  // Node 22: still in the caller's stack. `start` waits for a socket, where no caller is left.
+  on<{ request: ClientRequest }>('http.client.request.created', ({ request }) => {
+    if (tracker.current() !== undefined) callers.set(request, callerOf());
+  });
+  on<{ request: ClientRequest }>('http.client.request.start', ({ request }) => {
     const url = `${request.protocol}//${request.host}${hostPort(request)}${request.path}`;
-    const entry = begin(
-      request,
-      {
-        client: 'http',
-        method: request.method,
-        url: cutText(url, 8192),
-        requestHeaders: sentHeaders(request),
-      },
-      started as () => void,
-    );
+    const entry = begin(request, {
+      client: 'http',
+      method: request.method,
+      url: cutText(url, 8192),
+      requestHeaders: sentHeaders(request),
+    });
     if (entry === null) return;
     const { socket } = request;
     if ((socket as Socket | null) !== null) timeConnection(socket as Socket, entry);

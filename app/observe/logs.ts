@@ -44,6 +44,15 @@ function isSimple(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
+/** A revoked proxy throws when it is asked. */
+function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
 /** One line for a value inside a message. */
 function inline(value: unknown): string {
   if (typeof value === 'string') return value;
@@ -97,7 +106,7 @@ export function formatLog(args: readonly unknown[]): { message: string; context:
   }
   for (const value of values) {
     if (isSimple(value)) words.push(inline(value));
-    else if (value instanceof Error) {
+    else if (isError(value)) {
       const { line, stack } = describe(value);
       words.push(line);
       rest.push(

@@ -1,0 +1,124 @@
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { observeConsole } from '../../app/observe/console.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+function createConsole(): { console: Console; written: () => string } {
+  let text = '';
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      text += chunk.toString();
+      done();
+    },
+  });
+  return { console: new Console(stream, stream), written: () => text };
+}
+
+function newContext(): Context {
+  return new Context({ token: '000001', kind: 'request' });
+}
+
+describe('console as it is observed', () => {
+  const tracker = new ContextTracker();
+
+  function observed(run: (target: Console) => void) {
+    const plain = createConsole();
+    run(plain.console);
+    const watched = createConsole();
+    const observation = observeConsole({
+      tracker,
+      findCaller: createCallerFinder(),
+      console: watched.console,
+    });
+    const context = newContext();
+    tracker.run(context, () => {
+      run(watched.console);
+    });
+    observation.close();
+    return { lines: context.all('log'), output: watched.written(), plain: plain.written() };
+  }
+
+  it('keeps level, channel, message, context and caller, and leaves the output as it is', () => {
+    const { lines, output, plain } = observed((target) => {
+      target.log('order %s of %d: %o', 'A1', 7, { open: true }, 'extra', { total: 3 });
+      target.warn('slow');
+      target.error(new TypeError('no such thing'));
+      target.debug({ only: 'data' });
+      target.table([{ a: 1 }]);
+    });
+    const withoutStack = (text: string): string => text.replace(/^ +at .*\n/gm, '');
+    expect(withoutStack(output)).to.equal(withoutStack(plain));
+    expect(lines.map(({ level, channel }) => `${level} ${channel}`)).to.deep.equal([
+      'info console.log',
+      'warn console.warn',
+      'error console.error',
+      'debug console.debug',
+      'info console.table',
+    ]);
+    expect(lines[0]?.message).to.equal('order A1 of 7: {"open":true} extra');
+    expect({ ...(lines[0]?.context as object) }).to.deep.equal({ total: 3 });
+    expect(lines[0]?.caller).to.match(/^test\/observe\/console\.test\.ts:\d+$/);
+    expect(lines[2]?.message).to.equal('TypeError: no such thing');
+    expect(JSON.stringify(lines[2]?.context)).to.contain('console.test.ts');
+    expect(lines[3]?.message).to.equal('{"only":"data"}');
+  });
+
+  it('calls no code of what is logged, and survives what cannot be read', () => {
+    let called = 0;
+    const hostile = {
+      get secret() {
+        called++;
+        return 1;
+      },
+      toJSON() {
+        called++;
+        return {};
+      },
+    };
+    const context = newContext();
+    const { console: target } = createConsole();
+    const observation = observeConsole({ tracker, console: target });
+    const revoked = Proxy.revocable({}, {});
+    revoked.revoke();
+    tracker.run(context, () => {
+      target.log('%s', Symbol('x'), hostile);
+      target.info('bad %d', Symbol('y'), revoked.proxy);
+    });
+    observation.close();
+    expect(called).to.equal(0);
+    expect(context.all('log')).to.have.length(2);
+    expect(context.first('log')?.message).to.equal('Symbol(x)');
+  });
+
+  it('is undone on close, and says nothing outside of a request', () => {
+    const { console: target } = createConsole();
+    const { log } = target;
+    const observation = observeConsole({ tracker, console: target });
+    expect(target.log).not.to.equal(log);
+    target.log('nobody asks');
+    observation.close();
+    expect(target.log).to.equal(log);
+  });
+
+  it('keeps the lines of fifty concurrent requests apart', async () => {
+    const { console: target } = createConsole();
+    const observation = observeConsole({ tracker, console: target });
+    const contexts = Array.from({ length: 50 }, newContext);
+    await Promise.all(
+      contexts.map((context, id) =>
+        tracker.run(context, async () => {
+          target.log('begin', id);
+          await sleep(Math.random() * 10);
+          target.log('end', id);
+        }),
+      ),
+    );
+    observation.close();
+    contexts.forEach((context, id) => {
+      expect(context.all('log').map(({ message }) => message)).to.deep.equal([`begin ${id}`, `end ${id}`]);
+    });
+  });
+});

@@ -1,0 +1,128 @@
+import { createServer, get, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { observeHttpClient } from '../../app/observe/http-client.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+function newContext(id = 0): Context {
+  return new Context({ token: id.toString(16).padStart(6, '0'), kind: 'request' });
+}
+
+describe('outgoing calls as they are observed', () => {
+  const tracker = new ContextTracker();
+  let server: Server;
+  let base: string;
+  let observation: { close(): void };
+
+  before((done) => {
+    server = createServer((req, res) => {
+      res.writeHead(req.url?.startsWith('/missing') ? 404 : 200, {
+        'x-debug-token-link': `${base}/_profiler/abc123`,
+        'content-type': 'text/plain',
+      });
+      setTimeout(() => res.end('done'), 10);
+    }).listen(0, '127.0.0.1', () => {
+      base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      done();
+    });
+  });
+  after((done) => {
+    server.closeAllConnections();
+    server.close(done);
+  });
+  beforeEach(() => {
+    observation = observeHttpClient({ tracker, findCaller: createCallerFinder() });
+  });
+  afterEach(() => {
+    observation.close();
+  });
+
+  async function getByHttp(url: string): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      get(url, { headers: { 'X-Api-Version': '3' } }, (response) => {
+        response.resume().once('end', resolve);
+      }).once('error', reject);
+    });
+    await sleep(1);
+  }
+
+  it('records fetch: method, URL, headers, status, time and the profile of the called service', async () => {
+    const context = newContext();
+    await tracker.run(context, async () => {
+      const response = await fetch(`${base}/rates?country=DE`, {
+        method: 'POST',
+        headers: { 'x-a': 'b' },
+        body: '{}',
+      });
+      await response.text();
+    });
+    await sleep(5);
+    const [call] = context.all('call');
+    expect(call).to.include({
+      method: 'POST',
+      url: `${base}/rates?country=DE`,
+      client: 'fetch',
+      status: 200,
+      error: null,
+    });
+    expect(call?.link).to.equal(`${base}/_profiler/abc123`);
+    expect(call?.requestHeaders).to.include.members(['x-a', 'b']);
+    expect(call?.durationMs).to.be.at.least(9);
+    expect(call?.headersMs).to.be.lessThan(call?.durationMs ?? 0);
+  });
+
+  it('records node:http with the parts of a new connection and the caller', async () => {
+    const context = newContext();
+    await tracker.run(context, () => getByHttp(`${base}/missing`));
+    const [call] = context.all('call');
+    expect(call).to.include({ method: 'GET', url: `${base}/missing`, client: 'http', status: 404 });
+    expect(call?.requestHeaders).to.include.members(['X-Api-Version', '3']);
+    expect(call?.connection?.connectMs).to.be.a('number');
+    // Node 20 tells of a call only when its caller has returned.
+    const caller = Number(process.versions.node.split('.')[0]) < 22 ? 'null' : String(call?.caller);
+    if (caller !== 'null') expect(caller).to.match(/^test\/observe\/http-client\.test\.ts:\d+$/);
+    expect(call?.durationMs).to.be.at.least(9);
+  });
+
+  it('records a call that finds nobody', async () => {
+    const context = newContext();
+    await tracker.run(context, async () => {
+      await fetch('http://127.0.0.1:1/').catch(() => undefined);
+      await new Promise((resolve) => httpRequest('http://127.0.0.1:1/').once('error', resolve).end());
+    });
+    await sleep(5);
+    const calls = context.all('call');
+    expect(calls.map(({ client }) => client)).to.include('http');
+    for (const call of calls) {
+      expect(call.status).to.equal(null);
+      expect(call.error).to.contain('ECONNREFUSED');
+    }
+  });
+
+  it('keeps the calls of fifty concurrent requests apart, over shared connections', async () => {
+    const contexts = Array.from({ length: 50 }, (_, id) => newContext(id));
+    await Promise.all(
+      contexts.map((context, id) =>
+        tracker.run(context, async () => {
+          await sleep(Math.random() * 5);
+          await (await fetch(`${base}/f${id}`)).text();
+          await getByHttp(`${base}/h${id}`);
+        }),
+      ),
+    );
+    contexts.forEach((context, id) => {
+      expect(context.all('call').map(({ url }) => url)).to.deep.equal([`${base}/f${id}`, `${base}/h${id}`]);
+      expect(context.all('call').every(({ status }) => status === 200)).to.equal(true);
+    });
+  });
+
+  it('records nothing outside of a request, nor once closed', async () => {
+    await getByHttp(base);
+    observation.close();
+    const context = newContext();
+    await tracker.run(context, () => getByHttp(base));
+    expect(context.all('call')).to.have.length(0);
+  });
+});

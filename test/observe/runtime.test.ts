@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { observeRuntime, type RuntimeObserver } from '../../app/observe/runtime.ts';
+import { Context } from '../../app/profiler/context.ts';
+
+function holdLoop(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+describe('the process as it is observed', () => {
+  let observer: RuntimeObserver;
+  beforeEach(() => {
+    observer = observeRuntime();
+  });
+  afterEach(() => {
+    observer.close();
+  });
+
+  function begin(): Context {
+    const context = new Context({ token: '000001', kind: 'request' });
+    observer.onRequest(context);
+    return context;
+  }
+
+  it('tells CPU, loop, memory and how many requests ran', () => {
+    const context = begin();
+    begin();
+    holdLoop(30);
+    context.end();
+    const reading = context.first('runtime')?.read();
+    expect((reading?.cpuUserMs ?? 0) + (reading?.cpuSystemMs ?? 0)).to.be.greaterThan(10);
+    expect(reading?.concurrent).to.equal(2);
+    expect(reading?.memory.heapUsed).to.be.greaterThan(1e6);
+  });
+
+  it('finds the loop held, also by the code that ends the request', async () => {
+    const context = begin();
+    await sleep(45);
+    holdLoop(60);
+    await sleep(30);
+    holdLoop(60);
+    context.end();
+    const held = context.first('runtime')?.read().held ?? [];
+    expect(held).to.have.length(2);
+    for (const { durationMs } of held) expect(durationMs).to.be.within(30, 90);
+    expect(held[1]?.startMs).to.be.greaterThan(held[0]?.startMs ?? 0);
+  });
+
+  it('finds collections within the request', async () => {
+    const context = begin();
+    const kept: unknown[] = [];
+    for (let round = 0; round < 60; round++) {
+      kept.push(Array.from({ length: 20_000 }, (_, index) => ({ index })));
+      if (kept.length > 5) kept.shift();
+    }
+    await sleep(20);
+    context.end();
+    const { collections = [] } = context.first('runtime')?.read() ?? {};
+    expect(collections.length).to.be.greaterThan(0);
+    expect(collections[0]?.kind).to.be.a('string');
+  });
+
+  it('keeps its figures once the request has ended', () => {
+    const context = begin();
+    context.end();
+    const first = context.first('runtime')?.read();
+    holdLoop(20);
+    expect(context.first('runtime')?.read()).to.equal(first);
+  });
+});

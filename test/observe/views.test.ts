@@ -1,0 +1,136 @@
+import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import ejs from 'ejs';
+import express, { type Express } from 'express';
+import request from 'supertest';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { observeViews, type ViewObserver } from '../../app/observe/ejs.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+describe('views as they are observed', () => {
+  const tracker = new ContextTracker();
+  let folder: string;
+  let observer: ViewObserver;
+  let contexts: Context[];
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hindsight-views-'));
+    await mkdir(join(folder, 'parts'));
+    await writeFile(
+      join(folder, 'page.ejs'),
+      `<h1><%= title %></h1><%- include('parts/list', { items: [1, 2] }) %>`,
+    );
+    await writeFile(
+      join(folder, 'parts/list.ejs'),
+      `<% for (const i of items) { %><%- include('row', { i }) %><% } %>`,
+    );
+    await writeFile(join(folder, 'parts/row.ejs'), '<li><%= i %></li>');
+    await writeFile(join(folder, 'broken.ejs'), '<%= nowhere.name %>');
+  });
+  after(() => rm(folder, { recursive: true }));
+  beforeEach(() => {
+    contexts = [];
+    observer = observeViews({ tracker, findCaller: createCallerFinder() });
+  });
+  afterEach(() => {
+    observer.close();
+  });
+
+  function createHost(): Express {
+    const app = express();
+    app.set('views', [folder]).set('env', 'test');
+    app.engine('ejs', (...args) => void ejs.renderFile(...(args as Parameters<typeof ejs.renderFile>)));
+    app.set('view engine', 'ejs');
+    app.use((_req, _res, next) => {
+      const context = new Context({ token: String(contexts.length), kind: 'request' });
+      contexts.push(context);
+      tracker.run(context, next);
+    });
+    return app;
+  }
+
+  it('lists the page and its partials as a tree, with time, locals and caller', async () => {
+    const app = createHost();
+    observer.watchApp(app);
+    observer.watchEngine(ejs);
+    app.get('/', (_req, res) => {
+      res.locals.user = 'Amira';
+      res.render('page', { title: 'Hello', list: () => [] });
+    });
+    const { text } = await request(app).get('/').expect(200);
+    expect(text).to.equal('<h1>Hello</h1><li>1</li><li>2</li>');
+    const views = contexts[0]?.all('view') ?? [];
+    expect(views.map(({ name, depth, parent }) => [name, depth, parent])).to.deep.equal([
+      ['page', 0, null],
+      ['parts/list.ejs', 1, 0],
+      ['parts/row.ejs', 2, 1],
+      ['parts/row.ejs', 2, 1],
+    ]);
+    const [page] = views;
+    expect(page?.file).to.equal(join(folder, 'page.ejs'));
+    expect({ ...(page?.locals as object) }).to.deep.equal({ user: 'Amira', title: 'Hello' });
+    expect(page?.caller).to.match(/^test\/observe\/views\.test\.ts:\d+$/);
+    expect(views.every(({ durationMs }) => durationMs !== null && durationMs >= 0)).to.equal(true);
+  });
+
+  it('watches applications that are mounted later, through res.render', async () => {
+    const app = createHost();
+    observer.watchApp(app);
+    const inner = express();
+    inner.set('views', [folder]).set('view engine', 'ejs');
+    inner.get('/', (_req, res) => {
+      res.render('page', { title: 'Inner' });
+    });
+    app.use('/inner', inner);
+    await request(app).get('/inner').expect(200);
+    expect(contexts[0]?.all('view').map(({ name }) => name)).to.deep.equal(['page']);
+  });
+
+  it('records what a template throws, and lets it pass', async () => {
+    const app = createHost();
+    observer.watchApp(app);
+    app.get('/', (_req, res) => {
+      res.render('broken');
+    });
+    await request(app).get('/').expect(500);
+    expect(contexts[0]?.first('view')?.error).to.contain('nowhere is not defined');
+  });
+
+  it('keeps the views of fifty concurrent requests apart', async () => {
+    const app = createHost();
+    observer.watchApp(app);
+    observer.watchEngine(ejs);
+    app.get('/:id', async (req, res) => {
+      await sleep(Math.random() * 10);
+      res.render('page', { title: req.params.id });
+    });
+    const server = app.listen(0, '127.0.0.1');
+    await Promise.all(Array.from({ length: 50 }, (_, id) => request(server).get(`/${id}`).expect(200)));
+    await new Promise((resolve) => server.close(resolve));
+    expect(contexts).to.have.length(50);
+    for (const context of contexts) expect(context.all('view')).to.have.length(4);
+    const titles = contexts.map((context) => (context.first('view')?.locals as { title: string }).title);
+    expect(new Set(titles).size).to.equal(50);
+  });
+
+  it('does not see pages of the profiler, nor anything once closed', async () => {
+    const app = createHost();
+    const compile = ejs.compile;
+    observer.watchApp(app);
+    observer.watchEngine(ejs);
+    const page = new Context({ token: 'aaaaaa', kind: 'profiler' });
+    tracker.run(page, () => ejs.render('<%= 1 %>', {}, { filename: join(folder, 'own.ejs') }));
+    expect(page.all('view')).to.have.length(0);
+    observer.close();
+    expect(ejs.compile).to.equal(compile);
+    expect(app.render).to.equal(express.application.render);
+    app.get('/', (_req, res) => {
+      res.render('page', { title: 'x' });
+    });
+    await request(app).get('/').expect(200);
+    expect(contexts[0]?.all('view')).to.have.length(0);
+  });
+});
