@@ -1,0 +1,45 @@
+/** One line per answer on standard output. Secrets are masked; control characters can't reach the terminal. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
+import morgan from 'morgan';
+import { originOf } from './attach-origin.ts';
+
+export interface AccessLogOptions {
+  redactText: (text: string) => string;
+  /** process.stdout unless a test gives another. */
+  write?: (line: string) => void;
+}
+
+const LONGEST_URL = 2000;
+
+/** Control characters, C1 included, and line separators -> `\xNN`: a terminal would obey them. */
+export function escapeControls(text: string): string {
+  // eslint-disable-next-line no-control-regex -- that is the purpose
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code}`;
+  });
+}
+
+function urlOf(req: IncomingMessage): string {
+  const url =
+    'originalUrl' in req && typeof req.originalUrl === 'string' ? req.originalUrl : (req.url ?? '-');
+  return url.length > LONGEST_URL ? `${url.slice(0, LONGEST_URL)}…` : url;
+}
+
+export function createAccessLog({ redactText, write }: AccessLogOptions): RequestHandler {
+  const line: morgan.FormatFn<IncomingMessage, ServerResponse> = (tokens, req, res) => {
+    const resolved = originOf(req);
+    const fields = [
+      resolved?.origin.clientAddress ?? req.socket.remoteAddress ?? '-',
+      req.method ?? '-',
+      redactText(urlOf(req)),
+      tokens.status?.(req, res) ?? 'aborted',
+      tokens['response-time']?.(req, res) ?? '-',
+      'ms',
+      resolved?.requestId ?? '-',
+    ];
+    return escapeControls(fields.join(' '));
+  };
+  return morgan(line, { stream: { write: write ?? ((text) => void process.stdout.write(text)) } });
+}

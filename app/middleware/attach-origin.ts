@@ -1,0 +1,63 @@
+/**
+ * The origin of a request, worked out once and kept on it, for everything behind: links, redirects, logs, the recorder.
+ * Answers x-request-id, and makes Express's own `req.ip`, `req.protocol` and `req.hostname` tell the same.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Express, RequestHandler } from 'express';
+import type { OriginResolver, ResolvedOrigin } from './origin.ts';
+
+const ORIGIN = Symbol('hindsight.origin');
+
+interface WithOrigin extends IncomingMessage {
+  [ORIGIN]?: ResolvedOrigin;
+}
+
+/** What `attachOrigin` worked out; undefined where it did not run. */
+export function originOf(req: IncomingMessage): ResolvedOrigin | undefined {
+  return (req as WithOrigin)[ORIGIN];
+}
+
+/** Works the origin out, unless that was done. */
+export function attachOrigin(req: IncomingMessage, resolver: OriginResolver): ResolvedOrigin {
+  const before = originOf(req);
+  if (before !== undefined) return before;
+  const { socket } = req;
+  const resolved = resolver.resolve({
+    rawHeaders: req.rawHeaders,
+    remoteAddress: socket.remoteAddress ?? '',
+    localAddress: socket.localAddress ?? '',
+    localPort: socket.localPort ?? 0,
+    encrypted: 'encrypted' in socket && socket.encrypted === true,
+    httpVersion: req.httpVersion,
+  });
+  Object.defineProperty(req, ORIGIN, { value: resolved });
+  return resolved;
+}
+
+export function createOriginMiddleware(resolver: OriginResolver): RequestHandler {
+  return (req, res, next) => {
+    res.setHeader('x-request-id', attachOrigin(req, resolver).requestId);
+    next();
+  };
+}
+
+/** Express reads the proxy's headers by its own rules (any word is a protocol): one answer for both. */
+export function alignExpress(app: Express, resolver: OriginResolver): void {
+  app.set('trust proxy', (address: string | undefined) => resolver.trusts(address ?? ''));
+  const answers: Record<string, (resolved: ResolvedOrigin) => unknown> = {
+    ip: ({ origin }) => origin.clientAddress,
+    ips: ({ origin }) => origin.chain.slice(0, -1),
+    protocol: ({ origin }) => origin.scheme,
+    hostname: ({ origin }) => origin.host ?? undefined,
+    host: ({ origin }) => origin.origin?.slice(`${origin.scheme}://`.length),
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    Object.defineProperty(app.request, name, {
+      configurable: true,
+      enumerable: true,
+      get(this: IncomingMessage) {
+        return answer(attachOrigin(this, resolver));
+      },
+    });
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The limit on request bodies, for any method, type and route: a length announced over it is refused before a byte is
+ * read, a chunked body on the first byte over. Bodies are seen through the tap, so routers that read the stream
+ * themselves find it untouched. In multipart the part contents count (parsers.ts); boundaries and part headers get an
+ * allowance here, so that one file of exactly the limit passes.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { createError } from '../errors.ts';
+import type { HindsightError } from '../errors.ts';
+import type { BodyFact } from '../profiler/facts.ts';
+import { announcedBytes, interceptBody, tapBody } from './body-tap.ts';
+import { cutOff } from './cut-off.ts';
+import type { AnswerError } from './cut-off.ts';
+import { defaultLingerLimits } from './linger.ts';
+import type { LingerLimits } from './linger.ts';
+
+const MEBIBYTE = 1024 * 1024;
+export const DEFAULT_BODY_LIMIT = 16 * MEBIBYTE;
+/** Boundaries and part headers of a multipart body. */
+const MULTIPART_ALLOWANCE = 64 * 1024;
+
+export interface BodyLimitOptions {
+  answer: AnswerError;
+  limitBytes?: number;
+  linger?: LingerLimits;
+  /** Where given, the body is tapped for its preview too. */
+  tap?: { previewBytes: number; onBody: (req: IncomingMessage, fact: BodyFact) => void };
+}
+
+/** `16 MiB`, or bytes where it is no whole number of them. */
+export function printLimit(bytes: number): string {
+  return bytes % MEBIBYTE === 0 ? `${bytes / MEBIBYTE} MiB` : `${bytes} bytes`;
+}
+
+export function isMultipart(req: IncomingMessage): boolean {
+  return /^\s*multipart\/form-data\b/i.test(req.headers['content-type'] ?? '');
+}
+
+function tooLarge(req: IncomingMessage, limitBytes: number, sentBytes: number | null): HindsightError {
+  const limit = printLimit(limitBytes);
+  const sent = sentBytes === null ? `more than ${limit}` : `${sentBytes} bytes`;
+  return createError(isMultipart(req) ? 'UPLOAD_TOO_LARGE' : 'BODY_TOO_LARGE', [limit, sent]);
+}
+
+/** The bytes that may come, with what is neither content nor asked to be short. */
+export function allowedBytes(req: IncomingMessage, limitBytes: number): number {
+  return isMultipart(req) ? limitBytes + MULTIPART_ALLOWANCE : limitBytes;
+}
+
+export function createBodyLimit(options: BodyLimitOptions): RequestHandler {
+  const { answer, limitBytes = DEFAULT_BODY_LIMIT, linger = defaultLingerLimits, tap } = options;
+  return (req, res, next) => {
+    const announced = announcedBytes(req);
+    if (announced === 0) {
+      next();
+      return;
+    }
+    const fact = tap === undefined ? null : tapBody(req, tap);
+    if (fact !== null) tap?.onBody(req, fact);
+    const allowed = allowedBytes(req, limitBytes);
+    if (announced !== null && announced > allowed) {
+      cutOff({ error: tooLarge(req, limitBytes, announced), req, res, answer, linger });
+      return;
+    }
+    if (announced === null) {
+      let left = allowed;
+      // The parser's callbacks have lost the request's context.
+      const refuse = AsyncLocalStorage.bind(() => {
+        cutOff({ error: tooLarge(req, limitBytes, null), req, res, answer, linger });
+      });
+      interceptBody(req, (chunk) => {
+        left -= chunk.length;
+        if (left < 0) refuse();
+        return left >= 0;
+      });
+    }
+    next();
+  };
+}

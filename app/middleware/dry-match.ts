@@ -1,0 +1,159 @@
+/**
+ * What the routers would do with a method and a path, worked out over their live stacks without calling a handler:
+ * for 405 and Allow, the slash redirect, the routing panel and the 404's list of nearest routes.
+ *
+ * `layer.match` of Express 5 is pure (router 2: lib/layer.js). Sub-applications hide behind a closure, so they are noted
+ * when they are mounted: `use` of each application that is told of is wrapped.
+ */
+import { allMethods, declaredMethods, listLayer } from './route-list.ts';
+import type { AppLike, LayerLike, RouteEntry, RouteLike } from './route-list.ts';
+
+/** A route whose pattern matches the path, whatever the method. */
+export interface MatchedRoute {
+  /** In the order declared; HEAD only where it was declared. `*` stands for all. */
+  methods: readonly string[];
+  /** With its mounts. */
+  pattern: string;
+}
+
+export interface DryMatch {
+  routes: readonly MatchedRoute[];
+  /** What the first layer threw that could not be matched, such as an encoding that can't be decoded; else null. */
+  fault: unknown;
+}
+
+export interface DryMatcher {
+  /** Follows an application: its routes, and what gets mounted on it from now on. */
+  watch(app: AppLike): void;
+  match(path: string): DryMatch;
+  /** Every route of the application in the order it is tried. */
+  routes(): RouteEntry[];
+  /** Keeps the routers from answering OPTIONS by themselves. */
+  silenceOptions(): void;
+}
+
+/** Routers mounted on themselves have no end. */
+const DEEPEST = 32;
+
+function isApp(value: unknown): value is AppLike {
+  return typeof value === 'function' && 'handle' in value && 'set' in value && 'router' in value;
+}
+
+/** What `layer.match` took from the path, as the router cuts it before it goes on in a mounted router. */
+function restAfter(path: string, taken: string): string | null {
+  if (taken === '') return path;
+  if (!path.startsWith(taken)) return null;
+  const rest = path.slice(taken.length);
+  if (rest !== '' && !rest.startsWith('/')) return null;
+  return rest === '' ? '/' : rest;
+}
+
+/** Whether a matched route answers the method; HEAD is answered like GET. */
+export function answers({ methods }: MatchedRoute, method: string): boolean {
+  return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+}
+
+export function createDryMatcher(root: AppLike): DryMatcher {
+  const mounted = new WeakMap<LayerLike, AppLike>();
+  const watched = new WeakSet<AppLike>();
+
+  function watch(app: AppLike): void {
+    if (watched.has(app)) return;
+    watched.add(app);
+    const use = app.use.bind(app) as (...values: unknown[]) => unknown;
+    app.use = (...values: unknown[]): unknown => {
+      const result = use(...values);
+      const handlers = values.flat(Infinity).filter((value) => typeof value === 'function');
+      const layers = app.router.stack.slice(-handlers.length);
+      handlers.forEach((handler, index) => {
+        const layer = layers[index];
+        if (!isApp(handler) || layer === undefined) return;
+        mounted.set(layer, handler);
+        watch(handler);
+      });
+      return result;
+    };
+  }
+
+  /** The stack of a mounted router or application; null for plain middleware. */
+  function stackOf(layer: LayerLike): readonly LayerLike[] | null {
+    const app = mounted.get(layer);
+    if (app !== undefined) return app.router.stack;
+    if (isApp(layer.handle)) return layer.handle.router.stack;
+    return layer.handle.stack ?? null;
+  }
+
+  function walk(
+    stack: readonly LayerLike[],
+    visit: (layer: LayerLike, mounts: readonly string[]) => void,
+    mounts: readonly string[] = [''],
+    depth = 0,
+  ): void {
+    if (depth > DEEPEST) return;
+    for (const layer of stack) {
+      visit(layer, mounts);
+      const inner = layer.route === undefined ? stackOf(layer) : null;
+      if (inner !== null) walk(inner, visit, listLayer(layer, mounts), depth + 1);
+    }
+  }
+
+  function collect(
+    stack: readonly LayerLike[],
+    path: string,
+    mounts: readonly string[],
+    into: MatchedRoute[],
+  ): unknown {
+    if (mounts.length > DEEPEST) return null;
+    let fault: unknown = null;
+    for (const layer of stack) {
+      let match: ReturnType<LayerLike['match']>;
+      try {
+        match = layer.match(path);
+      } catch (error) {
+        fault ??= error;
+        continue;
+      }
+      if (match === false) continue;
+      if (layer.route !== undefined) {
+        const [pattern = ''] = listLayer(layer, [mounts.join('')], match.pattern);
+        into.push({ methods: declaredMethods(layer.route), pattern });
+        continue;
+      }
+      const inner = stackOf(layer);
+      const rest = inner === null ? null : restAfter(path, match.path);
+      if (inner === null || rest === null) continue;
+      const [mount = ''] = listLayer(layer, [''], match.pattern);
+      fault ??= collect(inner, rest, [...mounts, mount], into);
+    }
+    return fault;
+  }
+
+  function silence(route: RouteLike): void {
+    if (Object.hasOwn(route, '_methods')) return;
+    const methods = route._methods.bind(route);
+    // The automatic answer asks without an argument; route lists ask with `true`.
+    route._methods = (all) => (all === true ? methods(true) : []);
+  }
+
+  watch(root);
+  return {
+    watch,
+    match(path) {
+      const routes: MatchedRoute[] = [];
+      const fault = collect(root.router.stack, path, [], routes);
+      return { routes, fault: routes.length === 0 ? fault : null };
+    },
+    routes() {
+      const entries: RouteEntry[] = [];
+      walk(root.router.stack, (layer, mounts) => {
+        if (layer.route !== undefined) entries.push(...allMethods(layer.route, listLayer(layer, mounts)));
+      });
+      return entries;
+    },
+    silenceOptions() {
+      walk(root.router.stack, (layer) => {
+        if (layer.route !== undefined) silence(layer.route);
+      });
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The end of every request that failed: anything thrown becomes one HTML page with one set of headers.
+ *
+ * The page is rendered as a child of its request, so that its cost is seen, by an injected function; where that fails a
+ * plain page takes its place under the same status and headers. It is written as bytes: `res.send` would rewrite the
+ * type and add an ETag. Nothing that is thrown may hang the request or reach the process.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorRequestHandler } from 'express';
+import { announcedBytes } from './body-tap.ts';
+import type { AnswerError } from './cut-off.ts';
+import { defaultLingerLimits, lingerOnClose } from './linger.ts';
+import { setOwnHeaders } from './own-headers.ts';
+import { ROBOTS_HEADER } from './robots.ts';
+import { shortPage } from './short-page.ts';
+import { readThrown } from './thrown.ts';
+import type { Thrown } from './thrown.ts';
+
+/** The profile of the page's own rendering. */
+export interface ErrorPageChild {
+  token: string;
+  /** Runs `work` as part of the child. */
+  render<T>(work: () => T): T;
+  finish(): void;
+}
+
+export interface ErrorRecorder {
+  /** null where the request is not recorded. */
+  openChild(req: IncomingMessage): ErrorPageChild | null;
+  /** `status`: what it is answered with; null where headers were out already. */
+  recordError(req: IncomingMessage, error: unknown, status: number | null): void;
+}
+
+export interface ErrorPage {
+  req: IncomingMessage;
+  error: unknown;
+  status: number;
+  statusText: string;
+}
+
+export interface ErrorHandlerOptions {
+  debug: boolean;
+  /** The page shown while debug is on; not called otherwise. */
+  renderError: (page: ErrorPage) => string;
+  recorder?: ErrorRecorder | undefined;
+  /** Told of every error that is answered by 5xx or came too late; a failure of our own part included. */
+  log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
+}
+
+export interface ErrorAnswers {
+  /** As the last middleware. */
+  handler: ErrorRequestHandler;
+  /** For errors found outside the middleware. */
+  answer: AnswerError;
+}
+
+/** What a handler had said of a body that does not come, or wanted kept of an answer that is none. */
+const DROPPED =
+  /^(?:content-.*|etag|last-modified|accept-ranges|expires|cache-control|set-cookie|transfer-encoding|trailer|x-powered-by|x-previous-debug-token)$/;
+
+export function statusTextOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error';
+}
+
+function setHeaders(
+  res: ServerResponse,
+  thrown: Thrown,
+  options: { bodyBytes: number; child: string | null; bare: boolean },
+): void {
+  for (const name of res.getHeaderNames()) {
+    if (DROPPED.test(name)) res.removeHeader(name);
+  }
+  for (const [name, value] of thrown.headers) res.setHeader(name, value);
+  res.statusCode = thrown.status;
+  res.statusMessage = statusTextOf(thrown.status);
+  res.sendDate = true;
+  setOwnHeaders(res, { bare: options.bare });
+  res.setHeader('cache-control', 'no-cache, private');
+  res.setHeader('content-type', 'text/html; charset=UTF-8');
+  res.setHeader('content-length', options.bodyBytes);
+  res.setHeader(...ROBOTS_HEADER);
+  if (options.child !== null) res.setHeader('x-previous-debug-token', options.child);
+}
+
+export function createErrorHandler({ debug, renderError, recorder, log }: ErrorHandlerOptions): ErrorAnswers {
+  /** Our own part failed: that is told, and costs nobody the answer. */
+  function guard<T>(req: IncomingMessage, fallback: T, work: () => T): T {
+    try {
+      return work();
+    } catch (failure) {
+      try {
+        log?.(failure, req);
+      } catch {
+        // Nobody is left to tell.
+      }
+      return fallback;
+    }
+  }
+
+  function renderPage(
+    page: ErrorPage,
+    thrown: Thrown,
+    child: ErrorPageChild | null,
+  ): { html: string; bare: boolean } {
+    const plain = shortPage(thrown, { showMessage: debug || (thrown.status < 500 && thrown.expose) });
+    if (!debug) return { html: plain, bare: true };
+    const html = guard(page.req, null, () => {
+      const work = (): string => renderError(page);
+      return child === null ? work() : child.render(work);
+    });
+    return typeof html === 'string' ? { html, bare: false } : { html: plain, bare: true };
+  }
+
+  /** A client that still sends would lose the page to a reset, were the connection closed behind it. */
+  function closeGently(req: IncomingMessage, res: ServerResponse): void {
+    const last = !res.shouldKeepAlive || res.getHeader('connection') === 'close';
+    if (last && !req.complete && announcedBytes(req) !== 0) lingerOnClose(req.socket, defaultLingerLimits);
+  }
+
+  function send(error: unknown, req: IncomingMessage, res: ServerResponse): void {
+    const thrown = readThrown(error);
+    guard(req, undefined, () => recorder?.recordError(req, error, thrown.status));
+    if (thrown.status >= 500) guard(req, undefined, () => log?.(error, req));
+    const child = guard(req, null, () => recorder?.openChild(req) ?? null);
+    const page = { req, error, status: thrown.status, statusText: statusTextOf(thrown.status) };
+    const { html, bare } = renderPage(page, thrown, child);
+    guard(req, undefined, () => child?.finish());
+    const body = Buffer.from(html);
+    closeGently(req, res);
+    setHeaders(res, thrown, { bodyBytes: body.length, child: child?.token ?? null, bare });
+    // A handler that still writes, after it failed, must not end the process.
+    res.on('error', () => undefined);
+    res.end(req.method === 'HEAD' ? undefined : body);
+  }
+
+  function answer(error: unknown, req: IncomingMessage, res: ServerResponse): void {
+    if (!res.headersSent && !res.writableEnded) {
+      try {
+        send(error, req, res);
+      } catch (failure) {
+        guard(req, undefined, () => log?.(failure, req));
+        req.socket.destroy();
+      }
+      return;
+    }
+    guard(req, undefined, () => recorder?.recordError(req, error, null));
+    guard(req, undefined, () => log?.(error, req));
+    // An answer that is complete stays so; a half one must not look complete.
+    if (!res.writableEnded) req.socket.destroy();
+  }
+
+  return {
+    answer,
+    handler: (error, req, res, _next) => {
+      answer(error, req, res);
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** Refuses a malformed, doubled, missing or untrusted Host, before anything of the owner's runs. Needs the origin attached. */
+import type { RequestHandler } from 'express';
+import { originOf } from './attach-origin.ts';
+import { hostErrorOf } from './origin.ts';
+
+export function createHostCheck(): RequestHandler {
+  return (req, _res, next) => {
+    const refused = originOf(req)?.refusedHost ?? null;
+    if (refused === null) next();
+    else next(hostErrorOf(refused));
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * The routes that a 404 or 405 may have meant, and why each did not match: another method, a slash, a missing mount, upper
+ * and lower case, or a few letters. For the error page and the routing panel; bounded, since the path is anyone's.
+ */
+import type { RouteEntry } from './route-list.ts';
+
+export interface NearRoute extends RouteEntry {
+  reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
+  /** Letters to change; 0 for the other reasons. */
+  distance: number;
+}
+
+/** Longer paths are no misspelling. */
+const LONGEST_PATH = 200;
+const MOST_ROUTES = 1000;
+
+/** Edit distance (insert, delete, replace, swap neighbours), or `limit + 1` where it is more than `limit`. */
+export function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_value, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      row.push(best);
+    }
+    if (Math.min(...row) > limit) return limit + 1;
+    [before, last] = [last, row];
+  }
+  return last[b.length] ?? limit + 1;
+}
+
+/** The pattern with its parameters filled from the path, so that `/orders/:id` is compared as `/orders/17`. */
+function fill(pattern: string, path: string): string {
+  const given = path.split('/');
+  return pattern
+    .split('/')
+    .map((part, index) => (/^[:*]/.test(part) ? (given[index] ?? part) : part))
+    .join('/');
+}
+
+function trimSlashes(path: string): string {
+  return path.replace(/\/+$/, '');
+}
+
+function compare(entry: RouteEntry, method: string, path: string): NearRoute | null {
+  const filled = fill(entry.pattern, path);
+  const near = (reason: NearRoute['reason'], distance = 0): NearRoute => ({ ...entry, reason, distance });
+  if (filled === path) return entry.method === method || entry.method === '*' ? null : near('method');
+  const [a, b] = [trimSlashes(filled), trimSlashes(path)];
+  if (a === b) return near('slash');
+  if (a.toLowerCase() === b.toLowerCase()) return near('case');
+  if (b.length > 1 && (a.endsWith(b) || b.endsWith(a)) && a.length > 1) return near('mount');
+  const limit = Math.min(8, Math.floor(Math.max(a.length, b.length) / 4));
+  const distance = editDistance(a, b, limit);
+  return distance > limit ? null : near('spelling', distance);
+}
+
+const ORDER: readonly NearRoute['reason'][] = ['method', 'slash', 'case', 'mount', 'spelling'];
+
+/** Nearest first, at most `most`. */
+export function nearestRoutes(
+  routes: readonly RouteEntry[],
+  method: string,
+  path: string,
+  most = 5,
+): NearRoute[] {
+  if (path.length > LONGEST_PATH) return [];
+  return routes
+    .slice(0, MOST_ROUTES)
+    .map((entry) => compare(entry, method, path))
+    .filter((near) => near !== null)
+    .sort((a, b) => a.distance - b.distance || ORDER.indexOf(a.reason) - ORDER.indexOf(b.reason))
+    .slice(0, most);
+}

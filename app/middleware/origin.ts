@@ -1,0 +1,224 @@
+/**
+ * Where a request comes from and what its client calls us: plain facts of a connection -> RequestOrigin and request id.
+ *
+ * A pure function without Express types, so that requests refused by the HTTP parser get the same answer as any other.
+ * The eight headers of the proxy count only when the peer is trusted; the header table is read from `rawHeaders`, so that
+ * doubled lines are seen and a header named `__proto__` is a header like any other.
+ */
+import { randomUUID } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { createError } from '../errors.ts';
+import type { HindsightError } from '../errors.ts';
+import type { RequestOrigin } from '../profiler/facts.ts';
+import { createTrust, readAddress, readChain } from './client-address.ts';
+
+/** What the resolver needs to know of a connection and the head of its request. */
+export interface ConnectionFacts {
+  /** Name, value, name, value … as received. */
+  rawHeaders: readonly string[];
+  remoteAddress: string;
+  localAddress: string;
+  localPort: number;
+  encrypted: boolean;
+  /** `1.0` or `1.1`. */
+  httpVersion: string;
+}
+
+/** A Host that is refused, before it becomes an error with a stack. */
+export interface RefusedHost {
+  code: 'INVALID_HOST' | 'UNTRUSTED_HOST';
+  host: string;
+}
+
+export interface ResolvedOrigin {
+  origin: RequestOrigin;
+  refusedHost: RefusedHost | null;
+  requestId: string;
+  /** The x-request-id as received, when it was not kept. */
+  receivedRequestId: string | null;
+}
+
+export interface OriginResolver {
+  resolve(facts: ConnectionFacts): ResolvedOrigin;
+  /** Whether an address belongs to a trusted proxy; fits Express's `trust proxy` setting. */
+  trusts(address: string): boolean;
+}
+
+export interface OriginOptions {
+  /** CIDR ranges. */
+  trustedProxies: readonly string[];
+  /** Lower-case host names, a leading dot for a domain with its subdomains; null: any well-formed host. */
+  trustedHosts: readonly string[] | null;
+}
+
+interface Authority {
+  /** As sent, without port; IPv6 in brackets. */
+  host: string;
+  port: number | null;
+}
+
+const WANTED = new Set([
+  'host',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-scheme',
+  'x-real-ip',
+  'x-request-id',
+  'x-scheme',
+]);
+/** 253 characters of a name, brackets or a final dot, a colon and the port. */
+const LONGEST_AUTHORITY = 300;
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?)(?::(\d*))?$/i;
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,200}$/;
+
+type HeaderTable = ReadonlyMap<string, readonly string[]>;
+
+function readTable(rawHeaders: readonly string[]): HeaderTable {
+  const table = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase();
+    if (!WANTED.has(name)) continue;
+    const value = rawHeaders[i + 1] ?? '';
+    const lines = table.get(name);
+    if (lines === undefined) table.set(name, [value]);
+    else lines.push(value);
+  }
+  return table;
+}
+
+/** The first of a list that may span several lines; null where there is none. */
+function firstOf(table: HeaderTable, name: string): string | null {
+  const lines = table.get(name);
+  if (lines === undefined) return null;
+  for (const line of lines) {
+    for (const part of line.split(',')) {
+      const text = part.trim();
+      if (text !== '') return text;
+    }
+  }
+  return null;
+}
+
+function readPort(text: string | null | undefined): number | null {
+  if (text === null || text === undefined || !/^\d{1,5}$/.test(text)) return null;
+  const port = Number(text);
+  return port >= 1 && port <= 65535 ? port : null;
+}
+
+/** `host[:port]` -> its parts; null where it is malformed. */
+export function parseAuthority(text: string): Authority | null {
+  if (text.length > LONGEST_AUTHORITY) return null;
+  const match = AUTHORITY.exec(text);
+  const host = match?.[1];
+  if (host === undefined || (host.startsWith('[') && !isIPv6(host.slice(1, -1)))) return null;
+  return { host, port: readPort(match?.[2]) };
+}
+
+function createHostRule(trustedHosts: readonly string[] | null): (host: string) => boolean {
+  if (trustedHosts === null) return () => true;
+  const exact = new Set(trustedHosts.map((name) => (name.startsWith('.') ? name.slice(1) : name)));
+  const domains = trustedHosts.filter((name) => name.startsWith('.'));
+  return (host) => {
+    const name = host.toLowerCase().replace(/\.$/, '');
+    return exact.has(name) || domains.some((domain) => name.endsWith(domain));
+  };
+}
+
+function schemeOf(table: HeaderTable, { encrypted }: ConnectionFacts, trusted: boolean): 'http' | 'https' {
+  const names = trusted ? ['x-forwarded-proto', 'x-forwarded-scheme', 'x-scheme'] : [];
+  for (const name of names) {
+    const value = firstOf(table, name);
+    if (value !== null) return value.toLowerCase() === 'https' ? 'https' : 'http';
+  }
+  return encrypted ? 'https' : 'http';
+}
+
+/** The server's own address, for a client that names none. */
+function ownAuthority({ localAddress, localPort }: ConnectionFacts): Authority {
+  const address = readAddress(localAddress) ?? 'localhost';
+  return { host: isIPv6(address) ? `[${address}]` : address, port: readPort(String(localPort)) };
+}
+
+/** The host the client asked for, or the text that is none. */
+function authorityOf(table: HeaderTable, facts: ConnectionFacts, trusted: boolean): Authority | RefusedHost {
+  const lines = table.get('host') ?? [];
+  const sent = lines[0] ?? '';
+  if (lines.length > 1) return { code: 'INVALID_HOST', host: lines.join(', ') };
+  // RFC 9112, section 3.2: required in HTTP/1.1, where it may be empty; 1.0 knows no Host.
+  if (lines.length === 0 && facts.httpVersion !== '1.0') return { code: 'INVALID_HOST', host: '' };
+  const own = sent === '' ? ownAuthority(facts) : parseAuthority(sent);
+  if (own === null) return { code: 'INVALID_HOST', host: sent };
+  const forwarded = trusted ? firstOf(table, 'x-forwarded-host') : null;
+  if (forwarded === null) return own;
+  return parseAuthority(forwarded) ?? { code: 'INVALID_HOST', host: forwarded };
+}
+
+/** `scheme://host[:port]` in lower case, as a browser writes an origin. */
+function printOrigin(scheme: 'http' | 'https', host: string, port: number): string {
+  const standard = port === (scheme === 'https' ? 443 : 80);
+  return `${scheme}://${host.toLowerCase()}${standard ? '' : `:${port}`}`;
+}
+
+function readRequestId(
+  table: HeaderTable,
+  trusted: boolean,
+): { requestId: string; receivedRequestId: string | null } {
+  const lines = table.get('x-request-id');
+  const received = lines?.join(', ') ?? null;
+  if (trusted && received !== null && REQUEST_ID.test(received))
+    return { requestId: received, receivedRequestId: null };
+  return { requestId: randomUUID(), receivedRequestId: received };
+}
+
+/** The error that answers a refused Host. */
+export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
+  return createError(code, [host]);
+}
+
+export function createOriginResolver({ trustedProxies, trustedHosts }: OriginOptions): OriginResolver {
+  const trusts = createTrust(trustedProxies);
+  const isTrustedHost = createHostRule(trustedHosts);
+
+  function refusalOf(authority: Authority | RefusedHost): RefusedHost | null {
+    if ('code' in authority) return authority;
+    return isTrustedHost(authority.host) ? null : { code: 'UNTRUSTED_HOST', host: authority.host };
+  }
+
+  return {
+    trusts,
+    resolve(facts) {
+      const table = readTable(facts.rawHeaders);
+      const peer = readAddress(facts.remoteAddress) ?? '';
+      const trusted = trusts(peer);
+      const scheme = schemeOf(table, facts, trusted);
+      const authority = authorityOf(table, facts, trusted);
+      const refusedHost = refusalOf(authority);
+      const malformed = 'code' in authority;
+      const forwardedPort = trusted ? readPort(firstOf(table, 'x-forwarded-port')) : null;
+      const port = forwardedPort ?? (malformed ? null : authority.port) ?? (scheme === 'https' ? 443 : 80);
+      const { clientAddress, chain } = readChain({
+        peer,
+        trusted,
+        forwardedFor: table.get('x-forwarded-for') ?? null,
+        realIp: firstOf(table, 'x-real-ip'),
+        trusts,
+      });
+      return {
+        origin: {
+          scheme,
+          host: malformed ? null : authority.host,
+          port,
+          origin: malformed || refusedHost !== null ? null : printOrigin(scheme, authority.host, port),
+          clientAddress,
+          chain,
+          trusted,
+          hostError: refusedHost === null ? null : hostErrorOf(refusedHost).message,
+        },
+        refusedHost,
+        ...readRequestId(table, trusted),
+      };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * The headers of pages that are the profiler's own: its panels and the error page. Nothing is loaded but from here,
+ * nothing is framed, nothing may be read across origins. HSTS and upgrade-insecure-requests are the owner's to send.
+ */
+import type { ServerResponse } from 'node:http';
+
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+/** For pages of text alone: debug off, fallbacks, redirects. */
+const BARE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Name and value of each. `bare`: the page loads nothing at all. */
+export function ownHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [
+  string,
+  string,
+])[] {
+  return [
+    ['content-security-policy', bare ? BARE_POLICY : POLICY],
+    ['x-content-type-options', 'nosniff'],
+    ['x-frame-options', 'DENY'],
+    ['referrer-policy', 'no-referrer'],
+    ['cross-origin-resource-policy', 'same-origin'],
+  ];
+}
+
+export function setOwnHeaders(res: ServerResponse, options: { bare?: boolean } = {}): void {
+  for (const [name, value] of ownHeaders(options)) res.setHeader(name, value);
+}

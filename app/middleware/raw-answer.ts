@@ -1,0 +1,44 @@
+/** A whole answer written on a bare socket, for requests that never became one: same headers as any other error. */
+import { STATUS_CODES } from 'node:http';
+import { ownHeaders } from './own-headers.ts';
+import { ROBOTS_HEADER } from './robots.ts';
+
+export interface RawAnswer {
+  status: number;
+  html: string;
+  requestId: string;
+  /** Absent where nothing is recorded. */
+  tokens: { token: string; link: string; childToken: string | null } | null;
+  /** Further headers, such as Allow. */
+  headers?: readonly (readonly [string, string])[];
+  /** The page loads nothing. */
+  bare: boolean;
+}
+
+/** A line break in a value would end the header. */
+function safe(value: string): string {
+  return value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '');
+}
+
+export function printRawAnswer({ status, html, requestId, tokens, headers = [], bare }: RawAnswer): Buffer {
+  const body = Buffer.from(html);
+  const lines: (readonly [string, string])[] = [
+    ...headers,
+    ['cache-control', 'no-cache, private'],
+    ['content-type', 'text/html; charset=UTF-8'],
+    ['date', new Date().toUTCString()],
+    ROBOTS_HEADER,
+    ['x-request-id', requestId],
+    ...ownHeaders({ bare }),
+  ];
+  if (tokens !== null) {
+    lines.push(['x-debug-token', tokens.token], ['x-debug-token-link', tokens.link]);
+    if (tokens.childToken !== null) lines.push(['x-previous-debug-token', tokens.childToken]);
+  }
+  lines.push(['content-length', String(body.length)], ['connection', 'close']);
+  const head = lines.map(([name, value]) => `${name}: ${safe(value)}\r\n`).join('');
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${head}\r\n`, 'latin1'),
+    body,
+  ]);
+}

@@ -1,0 +1,192 @@
+/**
+ * Requests that never reach the application: what the HTTP parser refuses (400, 408, 413, 431), Expect (417) and CONNECT
+ * (405). Answered on the bare socket by a full page, recorded through an injected function that takes plain facts.
+ *
+ * An error inside the body of a request that is being answered belongs to that request. Idle connections, resets and
+ * broken pipes get no answer and no profile.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { HindsightError, createError } from '../errors.ts';
+import { announcedBytes } from './body-tap.ts';
+import { DEFAULT_BODY_LIMIT, allowedBytes } from './body-limit.ts';
+import { cutOff } from './cut-off.ts';
+import type { AnswerError } from './cut-off.ts';
+import { defaultLingerLimits, linger } from './linger.ts';
+import type { LingerLimits } from './linger.ts';
+import type { OriginResolver } from './origin.ts';
+import { printRawAnswer } from './raw-answer.ts';
+import { describeRefused, readHead } from './refused-request.ts';
+import type { RefusedRequest, RequestHead } from './refused-request.ts';
+import { shortPage } from './short-page.ts';
+
+/** What the recorder made of a refused request. */
+export interface RecordedRefusal {
+  token: string;
+  /** Absolute where the host is valid, else relative. */
+  link: string;
+  childToken: string | null;
+  html: string;
+}
+
+export interface RefusalOptions {
+  resolver: OriginResolver;
+  /** Answers a request whose response is still open. */
+  answer: AnswerError;
+  /** Records and renders; null (also by throwing) gives the plain page without tokens. Absent where debug is off. */
+  record?: ((request: RefusedRequest) => RecordedRefusal | null) | undefined;
+  /** Methods named by the 405 of CONNECT. */
+  methods?: (() => readonly string[]) | undefined;
+  log?: ((error: unknown) => void) | undefined;
+  limitBytes?: number;
+  linger?: LingerLimits;
+}
+
+export interface Refusal {
+  /** Listens on a server; returns the function that stops it. */
+  attach(server: Server): () => void;
+}
+
+/** How long a refusal waits behind the answers of earlier requests on its connection. */
+const LONGEST_WAIT_MS = 10_000;
+
+interface ParserError extends Error {
+  code?: string;
+  rawPacket?: Buffer;
+}
+
+/** What Node would answer; null for errors that are none of the request. */
+function statusOf({ code = '' }: ParserError): number | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
+  if (code === 'HPE_HEADER_OVERFLOW') return 431;
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413;
+  return code.startsWith('HPE_') ? 400 : null;
+}
+
+/** The response that a socket is working on: what Node's own default for clientError looks at. */
+function openResponse(socket: Socket): ServerResponse | null {
+  const response: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
+  return typeof response === 'object' && response !== null && 'req' in response
+    ? (response as ServerResponse)
+    : null;
+}
+
+export function createRefusal(options: RefusalOptions): Refusal {
+  const {
+    resolver,
+    answer,
+    record,
+    log,
+    limitBytes = DEFAULT_BODY_LIMIT,
+    linger: limits = defaultLingerLimits,
+  } = options;
+  const refused = new WeakSet<Socket>();
+
+  function recordSafely(request: RefusedRequest): RecordedRefusal | null {
+    try {
+      return record?.(request) ?? null;
+    } catch (failure) {
+      log?.(failure);
+      return null;
+    }
+  }
+
+  function write(socket: Socket, error: HindsightError, head: RequestHead, received: Buffer): void {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { status, message } = error;
+    const request = describeRefused({ error, status, socket, head, received }, resolver);
+    const recorded = recordSafely(request);
+    const html = recorded?.html ?? shortPage({ status, message }, { showMessage: record !== undefined });
+    const page = printRawAnswer({
+      status,
+      html,
+      requestId: request.requestId,
+      tokens: recorded,
+      headers: Object.entries(error.headers),
+      bare: recorded === null,
+    });
+    socket.write(head.method === 'HEAD' ? page.subarray(0, page.length - Buffer.byteLength(html)) : page);
+    linger(socket, limits);
+  }
+
+  /** Runs `then` when no response is open on the socket; a connection that does not get there is closed. */
+  function whenIdle(socket: Socket, then: () => void): void {
+    const timer = setTimeout(() => socket.destroy(), LONGEST_WAIT_MS);
+    const step = (): void => {
+      const response = openResponse(socket);
+      if (response !== null && !socket.destroyed) {
+        response.once('close', step);
+        return;
+      }
+      clearTimeout(timer);
+      then();
+    };
+    step();
+  }
+
+  function onClientError(error: ParserError, duplex: Duplex): void {
+    if (!(duplex instanceof Socket)) {
+      duplex.destroy();
+      return;
+    }
+    const status = statusOf(error);
+    if (refused.has(duplex)) return;
+    refused.add(duplex);
+    if (status === null || !duplex.writable || duplex.bytesRead === 0) {
+      duplex.destroy();
+      return;
+    }
+    const failure = new HindsightError('BAD_REQUEST', error.message, { status, cause: error });
+    const packet = error.rawPacket ?? Buffer.alloc(0);
+    const response = openResponse(duplex);
+    if (response !== null && !response.req.complete) {
+      cutOff({ error: failure, req: response.req, res: response, answer, linger: limits });
+      return;
+    }
+    // Answers to the requests before may still be on their way, and must not be mixed with this one.
+    whenIdle(duplex, () => {
+      write(duplex, failure, readHead(packet), packet);
+    });
+  }
+
+  function onConnect(req: IncomingMessage, duplex: Duplex): void {
+    if (!(duplex instanceof Socket)) {
+      duplex.destroy();
+      return;
+    }
+    duplex.on('error', () => duplex.destroy());
+    const url = req.url ?? '-';
+    const allow = [...new Set(options.methods?.() ?? ['GET'])].join(', ');
+    const error = createError('METHOD_NOT_ALLOWED', ['CONNECT', url, allow], { headers: { allow } });
+    const head = { method: 'CONNECT', url, httpVersion: req.httpVersion, rawHeaders: req.rawHeaders };
+    write(duplex, error, head, Buffer.alloc(0));
+  }
+
+  return {
+    attach(server) {
+      // A body that is refused by its length need not be sent at all.
+      const onContinue = (req: IncomingMessage, res: ServerResponse): void => {
+        if ((announcedBytes(req) ?? 0) <= allowedBytes(req, limitBytes)) res.writeContinue();
+        server.emit('request', req, res);
+      };
+      // Goes on to the application, where it meets the check of expectation.ts.
+      const onExpectation = (req: IncomingMessage, res: ServerResponse): void => {
+        server.emit('request', req, res);
+      };
+      server.on('clientError', onClientError);
+      server.on('connect', onConnect);
+      server.on('checkContinue', onContinue);
+      server.on('checkExpectation', onExpectation);
+      return () => {
+        server.off('clientError', onClientError);
+        server.off('connect', onConnect);
+        server.off('checkContinue', onContinue);
+        server.off('checkExpectation', onExpectation);
+      };
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** What can still be told of a request that the HTTP parser refused, read from its last packet without trusting a byte. */
+import type { Socket } from 'node:net';
+import type { OriginResolver, ResolvedOrigin } from './origin.ts';
+
+/** Plain facts for the recorder; method and URL are `-` where they did not arrive. */
+export interface RefusedRequest extends ResolvedOrigin {
+  error: unknown;
+  status: number;
+  method: string;
+  url: string;
+  httpVersion: string;
+  rawHeaders: readonly string[];
+  remoteAddress: string;
+  remotePort: number;
+  /** The packet that was refused, cut. */
+  received: Buffer;
+}
+
+export interface RequestHead {
+  method: string;
+  url: string;
+  httpVersion: string;
+  rawHeaders: readonly string[];
+}
+
+const KEPT_BYTES = 16_384;
+const MOST_HEADERS = 200;
+const UNKNOWN: RequestHead = { method: '-', url: '-', httpVersion: '1.1', rawHeaders: [] };
+
+/** `METHOD target HTTP/1.1` and the header lines that look like some; garbage gives an unknown request. */
+export function readHead(packet: Buffer): RequestHead {
+  const text = packet.subarray(0, KEPT_BYTES).toString('latin1');
+  const [first = '', ...lines] = (text.split(/\r?\n\r?\n/, 1)[0] ?? '').split(/\r?\n/);
+  const start = /^([A-Za-z-]{1,32}) (\S{1,8192})(?: HTTP\/(\d\.\d))?/.exec(first);
+  if (start === null) return UNKNOWN;
+  const rawHeaders: string[] = [];
+  for (const line of lines.slice(0, MOST_HEADERS)) {
+    const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}):[ \t]*(.*?)[ \t]*$/.exec(line);
+    if (header !== null) rawHeaders.push(header[1] ?? '', header[2] ?? '');
+  }
+  return { method: start[1] ?? '-', url: start[2] ?? '-', httpVersion: start[3] ?? '1.1', rawHeaders };
+}
+
+export interface DescribeOptions {
+  error: unknown;
+  status: number;
+  socket: Socket;
+  head: RequestHead;
+  received: Buffer;
+}
+
+export function describeRefused(
+  { error, status, socket, head, received }: DescribeOptions,
+  resolver: OriginResolver,
+): RefusedRequest {
+  const remoteAddress = socket.remoteAddress ?? '';
+  const resolved = resolver.resolve({
+    rawHeaders: head.rawHeaders,
+    remoteAddress,
+    localAddress: socket.localAddress ?? '',
+    localPort: socket.localPort ?? 0,
+    encrypted: 'encrypted' in socket && socket.encrypted === true,
+    httpVersion: head.httpVersion,
+  });
+  return {
+    ...resolved,
+    ...head,
+    error,
+    status,
+    remoteAddress,
+    remotePort: socket.remotePort ?? 0,
+    received: Buffer.from(received.subarray(0, KEPT_BYTES)),
+  };
+}

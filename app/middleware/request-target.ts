@@ -1,0 +1,63 @@
+/**
+ * Request targets that are no path. The absolute form (`GET http://host/path`) is routed by its path, as RFC 9112 (section
+ * 3.2.2) wants; Express would leave a target that it can't parse (`http://[`) to its built-in final handler, past all
+ * middleware, so such a one is routed as `/` and refused.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
+import { createError } from '../errors.ts';
+
+const REFUSED = Symbol('hindsight.refused-target');
+
+interface Target extends IncomingMessage {
+  originalUrl?: string;
+  [REFUSED]?: string;
+}
+
+/** An application as a listener: Express calls its own `handle` for each request. */
+interface Handles {
+  handle: (req: never, res: never, done?: never) => unknown;
+}
+
+/** `http://host/path?query` -> `/path?query`; null where it can't be parsed. Other forms stay as they are. */
+export function pathOfTarget(target: string): string | null {
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(target);
+  if (target.startsWith('/') || target === '*' || scheme === null) return target;
+  if (!URL.canParse(target)) return null;
+  const rest = target.slice(scheme[0].length);
+  const start = rest.search(/[/?#]/);
+  const path = start === -1 ? '' : rest.slice(start);
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+function prepare(req: Target): void {
+  const target = req.url ?? '/';
+  if (target.startsWith('/')) return;
+  const path = pathOfTarget(target);
+  if (path === target) return;
+  req.originalUrl = target;
+  req.url = path ?? '/';
+  if (path === null) req[REFUSED] = target;
+}
+
+/** Lets every request of `app` begin with a target that Express can route. */
+export function routeAllTargets(app: Handles): void {
+  const handle = app.handle.bind(app) as (
+    req: IncomingMessage,
+    res: ServerResponse,
+    done?: unknown,
+  ) => unknown;
+  app.handle = (req: IncomingMessage, res: ServerResponse, done?: unknown): unknown => {
+    prepare(req);
+    return handle(req, res, done);
+  };
+}
+
+/** 400 for the targets that could not be parsed. */
+export function createTargetCheck(): RequestHandler {
+  return (req, _res, next) => {
+    const refused = (req as Target)[REFUSED];
+    if (refused === undefined) next();
+    else next(createError('BAD_REQUEST', [`Invalid request target "${refused}".`]));
+  };
+}

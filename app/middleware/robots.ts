@@ -1,0 +1,13 @@
+/** Keeps search engines away from every answer: pages, errors, redirects, 304s. */
+import type { RequestHandler } from 'express';
+
+/** Also sent with answers that are written on the bare socket. */
+export const ROBOTS_HEADER = ['x-robots-tag', 'noindex'] as const;
+
+export function createRobots(): RequestHandler {
+  const [name, value] = ROBOTS_HEADER;
+  return (_req, res, next) => {
+    res.setHeader(name, value);
+    next();
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Anything that can be thrown, read without being trusted: null, strings, frozen objects, getters and Proxies that throw,
+ * messages of megabytes. What can't be read counts as absent.
+ */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+export interface Thrown {
+  /** Its `status` or `statusCode` where that is 4xx or 5xx, else 500. */
+  status: number;
+  message: string;
+  /** Whether its author meant the message to be seen. */
+  expose: boolean;
+  /** Its `headers`, those left out that are not its to set. */
+  headers: readonly (readonly [string, string | readonly string[]])[];
+}
+
+const LONGEST_MESSAGE = 10_000;
+const MOST_HEADERS = 50;
+const LONGEST_HEADER = 8192;
+/** Framing, content and what every error answer sets itself. */
+const NOT_ITS_OWN =
+  /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade|te|date|set-cookie|etag|last-modified|accept-ranges|expires|cache-control|x-robots-tag|x-powered-by|x-debug-.*|x-previous-debug-token)$/;
+
+/** A property that may be missing, or throw when it is read. */
+export function readProperty(value: unknown, name: string): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
+  try {
+    return (value as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599;
+}
+
+function readMessage(error: unknown): string {
+  const message = readProperty(error, 'message');
+  let text: string;
+  try {
+    if (typeof message === 'string') text = message;
+    else if (typeof error === 'object' && error !== null) text = 'An object without a message was thrown.';
+    else text = String(error);
+  } catch {
+    text = 'A value that can not be read was thrown.';
+  }
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+}
+
+function readHeader(name: string, value: unknown): readonly [string, string | readonly string[]] | null {
+  const lower = name.toLowerCase();
+  if (NOT_ITS_OWN.test(lower)) return null;
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  const texts = values.filter((item) => typeof item === 'string' || typeof item === 'number').map(String);
+  if (texts.length === 0 || texts.length !== values.length || texts.join().length > LONGEST_HEADER)
+    return null;
+  try {
+    validateHeaderName(lower);
+    for (const text of texts) validateHeaderValue(lower, text);
+  } catch {
+    return null;
+  }
+  return [lower, texts.length === 1 ? (texts[0] ?? '') : texts];
+}
+
+function readHeaders(error: unknown): Thrown['headers'] {
+  const headers = readProperty(error, 'headers');
+  if (typeof headers !== 'object' || headers === null) return [];
+  try {
+    return Object.keys(headers)
+      .slice(0, MOST_HEADERS)
+      .map((name) => readHeader(name, readProperty(headers, name)))
+      .filter((header) => header !== null);
+  } catch {
+    return [];
+  }
+}
+
+export function readThrown(error: unknown): Thrown {
+  const status =
+    [readProperty(error, 'status'), readProperty(error, 'statusCode')].find(isErrorStatus) ?? 500;
+  return {
+    status,
+    message: readMessage(error),
+    expose: readProperty(error, 'expose') === true,
+    headers: readHeaders(error),
+  };
+}

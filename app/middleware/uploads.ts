@@ -1,0 +1,125 @@
+/**
+ * Uploaded files on disk: written below one folder, removed when the answer is done or the client gone, and at the next
+ * start where a process was killed. Names carry the pid, since several processes may share the folder.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { Request } from 'express';
+import multer from 'multer';
+import type { StorageEngine } from 'multer';
+
+const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
+/** No request lasts so long: a file this old is left over even where its pid is alive again. */
+const OLDEST_MS = 3_600_000;
+
+interface Uploads {
+  storage: StorageEngine;
+  /** Removes the files of `req` when the answer is over, however it ends. */
+  removeAfter(req: IncomingMessage, res: ServerResponse): void;
+}
+
+function removeFile(path: string): void {
+  // What can't be removed now is removed at the next start.
+  rm(path, { force: true }).catch(() => undefined);
+}
+
+/** The files of one request, those included that are still being written when it ends. */
+class UploadedFiles {
+  readonly #paths: string[] = [];
+  #over = false;
+
+  add(path: string): void {
+    this.#paths.push(path);
+  }
+
+  /** A file is complete or has failed; where the request is over already it goes too. */
+  settle(path: string): void {
+    if (this.#over) removeFile(path);
+  }
+
+  end(): void {
+    this.#over = true;
+    this.#paths.forEach(removeFile);
+  }
+}
+
+export function createUploads(folder: string): Uploads {
+  const byRequest = new WeakMap<IncomingMessage, UploadedFiles>();
+  const disk = multer.diskStorage({
+    destination: (_req, _file, callback) => {
+      mkdir(folder, { recursive: true, mode: 0o700 }).then(
+        () => {
+          callback(null, folder);
+        },
+        (error: unknown) => {
+          callback(error as Error, folder);
+        },
+      );
+    },
+    filename: (req, file, callback) => {
+      const name = `upload-${process.pid}-${randomBytes(16).toString('hex')}`;
+      byRequest.get(req)?.add(join(folder, name));
+      Object.defineProperty(file, 'uploadName', { value: name });
+      callback(null, name);
+    },
+  });
+
+  function handle(
+    req: Request,
+    file: Express.Multer.File,
+    callback: Parameters<StorageEngine['_handleFile']>[2],
+  ): void {
+    disk._handleFile(req, file, (error, info) => {
+      const name = 'uploadName' in file && typeof file.uploadName === 'string' ? file.uploadName : null;
+      if (name !== null) byRequest.get(req)?.settle(join(folder, name));
+      callback(error, info);
+    });
+  }
+
+  return {
+    storage: {
+      _handleFile: handle,
+      _removeFile: (req, file, callback) => {
+        disk._removeFile(req, file, callback);
+      },
+    },
+    removeAfter(req, res) {
+      const files = new UploadedFiles();
+      byRequest.set(req, files);
+      res.once('close', () => {
+        files.end();
+      });
+    },
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Removes what killed processes left in `folder`; called once, at start. Returns how many files it removed. */
+export async function cleanUploads(folder: string): Promise<number> {
+  const startedAt = Date.now() - process.uptime() * 1000;
+  let removed = 0;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const pid = Number(NAME.exec(name)?.[1] ?? NaN);
+    if (Number.isNaN(pid)) continue;
+    const path = join(folder, name);
+    const changedAt = (await stat(path).catch(() => null))?.mtimeMs ?? null;
+    if (changedAt === null) continue;
+    const ours = pid === process.pid && changedAt >= startedAt;
+    if (ours || (pid !== process.pid && isAlive(pid) && Date.now() - changedAt < OLDEST_MS)) continue;
+    await rm(path, { force: true }).then(
+      () => removed++,
+      () => undefined,
+    );
+  }
+  return removed;
+}
