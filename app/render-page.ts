@@ -24,7 +24,9 @@
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
- *             classes of tokens: k keyword, s string, d number, f function, c comment, '' plain
+ *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
+ *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
+ *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown) its plain form, framePlace(frame), editorUrl(frame)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes

@@ -4,8 +4,10 @@
  * The list with parameters stands in app/render-page.ts.
  */
 import { codeHelpers } from './view-helpers/code.ts';
+import { createFrameHelpers, type EditorOptions } from './view-helpers/frames.ts';
 import { createMarkHelpers } from './view-helpers/marks.ts';
 import { numberHelpers } from './view-helpers/numbers.ts';
+import { sourceHelpers } from './view-helpers/source.ts';
 import { textHelpers } from './view-helpers/text.ts';
 import { markup, SafeHtml } from './safe-html.ts';
 import { urls } from './urls.ts';
@@ -13,6 +15,8 @@ import { urls } from './urls.ts';
 export interface ViewHelperOptions {
   /** Address of a file in public/profiler, with its content's hash. */
   assetUrl: (file: string) => string;
+  /** How the developer's editor is opened at a line; absent: no such links. */
+  editor?: EditorOptions | undefined;
 }
 
 /** Items with a separator between them. */
@@ -20,11 +24,13 @@ function join(items: readonly unknown[], separator = ', '): SafeHtml {
   return markup`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
 }
 
-export function createViewHelpers({ assetUrl }: ViewHelperOptions) {
+export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
   return {
     ...numberHelpers,
     ...textHelpers,
     ...codeHelpers,
+    ...sourceHelpers,
+    ...createFrameHelpers(editor),
     ...createMarkHelpers(assetUrl),
     asset: assetUrl,
     url: urls,

@@ -1,55 +1,66 @@
 /**
- * The fact `routing`: what the routers were asked and why each answer was no. Types only.
+ * The fact `routing`: which routes there are, and for what was not answered by one, what came near. Types only.
  *
- * One per request, appended by whoever walks the router stack: by the handler of unmatched requests (with `considered`,
- * `secondTry`, `redirect`, `allow`), or for matched ones when the answer is over (then with `table`, and `considered`
- * where it is cheap). The walk never calls a handler. The routing panel reads it together with the facts `layer`
- * (what really ran) and `route` (what answered). Everything here is plain data.
+ * One per request. Requests that no route answered get it from the handler that decides about 404, 405 and redirects
+ * (a dry match of the live routers: `table` from its `routes()`, `nearest` from `nearestRoutes()`); others get it with
+ * `table` alone, added lazily when the answer is over. The routing panel reads it together with the facts `layer` (what
+ * really ran) and `route` (what answered). All of it is plain data; what is not known is null.
  */
 
-/** A route as registered, with the patterns of its mounts put before its own. */
+/** One method of one route, as registered. */
 export interface RouteRow {
-  /** The name the owner gave it, else null. */
-  name: string | null;
-  /** Upper case, in the order of declaration, without the HEAD that GET brings along; `*` for all. */
-  methods: readonly string[];
-  /** `/orders/:id`; a regular expression in its written form. */
+  /** Upper case; `*`: any. */
+  method: string;
+  /** With its mounts: `/api/orders/:id`; a regular expression as it is written. */
   pattern: string;
-  /** `file:line` of the registration where known. */
+  /** Name of the last handler. */
+  handler: string | null;
+  /** The name that the owner gave the route. */
+  name?: string | null;
+  /** `file:line` of the registration. */
   source: string | null;
+}
+
+/** A route that may have been meant, and why it did not match. */
+export interface NearRouteRow extends RouteRow {
+  reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
+  /** Letters to change where the reason is spelling. */
+  distance: number;
 }
 
 /**
  * `entered`: a router or sub-application whose mount matches. `passed`: a middleware whose mount matches.
- * `matched`: the route that answers. `path`: the path differs. `method`: the path matches, the method does not.
+ * `matched`: a route that answers. `path`: the path differs. `method`: the path matches, the method does not.
  * `unreadable`: the match threw, as for `/p/%zz`.
  */
 export type MatchVerdict = 'entered' | 'passed' | 'matched' | 'path' | 'method' | 'unreadable';
 
-/** A layer that was asked, in the order of asking. */
+/** A layer that was asked. */
 export interface ConsideredLayer {
-  kind: 'middleware' | 'router' | 'route' | 'error';
+  kind: 'middleware' | 'router' | 'route';
   /** Name of the function, `<anonymous>` where it has none. */
   name: string;
-  /** With its mounts, like `RouteRow.pattern`. */
+  /** With its mounts. */
   pattern: string;
   /** Of a route; empty otherwise. */
   methods: readonly string[];
   verdict: MatchVerdict;
-  /** 0 at the application itself, one more in each router. */
+  /** 0 in the application's own router, one more in each router mounted in another. */
   depth: number;
   source: string | null;
 }
 
 export interface RoutingFact {
-  /** All routes of the application in the order they are asked; null where the walk was not made. */
+  /** All routes in the order they are asked. */
   table: readonly RouteRow[] | null;
-  /** null where the walk was not made. */
+  /** Nearest first. */
+  nearest: readonly NearRouteRow[] | null;
+  /** Every layer in the order of asking, with what came of it. */
   considered: readonly ConsideredLayer[] | null;
   /** The path tried again with a slash added or removed, and whether a route has it. */
   secondTry: { path: string; matched: boolean } | null;
   redirect: { status: number; location: string } | null;
-  /** Methods the path would have been answered for; empty unless only the method was wrong. */
+  /** Methods that the path would have been answered for; empty unless only the method was wrong. */
   allow: readonly string[];
 }
 

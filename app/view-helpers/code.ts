@@ -2,7 +2,7 @@
 import { escapeHtml, markup, SafeHtml } from '../safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
-/** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, empty: plain) and text. */
+/** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, `u` underlined, empty: plain) and text. */
 export type CodeToken = readonly [string, string];
 
 export interface CodeLine {
@@ -35,6 +35,7 @@ const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c']);
 const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
 function tokenHtml([kind, text]: CodeToken): SafeHtml {
+  if (kind === 'u') return markup`<u>${text}</u>`;
   return TOKEN_CLASSES.has(kind) ? markup`<span class="${kind}">${text}</span>` : markup`${text}`;
 }
 

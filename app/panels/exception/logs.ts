@@ -1,0 +1,34 @@
+/** The last lines that a request logged, as the exception panel repeats them beside the error. */
+import type { Context } from '../../profiler/context.ts';
+import type { FactName } from '../../profiler/facts.ts';
+import { cutText } from '../../profiler/plain.ts';
+
+export interface ErrorLog {
+  atMs: number | null;
+  level: string;
+  channel: string;
+  message: string;
+}
+
+const MOST_LINES = 20;
+const LONGEST_MESSAGE = 500;
+
+/** Fields of a log line as far as they are read here; any of them may be missing. */
+function readLine(fact: unknown): ErrorLog | null {
+  if (typeof fact !== 'object' || fact === null) return null;
+  const { atMs, level, channel, message } = fact as Record<string, unknown>;
+  if (typeof message !== 'string') return null;
+  return {
+    atMs: typeof atMs === 'number' ? atMs : null,
+    level: typeof level === 'string' ? level : '',
+    channel: typeof channel === 'string' ? channel : '',
+    message: cutText(message, LONGEST_MESSAGE),
+  };
+}
+
+export function readLogs(context: Context): { logs: ErrorLog[]; logsCut: number } {
+  // Whether lines are recorded at all is up to an observer that this panel does not know.
+  const facts: readonly unknown[] = context.all('log' as FactName);
+  const logs = facts.slice(-MOST_LINES).map(readLine);
+  return { logs: logs.filter((line) => line !== null), logsCut: Math.max(0, facts.length - MOST_LINES) };
+}
