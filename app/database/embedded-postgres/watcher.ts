@@ -1,0 +1,160 @@
+/**
+ * Starts the server under a small shell script in a session of its own, which stops it when its last user is gone.
+ *
+ * The kernel tells the script who is there, so nothing polls and nothing is left behind, however a process ended. Who
+ * starts the server holds the write end of the script's standard input; who joins later holds the write end of a named
+ * pipe beside the socket (`users.<pid of the server>`), after one line that says so. When both have no writer left, the
+ * script waits a little (a service that restarts finds its server running), and stops it unless a line has come.
+ * Two shells take 0.4 MB; a second Node process was rejected at 40 MB, polling process numbers because they are reused.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { childEnvironment } from './account.ts';
+import type { Places } from './places.ts';
+import { SOCKET_PORT } from './places.ts';
+import type { Postmaster } from './postmaster.ts';
+import { serverSettings } from './settings.ts';
+
+/** Seconds the server stays after its last user. */
+export const DEFAULT_LINGER = 2;
+
+/** Arguments: socket folder, data folder, log, seconds to linger, whether to remove the socket folder, then the server. */
+const SCRIPT = `
+unset HINDSIGHT_WATCH
+run=$1 data=$2 log=$3 linger=$4 temporary=$5
+shift 5
+umask 077
+exec 5<&0 </dev/null
+
+# Blocks while anybody uses the server, then stops it.
+watch() {
+  exec 4<>"$users" 3<"$users" 4>&-
+  while read -r _ <&5; do :; done
+  joined=yes
+  while [ -n "$joined" ]; do
+    left=$linger
+    while [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); done
+    joined=
+    while read -r _ <&3; do joined=yes; done
+  done
+  stop
+}
+
+# A fast shutdown; after five seconds an immediate one, which the next start mends. Only what the folder names.
+stop() {
+  read -r now <"$data/postmaster.pid" && [ "$now" = "$server" ] || return
+  kill -INT "$server"
+  left=5
+  while [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); kill -0 "$server" 2>/dev/null || return; done
+  kill -QUIT "$server"
+}
+
+if [ "$1" = adopt ]; then
+  server=$2 users=$run/users.$2
+  rm -f "$users"; mkfifo "$users" || exit 1
+  watch
+  rm -f "$users"
+  exit 0
+fi
+
+if [ -n "$(find "$log" -size +1024k 2>/dev/null)" ]; then : >"$log"; fi
+"$@" >>"$log" 2>&1 5<&- &
+server=$! users=$run/users.$!
+rm -f "$users"; mkfifo "$users"
+watch &
+watcher=$!
+exec 5<&-
+trap 'kill -INT "$server"' TERM INT HUP
+wait "$server"; code=$?
+while kill -0 "$server" 2>/dev/null; do wait "$server"; code=$?; done
+kill "$watcher" 2>/dev/null
+rm -f "$users"
+[ "$temporary" = yes ] && rmdir "$run"
+exit "$code"
+`;
+
+/** This process's hold on a server; letting go twice is harmless. */
+export interface Hold {
+  release(): void;
+}
+
+export interface Launch {
+  hold: Hold;
+  /** The script's exit code, when the server has ended. */
+  exited: Promise<number | null>;
+}
+
+export interface LaunchOptions {
+  places: Places;
+  socketFolder: string;
+  /** Whether the socket folder goes with the server. */
+  temporary: boolean;
+  linger: number;
+}
+
+function runScript({ places, socketFolder, temporary, linger }: LaunchOptions, command: string[]): Launch {
+  const { data, log, runAs } = places;
+  const named = [socketFolder, data, log, String(linger), temporary ? 'yes' : 'no'];
+  const child = // The script travels in the environment, so that a list of processes stays readable.
+  const child = spawn('/bin/sh', ['-c', 'eval "$HINDSIGHT_WATCH"', 'hindsight-postgres', ...named, ...command], {
+    ...runAs,
+    cwd: '/',
+    env: { ...childEnvironment(), HINDSIGHT_WATCH: SCRIPT },
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.unref();
+  const pipe = child.stdin as Socket;
+  pipe.unref();
+  pipe.on('error', () => undefined);
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.once('exit', resolve);
+    child.once('error', reject);
+  });
+  exited.catch(() => undefined);
+  return { hold: { release: () => pipe.destroy() }, exited };
+}
+
+/** Starts a server; it is ready when `postmaster.pid` says so. */
+export function launch(options: LaunchOptions): Launch {
+  const { places, socketFolder } = options;
+  const settings = Object.entries(serverSettings()).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return runScript(options, [
+    join(places.native, 'bin', 'postgres'),
+    ...['-D', places.data, '-k', socketFolder, '-p', String(SOCKET_PORT)],
+    ...settings,
+  ]);
+}
+
+/** Watches over a server that has lost its script, or was started by other means. */
+export function adopt(options: LaunchOptions, { pid }: Postmaster): Hold {
+  return runScript(options, ['adopt', String(pid)]).hold;
+}
+
+/** Joins the users of a running server; null where nobody watches over it. */
+export function joinUsers(postmaster: Postmaster): Hold | null {
+  const { O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  let descriptor: number;
+  try {
+    descriptor = openSync(
+      join(postmaster.socketFolder, `users.${postmaster.pid}`),
+      O_WRONLY | O_NONBLOCK | O_NOFOLLOW,
+    );
+  } catch {
+    return null;
+  }
+  let open = true;
+  const release = (): void => {
+    if (open) closeSync(descriptor);
+    open = false;
+  };
+  try {
+    writeSync(descriptor, '\n');
+  } catch {
+    release();
+    return null;
+  }
+  return { release };
+}

@@ -1,0 +1,152 @@
+/**
+ * Real PostgreSQL servers for tests, on a socket in a folder of their own: Debian's (found under /usr/lib/postgresql)
+ * and the embedded one. `with…` registers mocha hooks for the current `describe` and returns a function that gives the
+ * running server. Where one can't be had the tests are skipped, or fail when HINDSIGHT_REQUIRE_ALL=1 is set.
+ */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import knexLibrary, { type Knex } from 'knex';
+import { startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
+import { skipOrFail } from './parts.ts';
+
+export interface TestConnection {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+  password?: string;
+}
+
+export interface TestServer {
+  name: string;
+  connection: TestConnection;
+  stop(): Promise<void>;
+}
+
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+
+/** Folder of the newest installed server's programs; null where there is none. */
+export function debianBinaries(): string | null {
+  if (!existsSync(DEBIAN_FOLDER)) return null;
+  const versions = readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a));
+  return (
+    versions
+      .map((version) => join(DEBIAN_FOLDER, version, 'bin'))
+      .find((bin) => existsSync(join(bin, 'postgres'))) ?? null
+  );
+}
+
+/** PostgreSQL refuses root: another user runs it there. */
+export function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => /^(postgres|nobody):/.test(entry));
+  const [, , uid = '65534', gid = '65534'] = line?.split(':') ?? [];
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+/** A fresh folder that the server's user owns. */
+export function serverFolder(prefix: string): string {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  const user = serverUser();
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
+  return folder;
+}
+
+async function accepts(connection: TestConnection): Promise<boolean> {
+  const knex = openKnex(connection);
+  try {
+    await knex.raw('select 1');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await knex.destroy();
+  }
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}
+
+/** A fresh server of Debian's; `settings` are command line settings such as `listen_addresses=127.0.0.1`. */
+export async function startDebianPostgres(settings: readonly string[] = []): Promise<TestServer> {
+  const bin = debianBinaries();
+  if (bin === null) throw new Error(`No PostgreSQL under ${DEBIAN_FOLDER}; install the package postgresql.`);
+  const folder = serverFolder('pg-');
+  const user = serverUser();
+  const data = join(folder, 'data');
+  const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--locale=C', '-E', 'UTF8'];
+  execFileSync(join(bin, 'initdb'), init, { ...user, cwd: '/', stdio: 'ignore' });
+  const given = ['listen_addresses=', 'fsync=off', ...settings].flatMap((setting) => ['-c', setting]);
+  const child = spawn(join(bin, 'postgres'), ['-D', data, '-k', folder, ...given], {
+    ...user,
+    cwd: '/',
+    stdio: 'ignore',
+  });
+  const connection = { host: folder, port: 5432, user: 'postgres', database: 'postgres' };
+  for (let tries = 0; tries < 200 && !(await accepts(connection)); tries++) await sleep(25);
+  return {
+    name: 'PostgreSQL of Debian',
+    connection,
+    async stop() {
+      child.kill('SIGINT');
+      await ended(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A fresh embedded server in a folder of its own. */
+export async function startEmbeddedForTest(): Promise<TestServer> {
+  const varDir = mkdtempSync(join(tmpdir(), 'hv-'));
+  const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
+  return {
+    name: 'embedded PostgreSQL',
+    connection: server.connection,
+    async stop() {
+      await server.stop();
+      await server.ended();
+      rmSync(varDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function withServer(start: () => Promise<TestServer>, missing: () => string | null): () => TestServer {
+  let server: TestServer | undefined;
+  before(async function () {
+    this.timeout(30_000);
+    const part = missing();
+    if (part !== null) skipOrFail(this, part);
+    server = await start();
+  });
+  after(async function () {
+    this.timeout(30_000);
+    await server?.stop();
+  });
+  return () => {
+    if (server === undefined) throw new Error('The server is asked for before the tests run.');
+    return server;
+  };
+}
+
+export function withDebianPostgres(settings: readonly string[] = []): () => TestServer {
+  return withServer(
+    () => startDebianPostgres(settings),
+    () => (debianBinaries() === null ? `a PostgreSQL under ${DEBIAN_FOLDER}` : null),
+  );
+}
+
+export function withEmbeddedPostgres(): () => TestServer {
+  return withServer(startEmbeddedForTest, () => null);
+}
+
+/** A small pool; the caller destroys it. */
+export function openKnex(connection: TestConnection, settings: Knex.Config = {}): Knex {
+  return knexLibrary({ client: 'pg', connection: { ...connection }, pool: { min: 0, max: 6 }, ...settings });
+}
