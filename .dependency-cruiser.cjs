@@ -7,7 +7,7 @@
 
 /** Files that join the rooms; only they may import from all of them. */
 const COMPOSITION =
-  '^app/(app|index|register|service|server|migrate|create-profiler|render-page|default-panels)\\.ts$';
+  '^app/(app|index|register|service|server|migrate|create-profiler|render-page|create-observers|default-panels)\\.ts$';
 /** Files below the rooms that everything above the core may use: pure functions without a room of their own. */
 const SHARED = '^app/(paths|safe-html|view-helpers)(\\.ts$|/)';
 
