@@ -97,14 +97,18 @@ export interface LaunchOptions {
 function runScript({ places, socketFolder, temporary, linger }: LaunchOptions, command: string[]): Launch {
   const { data, log, runAs } = places;
   const named = [socketFolder, data, log, String(linger), temporary ? 'yes' : 'no'];
-  const child = // The script travels in the environment, so that a list of processes stays readable.
-  const child = spawn('/bin/sh', ['-c', 'eval "$HINDSIGHT_WATCH"', 'hindsight-postgres', ...named, ...command], {
-    ...runAs,
-    cwd: '/',
-    env: { ...childEnvironment(), HINDSIGHT_WATCH: SCRIPT },
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
+  // The script travels in the environment, so that a list of processes stays readable.
+  const child = spawn(
+    '/bin/sh',
+    ['-c', 'eval "$HINDSIGHT_WATCH"', 'hindsight-postgres', ...named, ...command],
+    {
+      ...runAs,
+      cwd: '/',
+      env: { ...childEnvironment(), HINDSIGHT_WATCH: SCRIPT },
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    },
+  );
   child.unref();
   const pipe = child.stdin as Socket;
   pipe.unref();
