@@ -84,6 +84,9 @@ function setHeaders(
 }
 
 export function createErrorHandler({ debug, renderError, recorder, log }: ErrorHandlerOptions): ErrorAnswers {
+  /** What each response was answered with. */
+  const answered = new WeakMap<ServerResponse, unknown>();
+
   /** Our own part failed: that is told, and costs nobody the answer. */
   function guard<T>(req: IncomingMessage, fallback: T, work: () => T): T {
     try {
@@ -119,6 +122,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
   }
 
   function send(error: unknown, req: IncomingMessage, res: ServerResponse): void {
+    answered.set(res, error);
     const thrown = readThrown(error);
     guard(req, undefined, () => recorder?.recordError(req, error, thrown.status));
     if (thrown.status >= 500) guard(req, undefined, () => log?.(error, req));
@@ -144,8 +148,11 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
       }
       return;
     }
-    guard(req, undefined, () => recorder?.recordError(req, error, null));
-    guard(req, undefined, () => log?.(error, req));
+    // Readers of a body that was cut off pass on what it was cut off with.
+    if (answered.get(res) !== error) {
+      guard(req, undefined, () => recorder?.recordError(req, error, null));
+      guard(req, undefined, () => log?.(error, req));
+    }
     // An answer that is complete stays so; a half one must not look complete.
     if (!res.writableEnded) req.socket.destroy();
   }

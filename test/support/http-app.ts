@@ -1,0 +1,229 @@
+/**
+ * The middleware of the service composed as the service composes it, over a recorder that keeps everything in a map, so
+ * that the HTTP contract is tested without storage, panels and pages.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import express from 'express';
+import type { Express, RequestHandler } from 'express';
+import { alignExpress, createOriginMiddleware, originOf } from '../../app/middleware/attach-origin.ts';
+import { createBodyLimit } from '../../app/middleware/body-limit.ts';
+import { createDryMatcher } from '../../app/middleware/dry-match.ts';
+import type { DryMatcher } from '../../app/middleware/dry-match.ts';
+import { createErrorHandler, statusTextOf } from '../../app/middleware/errors.ts';
+import type { ErrorPage } from '../../app/middleware/errors.ts';
+import { escapeHtml } from '../../app/middleware/escape-html.ts';
+import { createExpectationCheck } from '../../app/middleware/expectation.ts';
+import { createHostCheck } from '../../app/middleware/host-check.ts';
+import { createNotFound, createOptionsRule } from '../../app/middleware/not-found.ts';
+import { createOriginResolver } from '../../app/middleware/origin.ts';
+import { createParsers } from '../../app/middleware/parsers.ts';
+import type { ParsedBody } from '../../app/middleware/parsers.ts';
+import { createRefusal } from '../../app/middleware/refuse.ts';
+import type { RefusedRequest } from '../../app/middleware/refused-request.ts';
+import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
+import { createRobots } from '../../app/middleware/robots.ts';
+import { readThrown } from '../../app/middleware/thrown.ts';
+import type { BodyFact } from '../../app/profiler/facts.ts';
+import { urls } from '../../app/urls.ts';
+
+/** What the test's recorder kept of one request. */
+export interface Recorded {
+  token: string;
+  parent: string | null;
+  child: string | null;
+  errors: { error: unknown; status: number | null }[];
+  body: BodyFact | null;
+  parsed: ParsedBody | null;
+  refused: RefusedRequest | null;
+}
+
+export interface HttpAppOptions {
+  debug?: boolean;
+  trustedProxies?: readonly string[];
+  trustedHosts?: readonly string[] | null;
+  limitBytes?: number;
+  linger?: { bytes: number; ms: number };
+  strict?: boolean;
+  renderError?: (page: ErrorPage) => string;
+  /** Owner's routes that read their streams themselves. */
+  before?: (app: Express) => void;
+  /** Owner's routes behind the parsers. */
+  after?: (app: Express) => void;
+}
+
+export interface HttpApp {
+  app: Express;
+  server: Server;
+  port: number;
+  matcher: DryMatcher;
+  uploadFolder: string;
+  recorded: Map<string, Recorded>;
+  /** What the error handler could not show anybody. */
+  logged: unknown[];
+  close(): Promise<void>;
+}
+
+const DEFAULT_PROXIES = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
+
+/** The simplest error page that names what was thrown. */
+export function plainErrorPage({ error, status, statusText }: ErrorPage): string {
+  const text = escapeHtml(`${readThrown(error).message} (${status} ${statusText})`);
+  return `<!DOCTYPE html><title>${text}</title><h1>${escapeHtml(readThrown(error).message)}</h1>`;
+}
+
+function createMapRecorder() {
+  const recorded = new Map<string, Recorded>();
+  const byRequest = new WeakMap<IncomingMessage, Recorded>();
+  let last = 0;
+  function open(parent: string | null = null): Recorded {
+    const token = (++last).toString(16).padStart(6, '0');
+    const record: Recorded = {
+      token,
+      parent,
+      child: null,
+      errors: [],
+      body: null,
+      parsed: null,
+      refused: null,
+    };
+    recorded.set(token, record);
+    return record;
+  }
+  const watch: RequestHandler = (req, res, next) => {
+    const record = open();
+    byRequest.set(req, record);
+    res.setHeader('x-debug-token', record.token);
+    res.setHeader('x-debug-token-link', `${originOf(req)?.origin.origin ?? ''}${urls.profile(record.token)}`);
+    next();
+  };
+  return {
+    recorded,
+    open,
+    watch,
+    of: (req: IncomingMessage) => byRequest.get(req),
+    errors: {
+      openChild(req: IncomingMessage) {
+        const parent = byRequest.get(req);
+        if (parent === undefined) return null;
+        const child = open(parent.token);
+        parent.child = child.token;
+        return { token: child.token, render: <T>(work: () => T): T => work(), finish: () => undefined };
+      },
+      recordError(req: IncomingMessage, error: unknown, status: number | null) {
+        byRequest.get(req)?.errors.push({ error, status });
+      },
+    },
+  };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpApp> {
+  const { debug = true, trustedProxies = DEFAULT_PROXIES, trustedHosts = null, limitBytes, linger } = options;
+  const renderError = options.renderError ?? plainErrorPage;
+  const uploadFolder = join(await mkdtemp(join(tmpdir(), 'hindsight-http-')), 'tmp');
+  const logged: unknown[] = [];
+  const recorder = createMapRecorder();
+  const resolver = createOriginResolver({ trustedProxies, trustedHosts });
+  const limits = {
+    ...(limitBytes === undefined ? {} : { limitBytes }),
+    ...(linger === undefined ? {} : { linger }),
+  };
+  const app = express();
+  app.disable('x-powered-by');
+  if (options.strict !== false) app.enable('strict routing');
+  alignExpress(app, resolver);
+  routeAllTargets(app);
+  const matcher = createDryMatcher(app);
+  const errors = createErrorHandler({
+    debug,
+    renderError,
+    recorder: debug ? recorder.errors : undefined,
+    log: (error) => logged.push(error),
+  });
+  app.use(createOriginMiddleware(resolver), createRobots());
+  if (debug) app.use(recorder.watch);
+  app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
+  const onBody = (req: IncomingMessage, fact: BodyFact): void => {
+    const record = recorder.of(req);
+    if (record !== undefined) record.body = fact;
+  };
+  app.use(createBodyLimit({ ...limits, answer: errors.answer, tap: { previewBytes: 1024, onBody } }));
+  app.use(createOptionsRule(matcher));
+  options.before?.(app);
+  const onParsed = (req: IncomingMessage, parsed: ParsedBody): void => {
+    const record = recorder.of(req);
+    if (record !== undefined) record.parsed = parsed;
+  };
+  app.use(createParsers({ uploadFolder, onParsed, ...limits }));
+  options.after?.(app);
+  app.use(
+    createNotFound({
+      matcher,
+      redactText: (text) => text.replaceAll('hunter2hunter2', '••••••'),
+      idleMs: 300,
+    }),
+  );
+  app.use(errors.handler);
+
+  const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: 100 }, app);
+  server.headersTimeout = 700;
+  server.requestTimeout = 1500;
+  const record = (refused: RefusedRequest) => {
+    const parent = recorder.open();
+    const child = recorder.open(parent.token);
+    parent.child = child.token;
+    parent.refused = refused;
+    const { error, status } = refused;
+    const html = renderError({ req: {} as IncomingMessage, error, status, statusText: statusTextOf(status) });
+    return {
+      token: parent.token,
+      link: `${refused.origin.origin ?? ''}${urls.profile(parent.token)}`,
+      childToken: child.token,
+      html,
+    };
+  };
+  const stop = createRefusal({
+    resolver,
+    answer: errors.answer,
+    ...limits,
+    ...(debug ? { record } : {}),
+  }).attach(server);
+  const port = await listen(server);
+  return {
+    app,
+    server,
+    port,
+    matcher,
+    uploadFolder,
+    recorded: recorder.recorded,
+    logged,
+    async close() {
+      stop();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await rm(join(uploadFolder, '..'), { recursive: true, force: true });
+    },
+  };
+}
+
+/** A handler that answers with what it got, for tests that look at both ends. */
+export function echo(req: express.Request, res: ServerResponse): void {
+  const body = JSON.stringify({
+    url: req.url,
+    body: req.body as unknown,
+    ip: req.ip,
+    protocol: req.protocol,
+    hostname: req.hostname,
+  });
+  res.setHeader('content-type', 'application/json');
+  res.end(body);
+}
