@@ -20,13 +20,14 @@
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
  *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
- *             what is no string, masked parts marked; mono(value); place('src/a.ts:41'); code(text) inline
+ *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41'); code(text) inline
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
  *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
- *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown) its plain form, framePlace(frame), editorUrl(frame)
+ *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown) its plain form, framePlace(frame),
+ *             editorUrl(frame), headline(message)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes

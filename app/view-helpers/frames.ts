@@ -102,10 +102,22 @@ function traceLines(thrown: Thrown, indent = ''): string[] {
   });
 }
 
+/** Longest headline; the whole message is shown below it. */
+const LONGEST_HEADLINE = 300;
+
+/** The line of a message that says what is wrong: the first, or the last where a template engine puts the place before it. */
+function headline(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '');
+  const first = lines[0] ?? '';
+  const line = lines.length > 1 && /^\S.*:\d+$/.test(first) ? (lines.at(-1) ?? first) : first;
+  return line.length > LONGEST_HEADLINE ? `${line.slice(0, LONGEST_HEADLINE)}…` : line;
+}
+
 export function createFrameHelpers(editor?: EditorOptions) {
   return {
     groupFrames,
     traceLines,
+    headline,
     framePlace: (frame: ThrownFrame): string =>
       frame.file === null
         ? 'native code'

@@ -1,4 +1,5 @@
 /** Marks: status, method, badge, the dot of a kind of work, icons and the copy button. */
+import { STATUS_CODES } from 'node:http';
 import { markup, type SafeHtml } from '../safe-html.ts';
 
 export type Tone = 'plain' | 'bad' | 'warn' | 'accent' | 'good';
@@ -17,6 +18,8 @@ export function createMarkHelpers(assetUrl: (file: string) => string) {
   return {
     icon,
     statusClass,
+    /** `Not Found`; empty for a number that has no phrase. */
+    statusPhrase: (status: number | null | undefined): string => STATUS_CODES[String(status)] ?? '',
     status: (status: number | null | undefined): SafeHtml =>
       typeof status === 'number'
         ? markup`<span class="status ${statusClass(status)}">${status}</span>`

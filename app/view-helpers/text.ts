@@ -82,6 +82,8 @@ export const textHelpers = {
   value,
   sentence,
   mono: (text: unknown): SafeHtml => markup`<span class="mono any">${foreign(text)}</span>`,
+  /** A remark of ours in place of a value; never copied with it. */
+  say: (text: string): SafeHtml => markup`<span class="say">${text}</span>`,
   code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
   /** `src/orders/order-view.ts:41`; nothing where the place is not known. */
   place: (place: string | null | undefined): SafeHtml =>

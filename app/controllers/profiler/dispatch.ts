@@ -1,0 +1,78 @@
+/**
+ * `(req, res, next)` over a table of routes: plain Node types, so that it can be mounted into any Express application
+ * (or used without one). What is not below the profiler's prefix goes on; what is, is answered here or is an error.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isProfilerPath } from '../../urls.ts';
+import type { PageAction, PageServices } from './page-services.ts';
+import { createRespond, redirect } from './respond.ts';
+import { createMethodNotAllowed, createRouteNotFound, pathOf } from './route-errors.ts';
+
+export interface PageRoute {
+  name: string;
+  method: 'GET' | 'POST';
+  /** Of the whole path as sent; named groups become the parameters. */
+  path: RegExp;
+  action: PageAction;
+}
+
+export interface DispatchOptions extends Pick<PageServices, 'ownHeaders' | 'redactText'> {
+  routes: readonly PageRoute[];
+  /** `scheme://host[:port]` as the client sees it; null where the host is invalid: addresses are relative then. */
+  originOf: (req: IncomingMessage) => string | null;
+  /** Rejects where the caller may not see the pages. */
+  guard?: (req: IncomingMessage) => Promise<void>;
+}
+
+export type Next = (error?: unknown) => void;
+export type Dispatch = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
+
+/** GET answers HEAD too. */
+function methodOf(req: IncomingMessage): string {
+  return req.method === 'HEAD' ? 'GET' : (req.method ?? '');
+}
+
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { routes, originOf, guard, redactText } = options;
+  const respond = createRespond(options);
+
+  function matching(path: string): PageRoute[] {
+    return routes.filter((route) => route.path.test(path));
+  }
+
+  /** The same path with its last slash added or taken away, where that has a route. */
+  function otherSpelling(path: string): string | null {
+    const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
+    return matching(other).some(({ method }) => method === 'GET') ? other : null;
+  }
+
+  function miss(req: IncomingMessage, res: ServerResponse, { path, query }: ReturnType<typeof pathOf>): void {
+    const other = methodOf(req) === 'GET' ? otherSpelling(path) : null;
+    if (other === null) throw createRouteNotFound(req, redactText);
+    redirect(respond, { req, res }, `${originOf(req) ?? ''}${other}${query}`, 301);
+  }
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const target = pathOf(req.url ?? '');
+    await guard?.(req);
+    const routed = matching(target.path);
+    if (routed.length === 0) {
+      miss(req, res, target);
+      return;
+    }
+    const route = routed.find(({ method }) => method === methodOf(req));
+    if (route === undefined) throw createMethodNotAllowed(req, routed.map(({ method }) => method).join(', '));
+    const params = { ...route.path.exec(target.path)?.groups };
+    await route.action({ req, res, params, query: new URLSearchParams(target.query) });
+  }
+
+  return (req, res, next) => {
+    if (!isProfilerPath(pathOf(req.url ?? '').path)) {
+      next();
+      return;
+    }
+    answer(req, res).catch((error: unknown) => {
+      next(error);
+    });
+  };
+}

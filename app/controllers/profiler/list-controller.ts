@@ -1,0 +1,113 @@
+/** Home, search, latest and the search form: questions to `profiles.find`, answered as page, fragment or JSON. */
+import { TOKEN_PATTERN, urls } from '../../urls.ts';
+import type { ProfileIndex } from '../../profiler/profile.ts';
+import { type Filters, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
+import { createListModel } from './list-model.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createRespond, HTML, JSON_TYPE, redirect } from './respond.ts';
+
+/** Version of the JSON form of the list. */
+const LIST_VERSION = 1;
+/** Milliseconds after the end of a request in which its error page begins at the latest. */
+const CHILD_WINDOW = 60_000;
+const MOST_CHILDREN = 1000;
+
+export interface ListController {
+  home: PageAction;
+  search: PageAction;
+  searchJson: PageAction;
+  latest: PageAction;
+  searchBar: PageAction;
+}
+
+export function createListController(services: PageServices): ListController {
+  const { profiles, renderPage, foot } = services;
+  const respond = createRespond(services);
+
+  /** Error pages of the listed requests, by the token of their request: one question for the whole list. */
+  async function findChildren(rows: readonly ProfileIndex[]): Promise<Map<string, ProfileIndex[]>> {
+    const parents = rows.filter(({ child }) => child !== null);
+    const byParent = new Map<string, ProfileIndex[]>();
+    if (parents.length === 0) return byParent;
+    const tokens = new Set(parents.map(({ token }) => token));
+    const { rows: children } = await profiles.find({
+      kinds: ['error_page'],
+      from: Math.min(...parents.map(({ startedAt }) => startedAt)),
+      until:
+        Math.max(...parents.map(({ startedAt, durationMs }) => startedAt + (durationMs ?? 0))) + CHILD_WINDOW,
+      sort: 'startedAt',
+      descending: false,
+      limit: MOST_CHILDREN,
+      offset: 0,
+    });
+    for (const child of children) {
+      if (child.parent === null || !tokens.has(child.parent)) continue;
+      byParent.set(child.parent, [...(byParent.get(child.parent) ?? []), child]);
+    }
+    return byParent;
+  }
+
+  async function list(page: PageRequest, filters: Filters): Promise<void> {
+    const found = await profiles.find(filters.query);
+    const model = createListModel({ filters, found, children: await findChildren(found.rows), foot });
+    respond(page, { type: HTML, body: renderPage('profiler/list', model) });
+  }
+
+  /** The profile that a search means, where it names one; else null. */
+  async function meantToken(filters: Filters): Promise<string | null> {
+    const { token, q } = filters.values;
+    if (isTokenAlone(filters) && TOKEN_PATTERN.test(token?.toLowerCase() ?? ''))
+      return token?.toLowerCase() ?? null;
+    const typed = q?.toLowerCase() ?? '';
+    if (!TOKEN_PATTERN.test(typed)) return null;
+    return (await profiles.read(typed)) === null ? null : typed;
+  }
+
+  return {
+    home: (page) => list(page, readFilters(page.query)),
+    async search(page) {
+      const filters = readFilters(page.query);
+      const token = await meantToken(filters);
+      if (token === null) await list(page, filters);
+      else redirect(respond, page, urls.profile(token));
+    },
+    async searchJson(page) {
+      const { query, values, page: number } = readFilters(page.query);
+      const { rows, total, notice } = await profiles.find(query);
+      const body = {
+        version: LIST_VERSION,
+        total,
+        page: number,
+        limit: query.limit,
+        filters: values,
+        notice,
+        profiles: rows,
+      };
+      respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+    },
+    async latest(page) {
+      const panel = readOne(page.query, 'panel') ?? undefined;
+      const filters = readFilters(page.query);
+      const { rows } = await profiles.find({
+        ...filters.query,
+        sort: 'startedAt',
+        descending: true,
+        limit: 1,
+        offset: 0,
+      });
+      const newest = rows[0];
+      const location =
+        newest === undefined
+          ? urls.search(withFilters(filters.values, { page: undefined }))
+          : urls.profile(newest.token, panel);
+      redirect(respond, page, location);
+    },
+    searchBar(page) {
+      readOne(page.query, 'panel');
+      respond(page, {
+        type: HTML,
+        body: renderPage('profiler/search-bar', { filters: readFilters(page.query) }),
+      });
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * What the profiler's controllers get, as one object, and what an action is: a question to `profiles`, a view model,
+ * an answer. Nothing here knows Express, a database, or a panel by name.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Panel } from '../../profiler/panel.ts';
+import type { Profiles } from '../../profiler/profiles.ts';
+import type { Assets } from './assets.ts';
+
+export interface PageServices {
+  profiles: Profiles;
+  /** In the order of the menu. */
+  panels: readonly Panel[];
+  renderPage: (view: string, model: object) => string;
+  assets: Assets;
+  /** Security headers of every answer that is the profiler's own: the policy, nosniff, frames, referrer. */
+  ownHeaders: () => readonly (readonly [name: string, value: string])[];
+  /** Masks secrets in a text that stands alone. */
+  redactText: (text: string) => string;
+  /** Lines of the foot: version, Node, process, storage. */
+  foot: readonly string[];
+  /** What is kept and for how long, one sentence; shown where a token is not found. */
+  retention: string;
+}
+
+/** One request to a page; its path has been matched. */
+export interface PageRequest {
+  req: IncomingMessage;
+  res: ServerResponse;
+  /** Parts of the path by name: `token`, `file`. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+}
+
+/** Answers, or throws an error of the catalogue, which the host's error handler answers. */
+export type PageAction = (page: PageRequest) => void | Promise<void>;

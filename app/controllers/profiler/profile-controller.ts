@@ -1,0 +1,58 @@
+/** One profile: its page, the body of its exception panel, the toolbar's fragment, and all of it as JSON. */
+import { createError } from '../../errors.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import { readOne } from './filters.ts';
+import type { PageAction, PageServices } from './page-services.ts';
+import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
+import { requireProfile } from './require-profile.ts';
+import { createRespond, HTML, JSON_TYPE } from './respond.ts';
+
+/** Version of the JSON form of a profile with what lies beside it. */
+const JSON_VERSION = 1;
+
+export interface ProfileController {
+  profile: PageAction;
+  exception: PageAction;
+  toolbar: PageAction;
+  json: PageAction;
+}
+
+export function createProfileController(services: PageServices): ProfileController {
+  const { profiles, renderPage, foot } = services;
+  const respond = createRespond(services);
+
+  return {
+    async profile(page) {
+      const wanted = readOne(page.query, 'panel');
+      const { profile } = await requireProfile(services, page);
+      const name = wanted ?? defaultPanel(profile);
+      const panels = panelsOf(profile, services.panels);
+      const panel = panels.find((known) => known.name === name);
+      if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
+      const children = await profiles.children(profile.token);
+      const model = createProfileModel({ profile, children, panels, panel, query: page.query, foot });
+      respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
+    },
+    async exception(page) {
+      const { profile } = await requireProfile(services, page);
+      const fallback: Panel = { name: 'exception', title: 'Exception', collect: () => null };
+      const panel = services.panels.find(({ name }) => name === 'exception') ?? fallback;
+      const body = renderPage('partials/panel-body', {
+        profile,
+        panel,
+        query: Object.fromEntries(page.query),
+      });
+      respond(page, { type: HTML, body });
+    },
+    async toolbar(page) {
+      const { profile } = await requireProfile(services, page);
+      respond(page, { type: HTML, body: renderPage('profiler/toolbar', { profile }) });
+    },
+    async json(page) {
+      const { profile, amendments, source } = await requireProfile(services, page);
+      const children = await profiles.children(profile.token);
+      const body = JSON.stringify({ version: JSON_VERSION, source, profile, amendments, children });
+      respond(page, { type: JSON_TYPE, body });
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
+import type { Panel, PanelSummary } from '../../profiler/panel.ts';
+import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+
+export interface MenuItem {
+  name: string;
+  title: string;
+  summary: PanelSummary | null;
+  /** Pressed after `g`. */
+  key: string | null;
+}
+
+export interface ProfileModel {
+  title: string;
+  profile: Profile;
+  children: readonly ProfileIndex[];
+  panel: Panel;
+  menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
+  /** GET parameters as they came. */
+  query: Readonly<Record<string, string>>;
+  /** Kind of work kept in colour in the strip; null: all. */
+  kind: string | null;
+  foot: readonly string[];
+}
+
+const KEYS: Readonly<Record<string, string>> = {
+  request: 'r',
+  timeline: 't',
+  exception: 'e',
+  database: 'd',
+  logs: 'l',
+  routing: 'o',
+};
+const KINDS: Readonly<Record<string, string>> = { database: 'db', http_client: 'out', views: 'view' };
+/** About the process rather than about this request: a group of their own at the end of the menu. */
+const MORE = new Set(['runtime', 'security', 'migrations', 'configuration']);
+const TITLE_LENGTH = 160;
+
+/** A panel that a stored profile has and this process does not know: shown as plain data. */
+function unknownPanel(name: string): Panel {
+  return { name, title: name, collect: () => null };
+}
+
+/** The panels of a page in order: those of the process, then what else the profile holds. */
+export function panelsOf(profile: Profile, known: readonly Panel[]): Panel[] {
+  const names = new Set(known.map(({ name }) => name));
+  const others = Object.keys(profile.panels).filter((name) => !names.has(name));
+  return [...known, ...others.map(unknownPanel)];
+}
+
+function hasContent(profile: Profile, name: string): boolean {
+  const record = profile.panels[name];
+  return record !== undefined && (record.data !== null || record.error !== null);
+}
+
+export function defaultPanel(profile: Profile): string {
+  return hasContent(profile, 'exception') ? 'exception' : 'request';
+}
+
+function itemOf(profile: Profile, { name, title }: Panel): MenuItem {
+  const record = profile.panels[name];
+  const failed: PanelSummary = { text: 'failed', tone: 'bad' };
+  const summary = record === undefined ? null : record.error === null ? record.summary : failed;
+  return { name, title, summary, key: KEYS[name] ?? null };
+}
+
+function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'] {
+  const menu: ProfileModel['menu'] = { main: [], more: [], empty: [] };
+  for (const panel of panels) {
+    const item = itemOf(profile, panel);
+    if (!hasContent(profile, panel.name)) menu.empty.push(item);
+    else if (MORE.has(panel.name)) menu.more.push(item);
+    else if (panel.name === 'exception') menu.main.unshift(item);
+    else menu.main.push(item);
+  }
+  return menu;
+}
+
+function cut(text: string): string {
+  return text.length > TITLE_LENGTH ? `${text.slice(0, TITLE_LENGTH)}…` : text;
+}
+
+function titleOf(profile: Profile, panel: Panel): string {
+  if (profile.error !== null && panel.name === 'exception')
+    return `${cut(profile.error.message)} (${profile.status ?? 'no answer'})`;
+  return `${cut(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
+}
+
+export function createProfileModel(options: {
+  profile: Profile;
+  children: readonly ProfileIndex[];
+  panels: readonly Panel[];
+  panel: Panel;
+  query: URLSearchParams;
+  foot: readonly string[];
+}): ProfileModel {
+  const { profile, children, panels, panel, query, foot } = options;
+  return {
+    title: titleOf(profile, panel),
+    profile,
+    children,
+    panel,
+    menu: menuOf(profile, panels),
+    query: Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query)),
+    kind: KINDS[panel.name] ?? null,
+    foot,
+  };
+}

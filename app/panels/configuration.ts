@@ -1,0 +1,79 @@
+/**
+ * The configuration panel: under which settings, versions and process the request ran.
+ *
+ * It is handed to the factory as a plain object, read once at start. Settings are shown by an allow-list: of any other
+ * name only whether it is set, so that a setting added tomorrow is not shown by mistake.
+ */
+import type { Json, Panel } from '../profiler/panel.ts';
+import { toPlain } from '../profiler/plain.ts';
+
+export interface ConfigurationFacts {
+  /** Settings by name, as the process uses them; undefined or null: not set. */
+  settings: Readonly<Record<string, unknown>>;
+  /** Settings of the Express application by name, such as `trust proxy`. */
+  application?: Readonly<Record<string, unknown>>;
+  /** Version by name of package. */
+  packages: Readonly<Record<string, string>>;
+  /** What runs: node, platform, pid, dyno, release … by name. */
+  process: Readonly<Record<string, string | number | null>>;
+}
+
+export interface SettingRow {
+  name: string;
+  /** Absent where the name is not on the list. */
+  value?: Json;
+  state: 'shown' | 'hidden' | 'not set';
+}
+
+export interface ConfigurationPanelData {
+  settings: SettingRow[];
+  application: SettingRow[];
+  /** Name and version in one text each: a row per package would double a small profile. */
+  packages: string[];
+  process: { name: string; value: string | number | null }[];
+}
+
+/** Names whose values tell nothing that must stay inside. */
+const SHOWN_SETTINGS = new Set([
+  'NODE_ENV', 'APP_ENV', 'APP_DEBUG', 'APP_DOMAIN', 'PORT', 'HOST', 'DB_SCHEMA', 'DB_HOST', 'DB_PORT', 'DB_NAME', 'DB_USER',
+  'TRUSTED_PROXIES', 'TRUSTED_HOSTS', 'VAR_DIR', 'DYNO', 'TZ', 'LANG', 'PROFILER_RETENTION_HOURS', 'PROFILER_RETENTION_COUNT',
+  'PROFILER_RETENTION_MB', 'PROFILER_PREVIEW_BYTES',
+]); // prettier-ignore
+const SHOWN_APPLICATION = new Set([
+  'env', 'etag', 'trust proxy', 'view engine', 'view cache', 'views', 'query parser', 'case sensitive routing', 'strict routing',
+  'x-powered-by', 'json spaces', 'json escape', 'jsonp callback name', 'subdomain offset',
+]); // prettier-ignore
+
+function rowsOf(values: Readonly<Record<string, unknown>>, shown: ReadonlySet<string>): SettingRow[] {
+  return Object.keys(values).map((name) => {
+    const value = values[name];
+    if (value === undefined || value === null || value === '') return { name, state: 'not set' };
+    return shown.has(name) ? { name, value: toPlain(value), state: 'shown' } : { name, state: 'hidden' };
+  });
+}
+
+/** `shown`: names of the host's own settings that may be shown, in addition to the built-in list. */
+export function createConfigurationPanel(
+  facts: ConfigurationFacts,
+  { shown = [] }: { shown?: readonly string[] } = {},
+): Panel<ConfigurationPanelData> {
+  const data: ConfigurationPanelData = {
+    settings: rowsOf(facts.settings, new Set([...SHOWN_SETTINGS, ...shown])),
+    application: rowsOf(facts.application ?? {}, SHOWN_APPLICATION),
+    packages: Object.keys(facts.packages)
+      .sort()
+      .map((name) => `${name} ${facts.packages[name] ?? ''}`),
+    process: Object.keys(facts.process).map((name) => ({ name, value: facts.process[name] ?? null })),
+  };
+  return {
+    name: 'configuration',
+    title: 'Configuration',
+    collect: () => data,
+    present: (stored) => ({
+      packages: stored.packages.map((text) => {
+        const at = text.lastIndexOf(' ');
+        return { name: text.slice(0, at), value: text.slice(at + 1) };
+      }),
+    }),
+  };
+}

@@ -1,0 +1,193 @@
+/**
+ * The request panel: what came in and what went out, in order and with true case.
+ *
+ * Facts request, body, response and route -> rows of { name, value }, which the recorder masks by their name. Values of
+ * cookies are not recorded at all, and of multipart bodies only what a parser made of them: both hold secrets under names
+ * that no rule can know, and their raw form would show what the rows hide.
+ */
+import type { Context } from '../profiler/context.ts';
+import type { BodyFact, RequestFact, ResponseFact, RouteFact, UploadedFile } from '../profiler/facts.ts';
+import type { Json, Panel } from '../profiler/panel.ts';
+import { toPlain } from '../profiler/plain.ts';
+import {
+  decodePreview,
+  headerValue,
+  mediaTypeOf,
+  pairHeaders,
+  type NamedValue,
+} from './request/http-text.ts';
+import { toCurl } from './request/curl.ts';
+
+export interface ReceivedBody {
+  bytes: number;
+  contentType: string | null;
+  /** Fields of a form, in order; null where no parser made any. */
+  fields: { name: string; value: Json }[] | null;
+  /** What a parser made of it, where that is not a form. */
+  parsed: Json | undefined;
+  files: UploadedFile[];
+  /** The first bytes as text; null where they are no text, or are not to be kept. */
+  text: string | null;
+  truncated: boolean;
+}
+
+export interface RequestPanelData {
+  method: string;
+  url: string;
+  httpVersion: string;
+  requestId: string;
+  receivedRequestId: string | null;
+  client: {
+    address: string;
+    peer: string;
+    port: number;
+    /** From the client to the peer, nearest last. */
+    chain: string[];
+    trusted: boolean;
+    scheme: string;
+    origin: string | null;
+    hostError: string | null;
+  };
+  query: NamedValue[];
+  routeParams: { name: string; value: Json }[];
+  headers: NamedValue[];
+  /** Received cookies: name and length of the value. */
+  jar: { name: string; length: number }[];
+  body: ReceivedBody | null;
+  response: {
+    status: number | null;
+    statusMessage: string;
+    headers: NamedValue[];
+    headersAtMs: number | null;
+    contentType: string | null;
+    bytes: number;
+    text: string | null;
+    truncated: boolean;
+    outcome: ResponseFact['outcome'];
+  } | null;
+}
+
+const MOST_PAIRS = 500;
+
+function pairsOf(query: string): NamedValue[] {
+  return Array.from(new URLSearchParams(query), ([name, value]) => ({ name, value })).slice(0, MOST_PAIRS);
+}
+
+function readJar(headers: readonly NamedValue[]): RequestPanelData['jar'] {
+  return headers
+    .filter(({ name }) => name.toLowerCase() === 'cookie')
+    .flatMap(({ value }) => value.split(';'))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '')
+    .slice(0, MOST_PAIRS)
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      return at === -1
+        ? { name: '', length: pair.length }
+        : { name: pair.slice(0, at), length: pair.length - at - 1 };
+    });
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
+}
+
+function readBody(body: BodyFact, headers: readonly NamedValue[]): ReceivedBody | null {
+  if (body.bytes === 0 && body.files.length === 0) return null;
+  const type = mediaTypeOf(body.contentType);
+  const isForm = type === 'application/x-www-form-urlencoded' || type === 'multipart/form-data';
+  const fields =
+    isForm && isFields(body.parsed)
+      ? Object.keys(body.parsed)
+          .slice(0, MOST_PAIRS)
+          .map((name) => ({ name, value: toPlain((body.parsed as Record<string, unknown>)[name]) }))
+      : null;
+  return {
+    bytes: body.bytes,
+    contentType: body.contentType,
+    fields,
+    parsed: fields !== null || body.parsed === undefined ? undefined : toPlain(body.parsed),
+    files: body.files.map(({ field, name, contentType, bytes }) => ({ field, name, contentType, bytes })),
+    text: type.startsWith('multipart/')
+      ? null
+      : decodePreview(body.preview, {
+          contentType: body.contentType,
+          encoding: headerValue(headers, 'content-encoding'),
+        }),
+    truncated: body.truncated,
+  };
+}
+
+function readResponse(response: ResponseFact): RequestPanelData['response'] {
+  const headers = pairHeaders(response.rawHeaders);
+  const contentType = headerValue(headers, 'content-type');
+  return {
+    status: response.headersAtMs === null ? null : response.status,
+    statusMessage: response.statusMessage,
+    headers,
+    headersAtMs: response.headersAtMs,
+    contentType,
+    bytes: response.bodyBytes,
+    text: decodePreview(response.preview, {
+      contentType,
+      encoding: headerValue(headers, 'content-encoding'),
+    }),
+    truncated: response.truncated,
+    outcome: response.outcome,
+  };
+}
+
+function readClient(request: RequestFact): RequestPanelData['client'] {
+  const { origin } = request;
+  return {
+    address: origin.clientAddress,
+    peer: request.remoteAddress,
+    port: request.remotePort,
+    chain: [...origin.chain],
+    trusted: origin.trusted,
+    scheme: origin.scheme,
+    origin: origin.origin,
+    hostError: origin.hostError,
+  };
+}
+
+function readParams(route: RouteFact | undefined): RequestPanelData['routeParams'] {
+  if (route === undefined) return [];
+  return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
+}
+
+function collect(context: Context): RequestPanelData | null {
+  const request = context.first('request');
+  if (request === undefined) return null;
+  const body = context.first('body');
+  const response = context.first('response');
+  const headers = pairHeaders(request.rawHeaders);
+  const at = request.url.indexOf('?');
+  return {
+    method: request.method,
+    url: request.url,
+    httpVersion: request.httpVersion,
+    requestId: request.requestId,
+    receivedRequestId: request.receivedRequestId,
+    client: readClient(request),
+    query: at === -1 ? [] : pairsOf(request.url.slice(at + 1)),
+    routeParams: readParams(context.last('route')),
+    headers,
+    jar: readJar(headers),
+    body: body === undefined ? null : readBody(body, headers),
+    response: response === undefined ? null : readResponse(response),
+  };
+}
+
+export function createRequestPanel(): Panel<RequestPanelData> {
+  return {
+    name: 'request',
+    title: 'Request',
+    collect,
+    present: (data, { profile }) => ({
+      curl: toCurl(data),
+      masked: profile.masked,
+      setCookies: (data.response?.headers ?? []).filter(({ name }) => name.toLowerCase() === 'set-cookie'),
+    }),
+  };
+}

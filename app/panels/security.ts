@@ -1,0 +1,162 @@
+/**
+ * The security panel: which security headers the answer carried, which are missing, what its content security policy
+ * allows, and the flags of the cookies it set. Read from the response's headers alone; values of cookies are not kept.
+ */
+import type { Context } from '../profiler/context.ts';
+import type { Panel } from '../profiler/panel.ts';
+import { parsePolicy, type Policy } from './security/policy.ts';
+import { parseSetCookie, type CookieFlags } from './security/set-cookie.ts';
+
+export interface HeaderCheck {
+  header: string;
+  values: string[];
+  /** `not needed`: missing, and of no use on an answer of this kind. */
+  state: 'sent' | 'missing' | 'not needed';
+  /** What it is for, or what is wrong with its value. */
+  note: string;
+}
+
+export interface SecurityPanelData {
+  scheme: 'http' | 'https';
+  contentType: string | null;
+  checks: HeaderCheck[];
+  policies: Policy[];
+  /** Cookies that the answer set: name and flags. */
+  jar: CookieFlags[];
+  missing: number;
+  problems: number;
+}
+
+interface Answer {
+  all(name: string): string[];
+  html: boolean;
+  https: boolean;
+}
+
+interface Rule {
+  header: string;
+  purpose: string;
+  needed(answer: Answer): boolean;
+  /** What is wrong with the values sent; null where nothing is. */
+  problem?(values: string[]): string | null;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    header: 'Content-Security-Policy',
+    purpose: 'says what a page may load and run',
+    needed: ({ html }) => html,
+  },
+  {
+    header: 'Strict-Transport-Security',
+    purpose: 'keeps browsers on https',
+    needed: ({ https }) => https,
+    problem: ([value = '']) => {
+      const age = /max-age\s*=\s*"?(\d+)/i.exec(value)?.[1];
+      if (age === undefined) return 'has no max-age: browsers ignore it';
+      return Number(age) === 0 ? 'max-age is 0: it takes the rule back' : null;
+    },
+  },
+  {
+    header: 'X-Content-Type-Options',
+    purpose: 'stops browsers from guessing types',
+    needed: () => true,
+    problem: ([value = '']) =>
+      value.trim().toLowerCase() === 'nosniff' ? null : 'only “nosniff” has a meaning',
+  },
+  {
+    header: 'X-Frame-Options',
+    purpose: 'says who may frame the page, where no frame-ancestors does',
+    needed: ({ html, all }) =>
+      html && !all('content-security-policy').some((value) => /frame-ancestors/i.test(value)),
+    problem: ([value = '']) =>
+      /^\s*(?:deny|sameorigin)\s*$/i.test(value) ? null : 'browsers know only DENY and SAMEORIGIN',
+  },
+  {
+    header: 'Referrer-Policy',
+    purpose: 'says how much of the address other sites get',
+    needed: ({ html }) => html,
+  },
+  {
+    header: 'Permissions-Policy',
+    purpose: 'says which features of the browser a page may use',
+    needed: () => false,
+  },
+  {
+    header: 'Cross-Origin-Opener-Policy',
+    purpose: 'keeps the page apart from windows of other origins',
+    needed: () => false,
+  },
+  {
+    header: 'Cross-Origin-Resource-Policy',
+    purpose: 'says which origins may embed the answer',
+    needed: () => false,
+  },
+];
+
+function check(rule: Rule, answer: Answer): HeaderCheck {
+  const values = answer.all(rule.header.toLowerCase());
+  if (values.length === 0)
+    return {
+      header: rule.header,
+      values,
+      state: rule.needed(answer) ? 'missing' : 'not needed',
+      note: rule.purpose,
+    };
+  return { header: rule.header, values, state: 'sent', note: rule.problem?.(values) ?? rule.purpose };
+}
+
+function collect(context: Context): SecurityPanelData | null {
+  const response = context.first('response');
+  if (response === undefined || response.headersAtMs === null) return null;
+  const raw = response.rawHeaders;
+  const all = (name: string): string[] =>
+    raw.filter((_value, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+  const contentType = all('content-type')[0] ?? null;
+  const origin = context.first('request')?.origin;
+  const scheme = origin?.scheme ?? 'http';
+  // Browsers take these for safe, also over http.
+  const local = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(origin?.host ?? '');
+  const answer: Answer = { all, html: /^text\/html\b/i.test(contentType ?? ''), https: scheme === 'https' };
+  const checks = RULES.map((rule) => check(rule, answer));
+  const jar = all('set-cookie').map((line) => parseSetCookie(line, { https: answer.https, local }));
+  return {
+    scheme,
+    contentType,
+    checks,
+    policies: [
+      ...all('content-security-policy').map((text) => parsePolicy(text, true)),
+      ...all('content-security-policy-report-only').map((text) => parsePolicy(text, false)),
+    ],
+    jar,
+    missing: checks.filter(({ state }) => state === 'missing').length,
+    problems: jar.filter(({ problems }) => problems.length > 0).length,
+  };
+}
+
+export function createSecurityPanel(): Panel<SecurityPanelData> {
+  return {
+    name: 'security',
+    title: 'Security',
+    collect,
+    summary({ missing, problems }) {
+      if (problems > 0) return { text: String(missing + problems), tone: 'warn', count: missing + problems };
+      return missing > 0 ? { text: String(missing), tone: 'plain', count: missing } : null;
+    },
+    findings: ({ jar }) =>
+      jar.flatMap((entry, index) =>
+        entry.dropped === null
+          ? []
+          : [
+              {
+                label: 'cookie lost',
+                severity: 'warn' as const,
+                sentence: `Browsers drop the cookie “${entry.name}”: ${entry.dropped}.`,
+                place: 'Set-Cookie',
+                panel: 'security',
+                anchor: `c-${index + 1}`,
+              },
+            ],
+      ),
+  };
+}

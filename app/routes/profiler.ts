@@ -1,0 +1,45 @@
+/**
+ * The table of the profiler's own addresses: method, path, name -> action. Paths are spelled in app/urls.ts; here they
+ * are matched, in order. `createPages` is what a host mounts.
+ *
+ * `/_profiler/-/<action>` is for what changes state (POST only, signed); there is no such action yet.
+ */
+import {
+  createDispatch,
+  type Dispatch,
+  type DispatchOptions,
+  type PageRoute,
+} from '../controllers/profiler/dispatch.ts';
+import type { ProfilerControllers } from '../controllers/profiler/index.ts';
+import { PROFILER_PREFIX } from '../urls.ts';
+
+const TOKEN = '(?<token>[0-9a-f]{6})';
+
+/** `below` is what follows the prefix; a string of a regular expression. */
+function get(name: string, below: string, action: PageRoute['action']): PageRoute {
+  return { name, method: 'GET', path: new RegExp(`^${PROFILER_PREFIX}${below}$`), action };
+}
+
+export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
+  return [
+    get('_profiler_home', '/', controllers.home),
+    get('_profiler_search', '/search', controllers.search),
+    get('_profiler_search_bar', '/search_bar', controllers.searchBar),
+    get('_profiler_latest', '/latest', controllers.latest),
+    get('_profiler_json', '/search\\.json', controllers.searchJson),
+    get('_profiler_json', `/${TOKEN}\\.json`, controllers.json),
+    get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
+    get('_profiler_toolbar', `/${TOKEN}/toolbar`, controllers.toolbar),
+    get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
+    get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
+    get('_profiler', `/${TOKEN}`, controllers.profile),
+  ];
+}
+
+/** The middleware that answers everything below `/_profiler`. */
+export function createPages(
+  options: { controllers: ProfilerControllers } & Omit<DispatchOptions, 'routes'>,
+): Dispatch {
+  const { controllers, ...rest } = options;
+  return createDispatch({ ...rest, routes: createProfilerRoutes(controllers) });
+}
