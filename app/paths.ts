@@ -2,7 +2,7 @@
  * Where the package's own files lie, from sources as from `dist`. The only user of `import.meta.url` (by lint):
  * `dist/app` has no `views` beside it, so everything is found from the package's root.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,4 +22,10 @@ export function packageRoot(): string {
 export function moduleUrl(name: string): URL {
   const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   return new URL(`./${name}${ending}`, import.meta.url);
+}
+
+/** `version` of this package. */
+export function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  return manifest.version;
 }

@@ -8,9 +8,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { RequestOrigin, ResponseFact } from '../profiler/facts.ts';
+import type { BodyFact, RequestOrigin, ResponseFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { isProfilerPath, urls } from '../urls.ts';
+import { tapBody } from './body-tap.ts';
 
 /** Where a request came from, as the service or the host works it out. */
 export interface RequestSource {
@@ -67,7 +68,7 @@ function sentHeaders(res: ServerResponse): string[] {
   const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
   if (typeof block !== 'string') {
     return res
-      .getRawHeaderNames()
+      .getHeaderNames()
       .flatMap((name) => [res.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)]));
   }
   const headers: string[] = [];
@@ -93,6 +94,30 @@ function noteChunk(fact: ResponseFact, chunk: unknown, encoding: unknown, previe
   fact.bodyBytes += bytes.length;
   if (room > 0) fact.preview = Buffer.concat([fact.preview, bytes.subarray(0, room)]);
   if (bytes.length > room) fact.truncated = true;
+}
+
+/** A file as multer, in its common form, leaves it on the request. */
+function uploadedFile(file: unknown): UploadedFile[] {
+  if (typeof file !== 'object' || file === null) return [];
+  const { fieldname, originalname, mimetype, size } = file as Record<string, unknown>;
+  if (typeof originalname !== 'string') return [];
+  return [
+    {
+      field: typeof fieldname === 'string' ? fieldname : '',
+      name: originalname,
+      contentType: typeof mimetype === 'string' ? mimetype : '',
+      bytes: typeof size === 'number' ? size : 0,
+    },
+  ];
+}
+
+/** Lets the fact tell what a parser, whichever it was, has put on the request by the time it is read. */
+function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
+  const parts = req as IncomingMessage & { body?: unknown; file?: unknown; files?: unknown };
+  return Object.defineProperties(fact, {
+    parsed: { get: () => parts.body },
+    files: { get: () => [parts.file, ...Object.values(parts.files ?? {}).flat()].flatMap(uploadedFile) },
+  });
 }
 
 export function createWatch(options: WatchOptions): Watch {
@@ -161,6 +186,8 @@ export function createWatch(options: WatchOptions): Watch {
       requestId,
       receivedRequestId,
     });
+    const body = tapBody(req, { previewBytes });
+    if (body !== null) context.add('body', withParsed(body, req), previewBytes);
     res.setHeader('x-debug-token', context.token);
     res.setHeader('x-debug-token-link', `${origin.origin ?? ''}${urls.profile(context.token)}`);
     return context;
@@ -173,7 +200,7 @@ export function createWatch(options: WatchOptions): Watch {
     }
     const context = open(req, res);
     observeResponse(res, context);
-    bindEmit(req, context, tracker);
+    if (context.first('body') !== undefined) bindEmit(req, context, tracker);
     bindEmit(res, context, tracker);
     tracker.run(context, () => {
       for (const observe of onRequest) observe(context);

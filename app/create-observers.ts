@@ -1,0 +1,68 @@
+/**
+ * Everything that is listened to process-wide for one profiler, and its undoing. Libraries that a host hands over
+ * (a Knex, an application, an EJS) are added one by one; all of it ends with `close`.
+ */
+import type { Knex } from 'knex';
+import { createCallerFinder } from './observe/caller.ts';
+import { observeConsole } from './observe/console.ts';
+import { createDump, type Dump } from './observe/dump.ts';
+import { type CompilingEngine, observeViews, type RenderingApp } from './observe/ejs.ts';
+import { observeHttpClient } from './observe/http-client.ts';
+import { observeKnex } from './observe/knex.ts';
+import { createLayerObserver } from './observe/layers.ts';
+import { observeProcessErrors } from './observe/process-errors.ts';
+import { observeRegistrations, type RouterLibrary } from './observe/registrations.ts';
+import { observeRuntime } from './observe/runtime.ts';
+import type { Context, ContextTracker } from './profiler/context.ts';
+import type { IncomingMessage } from 'node:http';
+
+export interface ObserverOptions {
+  tracker: ContextTracker;
+  contextOf: (req: IncomingMessage) => Context | undefined;
+  /** The application's folder: callers are shown relative to it. */
+  root: string;
+  /** The Router of the host's Express, where the places of registration are wanted. */
+  Router?: RouterLibrary | undefined;
+}
+
+export interface Observers {
+  /** Called at the start of each request. */
+  onRequest: (context: Context) => void;
+  dump: Dump;
+  watchKnex(knex: Knex, instance?: string): void;
+  watchApp(app: RenderingApp): void;
+  watchEngine(engine: CompilingEngine): void;
+  close(): void;
+}
+
+export function createObservers({ tracker, contextOf, root, Router }: ObserverOptions): Observers {
+  const findCaller = createCallerFinder(root);
+  const registrations = Router === undefined ? null : observeRegistrations({ Router, findCaller });
+  const runtime = observeRuntime();
+  const views = observeViews({ tracker, findCaller });
+  const closing: { close(): void }[] = [
+    ...(registrations === null ? [] : [registrations]),
+    createLayerObserver({ contextOf, sourceOf: (layer) => registrations?.sourceOf(layer) ?? null }),
+    observeConsole({ tracker, findCaller }),
+    observeHttpClient({ tracker, findCaller }),
+    observeProcessErrors({ tracker }),
+    runtime,
+    views,
+  ];
+  return {
+    onRequest: runtime.onRequest,
+    dump: createDump({ tracker, findCaller }),
+    watchKnex(knex, instance) {
+      closing.push(observeKnex(knex, { tracker, findCaller, ...(instance === undefined ? {} : { instance }) }));
+    },
+    watchApp: (app) => {
+      views.watchApp(app);
+    },
+    watchEngine: (engine) => {
+      views.watchEngine(engine);
+    },
+    close() {
+      for (const observer of closing.splice(0).reverse()) observer.close();
+    },
+  };
+}

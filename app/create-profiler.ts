@@ -1,0 +1,204 @@
+/**
+ * Joins core, panels, storage and pages into what a host mounts:
+ *
+ *   app.use(profiler.watch);   // first
+ *   app.use(profiler.pages);
+ *   …                          // the application
+ *   app.use(profiler.errors);  // last
+ *
+ * Everything is made here and handed on; nothing is module state, so two profilers can live in one process.
+ */
+import type { Knex } from 'knex';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
+import { createObservers } from './create-observers.ts';
+import { createPageHandler } from './create-pages.ts';
+import { createHostPanels } from './create-panels.ts';
+import { createGuard } from './middleware/guard.ts';
+import { sourceOfHost } from './middleware/host-source.ts';
+import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
+import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
+import type { Dump } from './observe/dump.ts';
+import type { CompilingEngine, RenderingApp } from './observe/ejs.ts';
+import type { RouterLibrary } from './observe/registrations.ts';
+import { packageRoot } from './paths.ts';
+import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
+import { createHousekeeper, defaultRetention, type Retention } from './profiler/housekeeper.ts';
+import type { Panel } from './profiler/panel.ts';
+import { createProfiles, type Profiles } from './profiler/profiles.ts';
+import { createRecorder } from './profiler/recorder.ts';
+import { createRedactor, type Redactor } from './profiler/redact.ts';
+import type { ProfileStorage } from './profiler/storage.ts';
+import { createTokenSource } from './profiler/token.ts';
+import { createWriter, type WriterCounters } from './profiler/writer.ts';
+import { createMemoryStorage } from './storage/memory-profile-storage.ts';
+
+export interface ProfilerOptions {
+  /** Where profiles are kept; default: the memory of this process. */
+  storage?: ProfileStorage;
+  /** Panels of your own, shown after the built-in ones. */
+  panels?: readonly Panel[];
+  /** Secret values by the name of their setting: masked wherever they occur. */
+  secrets?: Readonly<Record<string, string>>;
+  /** Words that make a field, header or parameter secret, in addition to the built-in ones. */
+  secretNames?: readonly string[];
+  /** Values that are no secret although one has the same: names of host, schema, user, database. */
+  publicValues?: readonly string[];
+  /** Instead of the three above: a redactor made elsewhere. */
+  redactor?: Redactor;
+  retention?: Partial<Retention>;
+  limits?: ContextLimits;
+  /** Bytes of a body kept as preview; default 16 KiB. */
+  previewBytes?: number;
+  /** Shown as the process that answered; default: host name and pid. */
+  process?: string;
+  /** Settings shown in the configuration panel; masked like everything else. */
+  settings?: Readonly<Record<string, unknown>>;
+  /** Folder of the application's own code; default: the working directory. */
+  root?: string;
+  /** Asked for as HTTP Basic before any page is shown. */
+  password?: string | null;
+  /** Who may see the pages; asked when there is no password. */
+  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+  /** Where a request came from; default: what the host's Express makes of it. */
+  sourceOf?: (req: IncomingMessage) => RequestSource;
+  /** `express.Router`, to show where each route and middleware was registered. */
+  Router?: RouterLibrary;
+  /** Called once per request, inside its context, to add facts beside it. */
+  onRequest?: readonly ((context: Context) => void)[];
+  /** Takes the profiler's own warnings; default: stderr. */
+  warn?: (sentence: string) => void;
+}
+
+export interface Profiler {
+  watch: Watch;
+  /** `(req, res, next)`: answers everything below `/_profiler`. */
+  pages: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+  /** `(error, req, res, next)`: the error page. */
+  errors: ErrorPages['handler'];
+  /** Answers an error found outside the middleware. */
+  answerError: ErrorPages['answer'];
+  /** Answers what the HTTP parser refuses by the error page too; returns the function that stops it. */
+  refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
+  /** Shows a value in the dump panel; returns it. */
+  dump: Dump;
+  watchKnex(knex: Knex, instance?: string): void;
+  watchApp(app: RenderingApp): void;
+  watchEngine(engine: CompilingEngine): void;
+  profiles: Profiles;
+  redactor: Redactor;
+  /** Asks the storage for a block of tokens, once it is there. */
+  refillTokens(): Promise<void>;
+  counters(): WriterCounters;
+  /** Makes open profiles final, stores what waits within `timeoutMs`, undoes what was observed. */
+  close(timeoutMs?: number): Promise<WriterCounters>;
+}
+
+const PREVIEW_BYTES = 16_384;
+const CLOSE_WITHIN = 5000;
+
+export function createProfiler(options: ProfilerOptions = {}): Profiler {
+  const {
+    storage = createMemoryStorage(),
+    warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`),
+    sourceOf = sourceOfHost,
+    previewBytes = PREVIEW_BYTES,
+    root = process.cwd(),
+  } = options;
+  const name = options.process ?? `${hostname()}:${process.pid}`;
+  const retention = { ...defaultRetention, ...options.retention };
+  const tracker = new ContextTracker();
+  const redactor =
+    options.redactor ??
+    createRedactor({
+      ...(options.secrets === undefined ? {} : { secrets: options.secrets }),
+      ...(options.secretNames === undefined ? {} : { names: options.secretNames }),
+      ...(options.publicValues === undefined ? {} : { publicValues: options.publicValues }),
+    });
+  const panels = [
+    ...createHostPanels({ root, settings: options.settings ?? {}, process: name, storage: () => storage.name }),
+    ...(options.panels ?? []),
+  ];
+  const tokens = createTokenSource({
+    ...(storage.leaseTokens === undefined ? {} : { lease: () => storage.leaseTokens?.() ?? Promise.reject(new Error('No leases.')) }),
+  });
+  const writer = createWriter({ storage, warn });
+  const recorder = createRecorder({
+    panels,
+    redactor,
+    nextToken: () => tokens.next(),
+    write: (profile) => {
+      writer.enqueue(profile);
+    },
+    process: name,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    warn,
+  });
+  const profiles = createProfiles({ recorder, writer, storage });
+  const housekeeper = createHousekeeper({ storage, retention, warn });
+  const contexts = { of: (_req: IncomingMessage): Context | undefined => undefined };
+  const observers = createObservers({ tracker, contextOf: (req) => contexts.of(req), root, Router: options.Router });
+  const watch = createWatch({
+    recorder,
+    tracker,
+    sourceOf,
+    previewBytes,
+    onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
+  });
+  contexts.of = watch.contextOf;
+
+  const pageHandler = createPageHandler({
+    viewsFolder: join(packageRoot(), 'views'),
+    assetsFolder: join(packageRoot(), 'public', 'profiler'),
+    profiles,
+    panels,
+    retention,
+    process: name,
+    originOf: (req) => sourceOf(req).origin.origin,
+    guard: createGuard({
+      password: options.password ?? null,
+      ...(options.authorize === undefined ? {} : { authorize: options.authorize }),
+    }),
+  });
+  const errors = createErrorPages({
+    recorder,
+    tracker,
+    contextOf: watch.contextOf,
+    renderErrorPage: pageHandler.renderErrorPage,
+    log: (error) => {
+      warn(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+    },
+  });
+
+  return {
+    watch,
+    pages(req, res, next) {
+      pageHandler.dispatch(req, res, (error) => {
+        if (error === undefined) next();
+        else errors.answer(error, req, res);
+      });
+    },
+    errors: errors.handler,
+    answerError: errors.answer,
+    refuse: (server, { resolver, methods }) =>
+      createRefusal({ resolver, methods, answer: errors.answer, record: errors.recordRefusal }).attach(server),
+    dump: observers.dump,
+    watchKnex: observers.watchKnex,
+    watchApp: observers.watchApp,
+    watchEngine: observers.watchEngine,
+    profiles,
+    redactor,
+    refillTokens: () => tokens.refill(),
+    counters: () => writer.counters(),
+    async close(timeoutMs = CLOSE_WITHIN) {
+      housekeeper.close();
+      observers.close();
+      recorder.close();
+      await writer.close(timeoutMs);
+      await storage.close();
+      return writer.counters();
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
+export { createProfiler, type Profiler, type ProfilerOptions } from './create-profiler.ts';
+export { ConfigError, readConfig, type Config } from './config.ts';
+export { createService, type Service, type ServiceOptions } from './service.ts';
+export type { RouteEntry, Services } from './services.ts';
+export { createMemoryStorage } from './storage/memory-profile-storage.ts';
+export { createPostgresStorage } from './storage/postgres-profile-storage.ts';
+export type { Context } from './profiler/context.ts';
+export type * from './profiler/facts.ts';
+export type { Finding, Severity } from './profiler/finding.ts';
+export type { Json, Panel, PanelPage, PanelRecord, PanelSummary } from './profiler/panel.ts';
+export type { Profile, ProfileIndex } from './profiler/profile.ts';
+export type {
+  FindResult,
+  ProfileQuery,
+  ProfileStorage,
+  ReadProfile,
+  RetentionLimits,
+  StoredProfile,
+  TokenLease,
+} from './profiler/storage.ts';

@@ -1,0 +1,67 @@
+/**
+ * The process: config -> service -> listen -> database -> signals. The only file that listens or exits.
+ *
+ * It answers before the database is ready. SIGTERM and SIGINT: stop accepting, finish what runs, store what is buffered,
+ * exit 0. Something uncaught: the same, exit 1.
+ */
+import { ConfigError, readConfig } from './config.ts';
+import { routes } from './routes/index.ts';
+import { createService } from './service.ts';
+
+/** Milliseconds after which a process that should be gone ends, whatever still holds it. */
+const LAST_RESORT = 25_000;
+const LAST_RESORT_AFTER_CRASH = 4500;
+
+function say(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}
+
+function start(): void {
+  const config = readConfig();
+  for (const warning of config.warnings) say(warning);
+  const service = createService({ config, routes });
+  let ending = false;
+
+  async function end(code: number, within: number): Promise<void> {
+    if (ending) return;
+    ending = true;
+    setTimeout(() => process.exit(code), within);
+    try {
+      await service.close();
+    } catch (error) {
+      say(service.describe(error));
+    }
+    process.exit(code);
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => void end(0, LAST_RESORT));
+  }
+  process.on('uncaughtException', (error, origin) => {
+    say(`${origin === 'unhandledRejection' ? 'A rejection nobody handled' : 'Uncaught'}: ${service.describe(error)}`);
+    void end(1, LAST_RESORT_AFTER_CRASH);
+  });
+  service.server.once('error', (error: NodeJS.ErrnoException) => {
+    say(
+      error.code === 'EADDRINUSE'
+        ? `Port ${config.port} of ${config.host} is in use: end the other process or set PORT.`
+        : `Can't listen on ${config.host}:${config.port}: ${error.message}`,
+    );
+    void end(1, LAST_RESORT_AFTER_CRASH);
+  });
+  service.server.listen(config.port, config.host, () => {
+    say(`Listening on ${service.address()}`);
+    service.openDatabase().catch((error: unknown) => {
+      say(service.describe(error));
+      void end(1, LAST_RESORT_AFTER_CRASH);
+    });
+  });
+}
+
+try {
+  start();
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  say(error.message);
+  process.exitCode = 1;
+}

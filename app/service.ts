@@ -1,0 +1,189 @@
+/**
+ * The service without its process: configuration in, an HTTP server that does not listen yet out, with the database to be
+ * opened once it does. Tests, examples and app/server.ts listen for it.
+ */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import express from 'express';
+import { createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { createProfiler, type Profiler } from './create-profiler.ts';
+import { createDatabaseAccess, type DatabaseAccess } from './open-database.ts';
+import { attachOrigin } from './middleware/attach-origin.ts';
+import { createOriginResolver } from './middleware/origin.ts';
+import { cleanUploads } from './middleware/uploads.ts';
+import { createDeferredStorage } from './profiler/deferred-storage.ts';
+import { createRedactor, type Redactor } from './profiler/redact.ts';
+import type { RouteEntry, Services } from './services.ts';
+
+export interface ServiceOptions {
+  config: Config;
+  routes: readonly RouteEntry[];
+  /** Folders of the application's own views. */
+  viewFolders?: readonly string[];
+  /** Folder of the owner's migrations; default: `migrations/` of the service. */
+  migrationsFolder?: string;
+  /** Takes the service's own lines; default: stderr. */
+  log?: (line: string) => void;
+}
+
+export interface Service {
+  server: Server;
+  /** null where debug is off. */
+  profiler: Profiler | null;
+  /** `http://host:port` it listens on. */
+  address(): string;
+  /** Starts or finds the database and migrates it; resolves when it is ready, or when there is none to wait for. */
+  openDatabase(): Promise<void>;
+  /** One text about an error, without secrets. */
+  describe(error: unknown): string;
+  /** Stops accepting, finishes what runs, stores what is buffered, lets go of the database. */
+  close(): Promise<void>;
+}
+
+/** Slow clients: headers within this many milliseconds, the whole request within the other. */
+const HEADERS_WITHIN = 15_000;
+const REQUEST_WITHIN = 300_000;
+/** Above the idle time of common proxies (60 s), so that the proxy closes first. */
+const KEEP_ALIVE = 65_000;
+/** Milliseconds that running requests get to end at close. */
+const DRAIN = 3000;
+/** Milliseconds for storing what is buffered: little when the database is well, most of the platform's patience when not. */
+const STORE_WITHIN = 18_000;
+
+function createRedactorFor({ secrets, database, domain, schema }: Config): Redactor {
+  const publicValues = [domain, schema, database?.host, database?.name, database?.user].filter(
+    (value) => value !== undefined,
+  );
+  return createRedactor({ secrets, publicValues });
+}
+
+/** Answers in the making; at close each is told to be the last of its connection. */
+function trackResponses(server: Server): { drain(): Promise<void> } {
+  const open = new Set<ServerResponse>();
+  let draining = false;
+  server.prependListener('request', (_req, res: ServerResponse) => {
+    open.add(res);
+    if (draining) res.setHeader('connection', 'close');
+    res.once('close', () => open.delete(res));
+  });
+  return {
+    async drain() {
+      draining = true;
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+      for (const res of open) if (!res.headersSent) res.setHeader('connection', 'close');
+      server.closeIdleConnections();
+      const patience = setTimeout(() => {
+        server.closeAllConnections();
+      }, DRAIN);
+      await closed;
+      clearTimeout(patience);
+    },
+  };
+}
+
+/** What the configuration panel shows: no value of a secret, not even masked. */
+function settingsOf(config: Config): Record<string, unknown> {
+  const { secrets, database, profiler, warnings: _warnings, ...settings } = config;
+  const { password, ...shown } = profiler;
+  return {
+    ...settings,
+    database: database === null ? 'embedded PostgreSQL' : { ...database, password: database.password === undefined ? 'none' : 'set' },
+    profiler: { ...shown, protected: password !== null },
+    secretsSet: Object.keys(secrets),
+  };
+}
+
+export function createService(options: ServiceOptions): Service {
+  const { config, routes } = options;
+  const log = options.log ?? ((line) => void process.stderr.write(`${line}\n`));
+  const redactor = createRedactorFor(config);
+  const resolver = createOriginResolver(config);
+  const storage = createDeferredStorage();
+  const access: DatabaseAccess = createDatabaseAccess({
+    config,
+    redactor,
+    log,
+    ...(options.migrationsFolder === undefined ? {} : { migrationsFolder: options.migrationsFolder }),
+  });
+  const profiler = config.debug ? openProfiler() : null;
+  const services: Services = {
+    config,
+    db: () => access.knex(),
+    dump: profiler?.dump ?? ((value) => value),
+  };
+  const app = createApp({
+    config,
+    profiler,
+    resolver,
+    redactor,
+    services,
+    routes,
+    log,
+    ...(options.viewFolders === undefined ? {} : { viewFolders: options.viewFolders }),
+  });
+  const server = createServer(
+    {
+      requireHostHeader: false,
+      headersTimeout: HEADERS_WITHIN,
+      requestTimeout: REQUEST_WITHIN,
+      keepAliveTimeout: KEEP_ALIVE,
+      connectionsCheckingInterval: 5000,
+    },
+    app.app,
+  );
+  app.refuse(server);
+  const responses = trackResponses(server);
+
+  function openProfiler(): Profiler {
+    return createProfiler({
+      storage,
+      redactor,
+      retention: {
+        ageMs: config.profiler.retentionMs,
+        count: config.profiler.retentionCount,
+        bytes: config.profiler.retentionBytes,
+      },
+      previewBytes: config.profiler.previewBytes,
+      password: config.profiler.password,
+      ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
+      settings: settingsOf(config),
+      sourceOf: (req) => attachOrigin(req, resolver),
+      Router: express.Router,
+      onRequest: [access.readMigrations],
+      warn: log,
+    });
+  }
+
+  async function openDatabase(): Promise<void> {
+    void cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
+    const opened = await access.open();
+    if (profiler === null || opened === null) return;
+    profiler.watchKnex(access.knex());
+    storage.resolve(opened.storage);
+    await profiler.refillTokens().catch(() => undefined);
+  }
+
+  return {
+    server,
+    profiler,
+    address() {
+      const { address, port } = server.address() as AddressInfo;
+      return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+    },
+    openDatabase,
+    describe: (error) => redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    async close() {
+      await responses.drain();
+      const counters = await profiler?.close(STORE_WITHIN);
+      const lost = Object.entries(counters?.dropped ?? {});
+      if (lost.length > 0) log(`Profiles lost: ${lost.map(([reason, count]) => `${count} (${reason})`).join(', ')}.`);
+      await access.close();
+    },
+  };
+}
