@@ -1,0 +1,238 @@
+/**
+ * The database as the rest of the service sees it: the owner's Knex, a small pool of the profiler's own, and the state.
+ *
+ * In: a function that says where to connect (for the embedded server it also starts it), and what to do once connected
+ * (migrations). Out: pools that exist when the database has answered. Nothing here is waited for at the start: Knex is
+ * loaded when `connect` is called, after the service listens. The search path is set for the owner's pool only.
+ */
+import type { Knex } from 'knex';
+import type { Redactor } from '../profiler/redact.ts';
+import { describeSettings, withTimeouts, type ConnectionSettings } from './connection-settings.ts';
+import { EmbeddedPostgresError } from './embedded-postgres/errors.ts';
+import { reasonOf, tryDatabase, untilReached } from './reach.ts';
+
+export interface DatabaseOptions {
+  /** Where to connect; asked before each try. */
+  connection: () => Promise<ConnectionSettings>;
+  /** Search path of the owner's connections, before `public`. */
+  schema: string;
+  redact: Pick<Redactor, 'text'>;
+  /** Takes sentences; about an absent database one a minute. */
+  log: (sentence: string) => void;
+  /**
+   * Runs each time the database has come, before it counts as ready. A rejection counts as one more failed try, so it
+   * should settle by itself what another try does not mend (see prepare.ts).
+   */
+  prepare?: (pools: Pools) => Promise<void>;
+  /** Called once with the owner's Knex, before anybody uses it. */
+  onKnex?: (knex: Knex) => void;
+}
+
+export interface Pools {
+  /** With the search path. */
+  owner: Knex;
+  /** Three connections without one. */
+  profiler: Knex;
+}
+
+export interface DatabaseState {
+  status: 'idle' | 'connecting' | 'ready' | 'unavailable' | 'closed';
+  /** Why it is unavailable, masked. */
+  message: string | null;
+  /** `host:port/name`, once known. */
+  server: string | null;
+}
+
+export interface Database {
+  /** Begins to connect; later calls change nothing. Asking for a Knex does the same. */
+  connect(): void;
+  /** The owner's Knex. Waits for the first answer of the database; rejects with a clear message where it has none. */
+  knex(): Promise<Knex>;
+  /** The pool for the profiler's own SQL, under the same rule. */
+  profilerKnex(): Promise<Knex>;
+  /** Resolves when the database is ready for the first time; rejects when it is closed before. */
+  readonly ready: Promise<void>;
+  state(): DatabaseState;
+  /** Where to connect, for those that keep a connection of their own. */
+  settings(): Promise<ConnectionSettings>;
+  close(): Promise<void>;
+}
+
+/** The database was asked for before it ever answered. `status` is that of the answer. */
+export class DatabaseUnavailableError extends Error {
+  readonly code = 'DATABASE_UNAVAILABLE';
+  readonly status = 503;
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'DatabaseUnavailableError';
+  }
+}
+
+const CONNECT_MS = 5000;
+/** Milliseconds a query waits for a connection of the pool. */
+const ACQUIRE_MS = 10_000;
+const LOG_EVERY_MS = 60_000;
+/** Milliseconds for open queries when closing. */
+const CLOSE_MS = 3000;
+/** An embedded server that does not start needs somebody's hand: it is not started again and again. */
+const EMBEDDED_PAUSE_MS = 10_000;
+const PROFILER_CONNECTIONS = 3;
+const OWNER_CONNECTIONS = 10;
+
+interface PoolEvents {
+  on(event: 'createFail', listener: (id: number, error: unknown) => void): void;
+}
+
+/** A promise with its two ends; a rejection that nobody waits for is no fault. */
+function createSignal(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
+  let resolve: () => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<void>((done, failed) => ([resolve, reject] = [done, failed]));
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}
+
+export function createDatabase(options: DatabaseOptions): Database {
+  const { schema, redact, log } = options;
+  const aborter = new AbortController();
+  const first = createSignal();
+  /** Settled by the first answer or the first failure. */
+  const outcome = createSignal();
+  let state: DatabaseState = { status: 'idle', message: null, server: null };
+  let pools: Pools | null = null;
+  let loop: Promise<void> | null = null;
+  let loggedAt = -Infinity;
+  let everReady = false;
+  /** The address may have changed; Knex asks for it anew. */
+  let stale = false;
+
+  async function connectionForKnex(): Promise<Knex.StaticConnectionConfig> {
+    const settings = await options.connection();
+    stale = false;
+    return {
+      ...withTimeouts(settings, CONNECT_MS),
+      expirationChecker: () => stale,
+    } as Knex.StaticConnectionConfig;
+  }
+
+  async function openPools(): Promise<Pools> {
+    const { default: knex } = await import('knex');
+    const say = (message: unknown): void => log(`Knex: ${redact.text(String(message))}`);
+    const quiet = (): void => undefined;
+    const open = (max: number, more: Knex.Config): Knex => {
+      const pool = knex({
+        client: 'pg',
+        connection: connectionForKnex,
+        pool: { min: 0, max },
+        acquireConnectionTimeout: ACQUIRE_MS,
+        log: { warn: quiet, debug: quiet, error: say, deprecate: say },
+        ...more,
+      });
+      (pool.client as { pool: PoolEvents }).pool.on('createFail', (_id, error) => lost(error));
+      return pool;
+    };
+    const opened = {
+      owner: open(OWNER_CONNECTIONS, { searchPath: [schema, 'public'] }),
+      profiler: open(PROFILER_CONNECTIONS, {}),
+    };
+    options.onKnex?.(opened.owner);
+    return opened;
+  }
+
+  /** Returns how long to wait at least before the next try. */
+  function failed(error: unknown): number {
+    const reason = redact.text(reasonOf(error));
+    const place = state.server === null ? 'The database' : `The database at ${state.server}`;
+    state = { ...state, status: 'unavailable', message: reason };
+    outcome.resolve();
+    if (Date.now() - loggedAt >= LOG_EVERY_MS) {
+      loggedAt = Date.now();
+      log(`${place} can't be used (${reason}); the service goes on and tries again.`);
+    }
+    return error instanceof EmbeddedPostgresError ? EMBEDDED_PAUSE_MS : 0;
+  }
+
+  async function attempt(timeoutMs: number, loading: Promise<Pools>): Promise<void> {
+    const settings = await options.connection();
+    state = { ...state, server: describeSettings(settings) };
+    await tryDatabase(settings, timeoutMs);
+    pools ??= await loading;
+    await options.prepare?.(pools);
+  }
+
+  async function reach(): Promise<void> {
+    // Knex takes 0.1 s to load: meanwhile the embedded server starts.
+    const loading = pools === null ? openPools() : Promise.resolve(pools);
+    loading.catch(() => undefined);
+    const reached = await untilReached({
+      attempt: (timeoutMs) => attempt(timeoutMs, loading),
+      failed,
+      signal: aborter.signal,
+    });
+    if (!reached) {
+      await loading.then(destroy, () => undefined);
+      return;
+    }
+    if (loggedAt > -Infinity) log(`The database at ${state.server} is there.`);
+    loggedAt = -Infinity;
+    state = { ...state, status: 'ready', message: null };
+    everReady = true;
+    first.resolve();
+    outcome.resolve();
+  }
+
+  function start(): void {
+    if (loop !== null || aborter.signal.aborted) return;
+    loop = reach().finally(() => (loop = null));
+    loop.catch((error: unknown) => failed(error));
+  }
+
+  /** A pool could not connect: look for the database until it is back. */
+  function lost(error: unknown): void {
+    stale = true;
+    if (state.status !== 'ready') return;
+    failed(error);
+    start();
+  }
+
+  async function destroy(opened: Pools): Promise<void> {
+    const slow = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref());
+    await Promise.race([Promise.allSettled([opened.owner.destroy(), opened.profiler.destroy()]), slow]);
+  }
+
+  function connect(): void {
+    if (state.status === 'idle') state = { ...state, status: 'connecting' };
+    start();
+  }
+
+  async function poolsWhenReady(): Promise<Pools> {
+    if (state.status === 'idle') connect();
+    if (state.status === 'connecting') await outcome.promise;
+    if (state.status === 'closed') throw new DatabaseUnavailableError('The database connection is closed.');
+    if (pools !== null && everReady) return pools;
+    throw new DatabaseUnavailableError(
+      `The database can't be used now: ${state.message ?? 'it has not answered'}.`,
+    );
+  }
+
+  return {
+    connect,
+    knex: async () => (await poolsWhenReady()).owner,
+    profilerKnex: async () => (await poolsWhenReady()).profiler,
+    ready: first.promise,
+    state: () => state,
+    settings: () => options.connection(),
+    async close() {
+      if (state.status === 'closed') return;
+      state = { ...state, status: 'closed' };
+      aborter.abort();
+      outcome.resolve();
+      first.reject(
+        new DatabaseUnavailableError('The database connection was closed before the database answered.'),
+      );
+      await loop?.catch(() => undefined);
+      if (pools !== null) await destroy(pools);
+    },
+  };
+}

@@ -1,0 +1,222 @@
+/**
+ * The reader of the owner's migration-version table, asked on every request while debug is on.
+ *
+ * One small read on a connection of its own, beside the application's pool and never in a request's way: one at a time,
+ * shared by all who ask meanwhile, given up after half a second. A table that is missing, locked, ahead of the code or
+ * behind it is an answer too. Names of migrations come from the folder, looked at once a second at most.
+ */
+import type { Client as PgClient } from 'pg';
+import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
+import { listMigrations } from './migration-source.ts';
+import { reasonOf } from './reach.ts';
+
+export interface ExecutedMigration {
+  name: string;
+  batch: number;
+  /** Milliseconds since 1970; null where the table has none. */
+  at: number | null;
+}
+
+/** What the Migrations panel shows. */
+export interface MigrationFact {
+  /**
+   * `behind`: some are pending. `ahead`: the table names some that the code does not have (and some may be pending too).
+   * `missing`: there is no table. `locked`: it could not be read within the time. `unavailable`: the database does not answer.
+   */
+  state: 'ok' | 'behind' | 'ahead' | 'missing' | 'locked' | 'unavailable';
+  schema: string;
+  table: string;
+  /** In the order they ran; empty where the table could not be read. */
+  executed: ExecutedMigration[];
+  /** In the folder, not in the table. */
+  pending: string[];
+  /** In the table, not in the folder. */
+  unknown: string[];
+  /** Milliseconds from the question to the answer. */
+  durationMs: number;
+  /** One sentence; null where all is well. */
+  message: string | null;
+}
+
+export interface MigrationReader {
+  /** Never rejects. */
+  read(): Promise<MigrationFact>;
+  close(): Promise<void>;
+}
+
+export interface MigrationReaderOptions {
+  connection: () => Promise<ConnectionSettings>;
+  schema: string;
+  table: string;
+  /** Folder of the owner's migrations. */
+  folder: string;
+  redact: { text(value: string): string };
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 500;
+/** The server gives up a locked table a little earlier than we do, so that the connection stays of use. */
+const LOCK_SHARE = 0.6;
+const NAMES_EVERY_MS = 1000;
+/** Milliseconds before a database that did not answer is asked again. */
+const PAUSE_MS = 1000;
+
+/** SQLSTATE: undefined_table, invalid_schema_name, lock_not_available, query_canceled. */
+const MISSING = new Set(['42P01', '3F000']);
+const LOCKED = new Set(['55P03', '57014']);
+
+interface VersionRow {
+  name: string;
+  batch: number;
+  at: string | null;
+}
+
+class ReadTimeout extends Error {}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new ReadTimeout(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer.unref();
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function sentence(
+  known: Pick<MigrationFact, 'pending' | 'unknown'>,
+): Pick<MigrationFact, 'state' | 'message'> {
+  const { pending, unknown } = known;
+  const parts: string[] = [];
+  if (unknown.length > 0) parts.push(`${unknown.length} executed that this code does not have`);
+  if (pending.length > 0) parts.push(`${pending.length} pending`);
+  if (parts.length === 0) return { state: 'ok', message: null };
+  return { state: unknown.length > 0 ? 'ahead' : 'behind', message: `Migrations: ${parts.join(', ')}.` };
+}
+
+export function createMigrationReader(options: MigrationReaderOptions): MigrationReader {
+  const { schema, table, folder, redact, timeoutMs = TIMEOUT_MS } = options;
+  // A single message, so that SET LOCAL holds for the SELECT and nothing stays behind, through pgbouncer too.
+  const sql =
+    `set local lock_timeout = ${Math.round(timeoutMs * LOCK_SHARE)}; ` +
+    `set local statement_timeout = ${Math.round(timeoutMs * LOCK_SHARE)}; ` +
+    `select name, batch, round(extract(epoch from migration_time) * 1000)::text as at ` +
+    `from ${quoted(schema)}.${quoted(table)} order by id`;
+  let client: PgClient | null = null;
+  let connecting: Promise<PgClient> | null = null;
+  let underWay: Promise<MigrationFact> | null = null;
+  let names: { at: number; list: string[] } | null = null;
+  let refused: { at: number; error: unknown } | null = null;
+  let closed = false;
+
+  async function namesInFolder(): Promise<string[]> {
+    if (names === null || performance.now() - names.at > NAMES_EVERY_MS) {
+      names = { at: performance.now(), list: (await listMigrations(folder)).map(({ name }) => name) };
+    }
+    return names.list;
+  }
+
+  function drop(): void {
+    const old = client;
+    client = null;
+    connecting = null;
+    old?.end().catch(() => undefined);
+  }
+
+  async function connect(): Promise<PgClient> {
+    const [{ default: pg }, settings] = await Promise.all([import('pg'), options.connection()]);
+    const fresh = new pg.Client(withTimeouts(settings, timeoutMs));
+    fresh.on('error', () => {
+      if (client === fresh) drop();
+    });
+    await fresh.connect();
+    // It alone never keeps the process alive.
+    (fresh as unknown as { unref(): void }).unref();
+    return fresh;
+  }
+
+  async function rows(): Promise<VersionRow[]> {
+    if (refused !== null && performance.now() - refused.at < PAUSE_MS) throw refused.error;
+    if (client === null) {
+      connecting ??= connect();
+      const fresh = await connecting;
+      if (closed) throw new Error('the reader is closed');
+      client = fresh;
+      connecting = null;
+    }
+    // Several statements in one message give several results.
+    const results = (await client.query(sql)) as unknown as { rows: VersionRow[] }[];
+    return results.at(-1)?.rows ?? [];
+  }
+
+  function failed(error: unknown): Pick<MigrationFact, 'state' | 'message'> {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const name = `${schema}.${table}`;
+    if (MISSING.has(code))
+      return { state: 'missing', message: `The table ${name} does not exist: no migration has run.` };
+    if (LOCKED.has(code)) {
+      return {
+        state: 'locked',
+        message: `The table ${name} is locked; it could not be read within ${timeoutMs} ms.`,
+      };
+    }
+    drop();
+    refused = { at: performance.now(), error };
+    return {
+      state: 'unavailable',
+      message: `The table ${name} can't be read: ${redact.text(reasonOf(error))}.`,
+    };
+  }
+
+  async function readNow(): Promise<MigrationFact> {
+    const started = performance.now();
+    const fact: MigrationFact = {
+      state: 'ok',
+      schema,
+      table,
+      executed: [],
+      pending: [],
+      unknown: [],
+      durationMs: 0,
+      message: null,
+    };
+    let known: string[] = [];
+    try {
+      const [list, found] = await within(Promise.all([namesInFolder(), rows()]), timeoutMs);
+      known = list;
+      fact.executed = found.map(({ name, batch, at }) => ({
+        name,
+        batch,
+        at: at === null ? null : Number(at),
+      }));
+      const done = new Set(fact.executed.map(({ name }) => name));
+      fact.pending = known.filter((name) => !done.has(name));
+      fact.unknown = [...done].filter((name) => !known.includes(name));
+      Object.assign(fact, sentence(fact));
+    } catch (error) {
+      Object.assign(fact, failed(error));
+      if (fact.state === 'missing') fact.pending = names?.list ?? [];
+    }
+    fact.durationMs = performance.now() - started;
+    return fact;
+  }
+
+  return {
+    read() {
+      underWay ??= readNow().finally(() => (underWay = null));
+      return underWay;
+    },
+    async close() {
+      closed = true;
+      await underWay;
+      drop();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Reaching the database: one try, and trying again until it answers.
+ *
+ * Pauses grow from 0.1 to 1.2 s, each with jitter, so that many processes do not come at once and a database that is
+ * back is seen within 2 s. A refused password or a missing database is treated the same: somebody may be mending it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
+
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 1200;
+/** Milliseconds one try may take: short first; a slow network gets the long one every other time. */
+const SHORT_TRY = 1500;
+const LONG_TRY = 5000;
+
+/** Connects, asks and closes. Rejects with what the driver or the server said. */
+export async function tryDatabase(settings: ConnectionSettings, timeoutMs: number): Promise<void> {
+  const { Client } = (await import('pg')).default;
+  const client = new Client({ ...withTimeouts(settings, timeoutMs), query_timeout: timeoutMs });
+  // A server that goes away while we say goodbye is of no interest.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('select 1');
+  } finally {
+    // Not waited for: a hung server would hold it.
+    client.end().catch(() => undefined);
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return reasonOf(error.errors[0]);
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\.$/, '');
+}
+
+export interface UntilReachedOptions {
+  /** One whole try. */
+  attempt: (timeoutMs: number) => Promise<void>;
+  /** Told of each failure; returns the milliseconds to wait at least. */
+  failed: (error: unknown) => number;
+  signal: AbortSignal;
+}
+
+/** Resolves to true when a try succeeded, to false when aborted. */
+export async function untilReached({ attempt, failed, signal }: UntilReachedOptions): Promise<boolean> {
+  for (let tries = 0; !signal.aborted; tries++) {
+    let least = 0;
+    try {
+      await attempt(tries % 2 === 0 ? SHORT_TRY : LONG_TRY);
+      return !signal.aborted;
+    } catch (error) {
+      if (signal.aborted) return false;
+      least = failed(error);
+    }
+    const growing =
+      Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(tries, 10)) * (0.5 + Math.random() / 2);
+    await sleep(Math.max(least, growing), undefined, { signal, ref: false }).catch(() => undefined);
+  }
+  return false;
+}
