@@ -1,0 +1,34 @@
+/**
+ * Runs the shop as a service of its own: its routers, views and migrations handed to `createService`, as a host would.
+ * A host imports from 'express-hindsight'; here the sources stand next door.
+ */
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { createService, readConfig } from '../../app/index.ts';
+import { createRoutes } from './routes/index.ts';
+
+function folder(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+const config = readConfig();
+const webhookSecret = process.env.WEBHOOK_SECRET ?? randomBytes(16).toString('hex');
+const service = createService({
+  config,
+  routes: createRoutes({ webhookSecret }),
+  viewFolders: [folder('views')],
+  migrationsFolder: folder('migrations'),
+});
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    void service.close().then(() => process.exit(0));
+  });
+}
+service.server.listen(config.port, config.host, () => {
+  console.log(`The shop is open: ${service.address()}/`);
+  service.openDatabase().catch((error: unknown) => {
+    console.error(service.describe(error));
+    process.exit(1);
+  });
+});
