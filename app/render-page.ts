@@ -49,6 +49,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ejs from 'ejs';
 import { escapeHtml } from './safe-html.ts';
+import type { EditorOptions } from './view-helpers/frames.ts';
 import { createViewHelpers } from './view-helpers.ts';
 
 export type RenderPage = (view: string, model: object) => string;
@@ -58,6 +59,8 @@ export interface PageRendererOptions {
   viewsFolder: string | readonly string[];
   /** Addresses of the files in public/profiler, with their content's hash. */
   assets: { url(file: string): string };
+  /** How the developer's editor is opened at a line; absent: no such links. */
+  editor?: EditorOptions | undefined;
   /** False: templates are read anew for each page, for work on the views. */
   debugCache?: boolean;
 }
@@ -69,10 +72,11 @@ const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
 export function createPageRenderer({
   viewsFolder,
   assets,
+  editor,
   debugCache = true,
 }: PageRendererOptions): RenderPage {
   const folders = typeof viewsFolder === 'string' ? [viewsFolder] : viewsFolder;
-  const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file) });
+  const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor });
   const compiled = new Map<string, Template>();
 
   function readView(view: string): { text: string; filename: string } {

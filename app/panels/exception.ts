@@ -5,14 +5,14 @@
  * error page shows the same data through the same view, so what is described here is described once per error: a
  * snapshot for the page and the final profile share it.
  */
-import type { Context } from '../../profiler/context.ts';
-import type { ErrorFact } from '../../profiler/facts.ts';
-import type { Finding } from '../../profiler/finding.ts';
-import type { Panel } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
-import type { Thrown } from '../../profiler/thrown.ts';
-import { readLogs, type ErrorLog } from './logs.ts';
-import { findPlace, nameOfPlace, type SourcePlace } from './place.ts';
+import type { Context } from '../profiler/context.ts';
+import type { ErrorFact } from '../profiler/facts.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { Panel } from '../profiler/panel.ts';
+import type { Profile } from '../profiler/profile.ts';
+import type { Thrown } from '../profiler/thrown.ts';
+import { readLogs, type ErrorLog } from './exception/logs.ts';
+import { findPlace, nameOfPlace, type SourcePlace } from './exception/place.ts';
 
 export interface ThrownRecord {
   origin: ErrorFact['origin'];

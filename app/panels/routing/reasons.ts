@@ -1,0 +1,90 @@
+/** Why a route did not match, in a sentence. Compares texts only: nothing is matched again, no pattern is run. */
+
+/** What is known of a near route; the facts of `observe/routing.ts` have it. */
+export interface NearReason {
+  method: string;
+  reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
+  distance: number;
+}
+
+/** Segments compared; longer paths are no misspelling. */
+const MOST_SEGMENTS = 40;
+const LONGEST_WORD = 40;
+
+function segmentsOf(path: string): string[] {
+  return path
+    .split('/')
+    .filter((part) => part !== '')
+    .slice(0, MOST_SEGMENTS);
+}
+
+function isPlaceholder(segment: string): boolean {
+  return /[:*{(\\]/.test(segment);
+}
+
+function word(segment: string): string {
+  return segment.length > LONGEST_WORD ? `${segment.slice(0, LONGEST_WORD)}…` : segment;
+}
+
+function segments(count: number): string {
+  return count === 1 ? 'one segment' : `${count === 0 ? 'no' : String(count)} segments`;
+}
+
+/** Why a path is not of a pattern; null where the texts show no difference. */
+export function whyPathDiffers(pattern: string, path: string): string | null {
+  if (pattern.startsWith('/') && /\/[dgimsuvy]*$/.test(pattern) && /[\\^$|]/.test(pattern))
+    return 'the regular expression does not match';
+  const wanted = segmentsOf(pattern);
+  const given = segmentsOf(path);
+  const open = wanted.some((segment) => /[*{]/.test(segment));
+  for (const [index, segment] of wanted.entries()) {
+    const sent = given[index];
+    if (isPlaceholder(segment)) continue;
+    if (sent === undefined) break;
+    if (sent !== segment)
+      return sent.toLowerCase() === segment.toLowerCase()
+        ? `differs in upper and lower case: “${word(segment)}”`
+        : `path differs at “${word(sent)}”`;
+  }
+  if (open) return 'path differs';
+  if (wanted.length !== given.length)
+    return `path has ${segments(given.length)}, the route ${segments(wanted.length)}`;
+  return pattern.endsWith('/') === path.endsWith('/') ? null : 'differs by the slash at the end';
+}
+
+/** Why a mounted router or middleware was not entered. */
+export function whyMountDiffers(pattern: string): string {
+  return `path does not begin with ${pattern}`;
+}
+
+export function whyRouteDiffers(
+  methods: readonly string[],
+  pattern: string,
+  asked: { method: string; path: string },
+): string {
+  const path = whyPathDiffers(pattern, asked.path);
+  if (path !== null) return path;
+  const answers =
+    methods.includes('*') ||
+    methods.includes(asked.method) ||
+    (asked.method === 'HEAD' && methods.includes('GET'));
+  return answers ? 'path differs' : `path matches, the method is ${asked.method}`;
+}
+
+/** The sentence beside a near route. */
+export function whyNear({ method, reason, distance }: NearReason, asked: { method: string }): string {
+  const other =
+    method === '*' || method === asked.method ? '' : `; it answers ${method}, not ${asked.method}`;
+  switch (reason) {
+    case 'method':
+      return `the path matches, the method is ${asked.method}`;
+    case 'slash':
+      return `differs by the slash at the end${other}`;
+    case 'case':
+      return `differs in upper and lower case${other}`;
+    case 'mount':
+      return `one ends like the other: a mount is missing, or one too many${other}`;
+    case 'spelling':
+      return `${distance === 1 ? 'one letter differs' : `${distance} letters differ`}${other}`;
+  }
+}

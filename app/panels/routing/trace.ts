@@ -1,0 +1,177 @@
+/**
+ * The trace that the routing panel shows: what ran, out of the facts `layer`, and between it what was asked and did not
+ * match, where the fact `routing` knows that. Nothing is matched again.
+ */
+import type { Context } from '../../profiler/context.ts';
+import type { Facts } from '../../profiler/facts.ts';
+import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
+
+type LayerFact = Facts['layer'];
+type RoutingFact = Facts['routing'];
+type Considered = NonNullable<RoutingFact['considered']>[number];
+
+export interface TraceRow {
+  /** `6.2`: the second layer in the sixth. */
+  number: string;
+  kind: LayerFact['kind'] | 'route';
+  /** What stands in the first column: a name, `router /api`, `GET /orders/:id`. */
+  label: string;
+  /** Name of the function, where the label does not say it. */
+  handler: string | null;
+  happened: string;
+  /** `on`: it answered. `near`: the path was right. `off`: it did not run. `bad`: it threw. */
+  tone: 'plain' | 'on' | 'near' | 'off' | 'bad';
+  ms: number | null;
+  source: string | null;
+}
+
+export interface Asked {
+  method: string;
+  path: string;
+}
+
+/** Rows kept; an application has tens of layers. */
+const MOST_ROWS = 400;
+
+function nameOf({ name }: { name: string }): string | null {
+  return name === '' || name === '<anonymous>' ? null : name;
+}
+
+function labelOf(fact: LayerFact): string {
+  if (fact.kind === 'handler') return `${fact.method ?? 'ALL'} ${fact.pattern}`;
+  if (fact.kind === 'router') return `router ${fact.pattern}`;
+  const mount = fact.pattern === '/' || fact.kind === 'param' ? '' : ` ${fact.pattern}`;
+  return `${fact.name}${mount}`;
+}
+
+/** What became of the answer, as far as layers tell. */
+function answeredBy(facts: readonly LayerFact[], context: Context): LayerFact | null {
+  const response = context.first('response');
+  const last = facts.findLast((fact) => fact.outcome === 'running' && fact.kind !== 'router');
+  if (last === undefined || response === undefined || response.headersAtMs === null) return null;
+  // Where nothing answered, the host's last resort did, after the last layer went on: nothing tells the two apart.
+  const unanswered =
+    response.status === 404 && last.kind === 'middleware' && context.first('route') === undefined;
+  return unanswered ? null : last;
+}
+
+function happenedTo(
+  fact: LayerFact,
+  answered: LayerFact | null,
+): { happened: string; tone: TraceRow['tone'] } {
+  const matched = fact.kind === 'handler' ? 'matched, ' : '';
+  if (fact.outcome === 'threw') return { happened: `${matched}threw`, tone: 'bad' };
+  if (fact === answered) return { happened: `${matched}answered`, tone: 'on' };
+  if (fact.outcome === 'next') {
+    const went = fact.kind === 'router' ? 'entered, had no answer' : 'ran, went on';
+    return {
+      happened: fact.kind === 'error' ? 'was given the error, went on' : `${matched}${went}`,
+      tone: 'plain',
+    };
+  }
+  return { happened: fact.kind === 'router' ? 'entered' : `${matched}ran, last of all`, tone: 'plain' };
+}
+
+function timeOf(fact: LayerFact, answered: LayerFact | null, totalMs: number | null): number | null {
+  if (fact.kind === 'router') return null;
+  if (fact.nextMs !== null) return fact.nextMs;
+  if (fact === answered && totalMs !== null) return Math.max(0, totalMs - fact.startMs);
+  return fact.settledMs ?? fact.durationMs;
+}
+
+function ranRow(
+  fact: LayerFact,
+  answered: LayerFact | null,
+  totalMs: number | null,
+): Omit<TraceRow, 'number'> {
+  return {
+    kind: fact.kind,
+    label: labelOf(fact),
+    handler: fact.kind === 'handler' || fact.kind === 'router' ? nameOf(fact) : null,
+    ...happenedTo(fact, answered),
+    ms: timeOf(fact, answered, totalMs),
+    source: fact.source,
+  };
+}
+
+function askedRow(layer: Considered, asked: Asked): Omit<TraceRow, 'number'> {
+  const isRoute = layer.kind === 'route';
+  const reasons: Partial<Record<Considered['verdict'], string>> = {
+    path: isRoute ? whyRouteDiffers(layer.methods, layer.pattern, asked) : whyMountDiffers(layer.pattern),
+    method: `path matches, the method is ${asked.method}`,
+    unreadable: 'the path can not be decoded',
+  };
+  return {
+    kind: layer.kind,
+    label: isRoute
+      ? `${layer.methods.join(', ')} ${layer.pattern}`
+      : layer.kind === 'router'
+        ? `router ${layer.pattern}`
+        : layer.name,
+    handler: isRoute ? nameOf(layer) : null,
+    happened: reasons[layer.verdict] ?? 'not reached',
+    tone: layer.verdict === 'method' ? 'near' : 'off',
+    ms: null,
+    source: layer.source,
+  };
+}
+
+/** `1`, `2`, `2.1`, `2.2`, `3` … by depth. */
+function createNumbering(): (depth: number) => string {
+  const counters: number[] = [];
+  return (depth) => {
+    counters.length = Math.min(counters.length, depth + 1);
+    while (counters.length <= depth) counters.push(0);
+    counters[depth] = (counters[depth] ?? 0) + 1;
+    return counters.join('.');
+  };
+}
+
+/** Puts what was asked in vain between what ran, by the order of asking. */
+function interleave(
+  ran: readonly LayerFact[],
+  considered: readonly Considered[],
+): (LayerFact | Considered)[] {
+  const rows: (LayerFact | Considered)[] = [];
+  let next = 0;
+  for (const layer of considered) {
+    const hit = layer.verdict === 'entered' || layer.verdict === 'passed' || layer.verdict === 'matched';
+    if (!hit) {
+      rows.push(layer);
+      continue;
+    }
+    const at = ran.findIndex(
+      (fact, index) => index >= next && fact.pattern === layer.pattern && fact.depth === layer.depth,
+    );
+    if (at === -1) continue;
+    const isRoute = layer.kind === 'route';
+    let end = at + 1;
+    while (isRoute && ran[end]?.kind === 'handler' && ran[end]?.pattern === layer.pattern) end++;
+    rows.push(...ran.slice(next, end));
+    next = end;
+  }
+  return [...rows, ...ran.slice(next)];
+}
+
+export function buildTrace(
+  context: Context,
+  asked: Asked,
+): { trace: TraceRow[]; traceCut: number; ran: number; answered: boolean } {
+  const ran = context.all('layer');
+  const answered = answeredBy(ran, context);
+  const considered = context.last('routing')?.considered ?? [];
+  const numberOf = createNumbering();
+  const rows = interleave(ran, considered).map((item): TraceRow => {
+    const number = numberOf(item.depth);
+    return {
+      number,
+      ...('outcome' in item ? ranRow(item, answered, context.durationMs) : askedRow(item, asked)),
+    };
+  });
+  return {
+    trace: rows.slice(0, MOST_ROWS),
+    traceCut: Math.max(0, rows.length - MOST_ROWS),
+    ran: ran.length,
+    answered: answered !== null,
+  };
+}
