@@ -1,0 +1,292 @@
+/**
+ * What the page of the database panel shows: rows in the asked order, groups folded to one row, colours, the statement
+ * with its values in place. Made when the page is asked for, from stored and masked data only.
+ */
+import type { PanelPage } from '../profiler/panel.ts';
+import type { DatabaseData, DatabaseGroup, DatabaseQuery } from './database.ts';
+import { addressOf, type Page, pageOf } from './shared/rows.ts';
+import { joinTokens, sqlLines, type SqlToken, sqlTokens } from './shared/sql-tokens.ts';
+import { runnableSql } from './shared/statements.ts';
+
+export const ORDERS = { run: 'As run', time: 'Slowest first', statement: 'Grouped by statement' } as const;
+type Order = keyof typeof ORDERS;
+
+export interface QueryRow {
+  id: string;
+  /** Position in the order of running: `5`, or `5–22` for a group. */
+  number: string;
+  tokens: SqlToken[];
+  query: DatabaseQuery;
+  slow: boolean;
+  badge: { text: string; tone: 'bad' | 'warn' | 'plain' } | null;
+  /** Statement with its values, in lines; cut. */
+  lines: { tokens: SqlToken[] }[];
+  /** Characters of the statement that are not shown. */
+  cut: number;
+  /** What differs from the others of its group: `id = 311`. */
+  differs: string;
+}
+
+export interface GroupRow {
+  id: string;
+  number: string;
+  tokens: SqlToken[];
+  badge: { text: string; tone: 'bad' | 'warn' | 'plain' } | null;
+  count: number;
+  durationMs: number;
+  rows: number | null;
+  caller: string | null;
+  members: QueryRow[];
+  /** Members beyond those shown. */
+  more: number;
+}
+
+export type DatabaseRow = { query: QueryRow; group?: undefined } | { group: GroupRow; query?: undefined };
+
+/** An N+1 as the page explains it, above the list. */
+export interface GroupCard {
+  id: string;
+  label: string;
+  tone: 'bad' | 'warn';
+  count: number;
+  /** Columns whose values differ. */
+  differs: string[];
+  tokens: SqlToken[];
+  caller: string | null;
+  durationMs: number;
+  bars: number[];
+  slowestMs: number;
+  medianMs: number;
+  /** One read that may stand for all; null where the statement does not show it. */
+  instead: { tokens: SqlToken[] }[] | null;
+}
+
+const LINE_LENGTH = 240;
+const STATEMENT_LENGTH = 3000;
+const MEMBERS_SHOWN = 8;
+const CARDS_SHOWN = 3;
+const BARS_SHOWN = 60;
+
+const labels = { 'n+1': 'N+1', loop: 'loop', duplicate: 'duplicate' } as const;
+const tones = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain' } as const;
+
+function oneLine(sql: string): SqlToken[] {
+  const text = sql.length > LINE_LENGTH ? `${sql.slice(0, LINE_LENGTH)}…` : sql;
+  return joinTokens(sqlTokens(text.replace(/\s+/g, ' ').trim()));
+}
+
+function badgeOf({ kind, members }: DatabaseGroup): QueryRow['badge'] {
+  return { text: `${labels[kind]} × ${members.length}`, tone: tones[kind] };
+}
+
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+/** Names of the bindings that are not the same in all members. */
+function differingNames(data: DatabaseData, { members }: DatabaseGroup): string[] {
+  const first = data.queries[members[0] ?? 0];
+  const names = (first?.bindings ?? [])
+    .filter(({ value }, at) =>
+      members.some(
+        (index) => JSON.stringify(data.queries[index]?.bindings[at]?.value) !== JSON.stringify(value),
+      ),
+    )
+    .map(({ name }) => name);
+  return [...new Set(names)].slice(0, 5);
+}
+
+function queryRow(data: DatabaseData, index: number, slowMs: number): QueryRow {
+  const query = data.queries[index] as DatabaseQuery;
+  const sql = data.statements[query.statement]?.sql ?? '';
+  const group = query.group === null ? undefined : data.groups[query.group];
+  const names = group === undefined ? [] : differingNames(data, group);
+  const values = query.bindings.map(({ value }) => value);
+  const shown = sql.slice(0, STATEMENT_LENGTH);
+  return {
+    id: `q${index + 1}`,
+    number: String(index + 1),
+    tokens: oneLine(sql),
+    query,
+    slow: query.durationMs !== null && query.durationMs >= slowMs,
+    badge: group === undefined ? null : badgeOf(group),
+    lines: sqlLines(runnableSql(shown, values)).map((tokens) => ({ tokens })),
+    cut: sql.length - shown.length,
+    differs: query.bindings
+      .filter(({ name }) => names.includes(name))
+      .map(({ name, value }) => `${name} = ${textOf(value)}`)
+      .join(', '),
+  };
+}
+
+/** `5–22`, or `5 … 31` where others ran between. */
+function numbersOf(members: readonly number[]): string {
+  const [first = 0] = members;
+  const last = members.at(-1) ?? first;
+  if (members.length === 1) return String(first + 1);
+  return last - first + 1 === members.length ? `${first + 1}–${last + 1}` : `${first + 1} … ${last + 1}`;
+}
+
+interface Building {
+  data: DatabaseData;
+  slowMs: number;
+  /** All members of a group, not the first few. */
+  all: boolean;
+}
+
+function groupRow(
+  building: Building,
+  id: string,
+  members: readonly number[],
+  badge: QueryRow['badge'],
+): GroupRow {
+  const { data, slowMs, all } = building;
+  const queries = members.map((index) => data.queries[index]).filter((query) => query !== undefined);
+  const rows = queries.map((query) => query.rows).filter((count) => count !== null);
+  const callers = new Set(queries.map(({ caller }) => caller));
+  const shown = members.slice(0, all ? members.length : MEMBERS_SHOWN);
+  return {
+    id,
+    number: numbersOf(members),
+    tokens: oneLine(data.statements[queries[0]?.statement ?? 0]?.sql ?? ''),
+    badge,
+    count: members.length,
+    durationMs: queries.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0),
+    rows: rows.length === 0 ? null : rows.reduce((total, count) => total + count, 0),
+    caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
+    members: shown.map((index) => queryRow(data, index, slowMs)),
+    more: members.length - shown.length,
+  };
+}
+
+/** A row before it is built: only the rows of one page are. */
+type Plan = { members: readonly number[]; id: string | null; badge: QueryRow['badge'] };
+
+/** In the order of running; a group stands where its first member ran. */
+function planAsRun(data: DatabaseData): Plan[] {
+  const plans: Plan[] = [];
+  data.queries.forEach((query, index) => {
+    const group = query.group === null ? undefined : data.groups[query.group];
+    if (group === undefined) plans.push({ members: [index], id: null, badge: null });
+    else if (group.members[0] === index)
+      plans.push({ members: group.members, id: `r${(query.group ?? 0) + 1}`, badge: badgeOf(group) });
+  });
+  return plans;
+}
+
+function planByTime(data: DatabaseData): Plan[] {
+  return data.queries
+    .map(({ durationMs }, index) => ({ index, durationMs: durationMs ?? Infinity }))
+    .sort((a, b) => b.durationMs - a.durationMs)
+    .map(({ index }) => ({ members: [index], id: null, badge: null }));
+}
+
+/** One row per text, the one that took longest in all first. */
+function planByStatement(data: DatabaseData): Plan[] {
+  const members = data.statements.map((): number[] => []);
+  const total = data.statements.map(() => 0);
+  data.queries.forEach(({ statement, durationMs }, index) => {
+    members[statement]?.push(index);
+    total[statement] = (total[statement] ?? 0) + (durationMs ?? 0);
+  });
+  return members
+    .map((list, statement) => ({ list, statement }))
+    .sort((a, b) => (total[b.statement] ?? 0) - (total[a.statement] ?? 0))
+    .map(({ list, statement }) => ({ members: list, id: `t${statement + 1}`, badge: null }));
+}
+
+function build(building: Building, { members, id, badge }: Plan): DatabaseRow {
+  return id === null
+    ? { query: queryRow(building.data, members[0] ?? 0, building.slowMs) }
+    : { group: groupRow(building, id, members, badge) };
+}
+
+/** `where id = $1 limit $2` -> `where id = any($1)`; null where nothing as plain as that is there. */
+function readInstead(sql: string, column: string, count: number): { tokens: SqlToken[] }[] | null {
+  const pattern = new RegExp(`("?${column.replace(/\W/g, '\\$&')}"?\\s*=\\s*)(\\$\\d+)`);
+  if (sql.length > 1000 || !pattern.test(sql)) return null;
+  const changed = sql.replace(pattern, '$1any($2)').replace(/\s+limit\s+(?:\$\d+|1)\s*;?$/i, '');
+  const lines = sqlLines(changed).map((tokens) => ({ tokens }));
+  lines.at(-1)?.tokens.push(['c', `  -- ${count} values`]);
+  return lines;
+}
+
+function cardOf(data: DatabaseData, group: DatabaseGroup, at: number): GroupCard {
+  const durations = group.members.map((index) => data.queries[index]?.durationMs ?? 0);
+  const sorted = [...durations].sort((a, b) => a - b);
+  const differs = differingNames(data, group);
+  const sql = data.statements[group.statement]?.sql ?? '';
+  const [only] = differs;
+  return {
+    id: `g${at + 1}`,
+    label: labels[group.kind],
+    tone: group.kind === 'n+1' ? 'bad' : 'warn',
+    count: group.members.length,
+    differs,
+    tokens: oneLine(sql),
+    caller: group.caller,
+    durationMs: group.durationMs,
+    bars: durations.slice(0, BARS_SHOWN),
+    slowestMs: sorted.at(-1) ?? 0,
+    medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    instead:
+      group.kind === 'n+1' && differs.length === 1 && only !== undefined
+        ? readInstead(sql, only, group.members.length)
+        : null,
+  };
+}
+
+function statementText(data: DatabaseData, index: number): string {
+  return data.statements[data.queries[index]?.statement ?? 0]?.sql ?? '';
+}
+
+/** Characters that a row takes on the page, roughly: its frame, coloured statement and bindings. */
+function costOf(data: DatabaseData, { members, id }: Plan): number {
+  const [first = 0] = members;
+  const length = statementText(data, first).length;
+  const line = Math.min(length, LINE_LENGTH) * 2;
+  if (id !== null) return 800 + line + Math.min(members.length, MEMBERS_SHOWN) * 330;
+  return (
+    1300 + line + Math.min(length, STATEMENT_LENGTH) * 2 + (data.queries[first]?.bindings.length ?? 0) * 130
+  );
+}
+
+function matches(data: DatabaseData, { members }: Plan, text: string): boolean {
+  const [first = 0] = members;
+  const caller = data.queries[first]?.caller ?? '';
+  return `${statementText(data, first)}\n${caller}`.toLowerCase().includes(text);
+}
+
+export function presentDatabase(data: DatabaseData, { query, slowMs }: PanelPage & { slowMs: number }) {
+  const order: Order = query.order === 'time' || query.order === 'statement' ? query.order : 'run';
+  const building: Building = { data, slowMs, all: query.all === '1' };
+  const plans = { run: planAsRun, time: planByTime, statement: planByStatement }[order](data);
+  const find = (query.find ?? '').slice(0, 200);
+  const found = find === '' ? plans : plans.filter((plan) => matches(data, plan, find.toLowerCase()));
+  const planned = pageOf(found, { query, cost: (plan) => costOf(data, plan) });
+  const page: Page<DatabaseRow> = { ...planned, rows: planned.rows.map((plan) => build(building, plan)) };
+  const cards = data.groups
+    .map((group, at) => ({ group, at }))
+    .filter(({ group }) => group.kind !== 'duplicate')
+    .sort((a, b) => b.group.durationMs - a.group.durationMs);
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf('database', { order: order === 'run' ? null : order, find, ...changes });
+  return {
+    order,
+    orders: Object.entries(ORDERS).map(([name, title]) => ({
+      title,
+      href: link({ order: name === 'run' ? null : name }),
+      current: name === order,
+    })),
+    find,
+    clear: link({ find: null }),
+    page,
+    nextHref: page.next === null ? null : link({ from: page.next }),
+    firstHref: link({}),
+    allHref: link({ all: 1 }),
+    cards: cards.slice(0, CARDS_SHOWN).map(({ group, at }) => cardOf(data, group, at)),
+    moreCards: Math.max(0, cards.length - CARDS_SHOWN),
+    slowestMs: Math.max(0, ...data.queries.map(({ durationMs }) => durationMs ?? 0)),
+  };
+}

@@ -1,0 +1,261 @@
+/**
+ * The panel of queries: what ran, for how long, from which line, and what repeats.
+ *
+ * Facts `query` -> data with each statement's text stored once and bindings under the names of their columns, so that
+ * the recorder masks a password by its column. Order, groups and colours are made when the page is asked for
+ * (`database-page.ts`). Queries of the profiler itself are never facts.
+ */
+import type { Context } from '../profiler/context.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { Json, Panel, PanelSummary } from '../profiler/panel.ts';
+import { presentDatabase } from './database-page.ts';
+import { type GroupKind, groupQueries } from './shared/query-groups.ts';
+import { coveredMs, round, roundOrNull } from './shared/rows.ts';
+import { createStatementBook, type StatementBook } from './shared/statement-book.ts';
+import { isControl } from './shared/statements.ts';
+
+export interface DatabaseQuery {
+  /** Index in `statements`. */
+  statement: number;
+  /** Column, or `$1` where it is not plain, and value. */
+  bindings: { name: string; value: Json }[];
+  startMs: number;
+  durationMs: number | null;
+  rows: number | null;
+  connection: string | null;
+  transaction: string | null;
+  waitMs: number;
+  error: string | null;
+  caller: string | null;
+  instance: string;
+  /** Index in `groups`; null where it stands alone. */
+  group: number | null;
+}
+
+export interface DatabaseGroup {
+  kind: GroupKind;
+  statement: number;
+  caller: string | null;
+  /** Indexes in `queries`. */
+  members: number[];
+  durationMs: number;
+}
+
+export interface DatabaseData {
+  statements: { sql: string; label: string }[];
+  queries: DatabaseQuery[];
+  groups: DatabaseGroup[];
+  totals: {
+    queries: number;
+    /** Different ones, values aside. */
+    statements: number;
+    /** Sum over all queries. */
+    durationMs: number;
+    /** Time in which at least one ran. */
+    busyMs: number;
+    waitMs: number;
+    rows: number;
+    connections: number;
+    failed: number;
+  };
+}
+
+export interface DatabasePanelOptions {
+  /** From here on a statement is called slow. */
+  slowMs?: number;
+}
+
+const SLOW_MS = 100;
+/** Waiting for the pool that is worth a sentence. */
+const LONG_WAIT_MS = 20;
+/** Loops that are called bad at once. */
+const MANY = 10;
+/** Findings of one kind; the panel shows the rest. */
+const MOST_FINDINGS = 3;
+
+function collect(context: Context, book: StatementBook): DatabaseData | null {
+  const facts = context.all('query');
+  if (facts.length === 0) return null;
+  const statements: DatabaseData['statements'] = [];
+  const numbers = new Map<string, number>();
+  const shapes = new Set<string>();
+  const grouped = groupQueries(facts, book);
+  const groupOf = new Map(
+    grouped.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
+  );
+
+  function statementOf(sql: string): number {
+    let number = numbers.get(sql);
+    if (number === undefined) {
+      number = statements.push({ sql, label: book.about(sql).label }) - 1;
+      numbers.set(sql, number);
+    }
+    return number;
+  }
+
+  const queries = facts.map((fact, index): DatabaseQuery => {
+    const { columns, shape } = book.about(fact.sql);
+    shapes.add(shape);
+    return {
+      statement: statementOf(fact.sql),
+      bindings: fact.bindings.map((value, at) => ({ name: columns[at] ?? `$${at + 1}`, value })),
+      startMs: round(fact.startMs),
+      durationMs: roundOrNull(fact.durationMs),
+      rows: fact.rows,
+      connection: fact.connection,
+      transaction: fact.transaction,
+      waitMs: round(fact.waitMs),
+      error: fact.error,
+      caller: fact.caller,
+      instance: fact.instance,
+      group: groupOf.get(index) ?? null,
+    };
+  });
+  const sum = (of: (query: DatabaseQuery) => number | null): number =>
+    round(queries.reduce((total, query) => total + (of(query) ?? 0), 0));
+  return {
+    statements,
+    queries,
+    groups: grouped.map(({ kind, members }) => {
+      const first = queries[members[0] ?? 0];
+      const durationMs = members.reduce((total, index) => total + (queries[index]?.durationMs ?? 0), 0);
+      return {
+        kind,
+        statement: first?.statement ?? 0,
+        caller: first?.caller ?? null,
+        members,
+        durationMs: round(durationMs),
+      };
+    }),
+    totals: {
+      queries: queries.length,
+      statements: shapes.size,
+      durationMs: sum(({ durationMs }) => durationMs),
+      busyMs: round(coveredMs(facts)),
+      waitMs: sum(({ waitMs }) => waitMs),
+      rows: sum(({ rows }) => rows),
+      connections: new Set(queries.map(({ connection }) => connection).filter((name) => name !== null)).size,
+      failed: queries.filter(({ error }) => error !== null).length,
+    },
+  };
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`;
+}
+
+function ofRequest(part: number, whole: number | null): string {
+  return whole === null || whole <= 0 ? ms(part) : `${ms(part)} of ${ms(whole)}`;
+}
+
+/** `place` is left out, not null, where it is not known. */
+function placed(finding: Finding, place: string | null): Finding {
+  return place === null ? finding : { ...finding, place };
+}
+
+function groupFinding(data: DatabaseData, group: DatabaseGroup, at: number, wholeMs: number | null): Finding {
+  const count = group.members.length;
+  const label = data.statements[group.statement]?.label ?? '';
+  const heavy = count >= MANY || (wholeMs !== null && group.durationMs > wholeMs / 5);
+  const anchor = `g${at + 1}`;
+  const cost = ofRequest(group.durationMs, wholeMs);
+  if (group.kind === 'duplicate') {
+    const sentence = `${count} × ${label} with the same values, ${cost}; one answer would do`;
+    return placed(
+      { label: 'duplicate', severity: 'info', sentence, panel: 'database', anchor },
+      group.caller,
+    );
+  }
+  const where = group.caller === null ? 'that differ only in values' : 'in a loop';
+  return placed(
+    {
+      label: group.kind === 'n+1' ? 'N+1' : 'loop of writes',
+      severity: heavy && group.kind === 'n+1' ? 'bad' : 'warn',
+      sentence: `${count} × ${label} ${where}, ${cost}`,
+      panel: 'database',
+      anchor,
+    },
+    group.caller,
+  );
+}
+
+function slowFindings(data: DatabaseData, slowMs: number, wholeMs: number | null): Finding[] {
+  return data.queries
+    .map((query, index) => ({ query, index }))
+    .filter(({ query }) => query.durationMs !== null && query.durationMs >= slowMs)
+    .sort((a, b) => (b.query.durationMs ?? 0) - (a.query.durationMs ?? 0))
+    .slice(0, MOST_FINDINGS)
+    .map(({ query, index }) => {
+      const label = data.statements[query.statement]?.label ?? '';
+      const rows = query.rows === null ? '' : ` and gave ${query.rows} ${query.rows === 1 ? 'row' : 'rows'}`;
+      const sentence = `${label} took ${ofRequest(query.durationMs ?? 0, wholeMs)}${rows}`;
+      return placed(
+        { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor: `q${index + 1}` },
+        query.caller,
+      );
+    });
+}
+
+function failureFinding(data: DatabaseData): Finding[] {
+  const index = data.queries.findIndex(({ error }) => error !== null);
+  const query = data.queries[index];
+  if (query === undefined) return [];
+  const others = data.totals.failed - 1;
+  const more = others === 0 ? '' : `, and ${others} more`;
+  const label = data.statements[query.statement]?.label ?? '';
+  const sentence = `${label} failed${more}: ${(query.error ?? '').slice(0, 300)}`;
+  return [
+    placed(
+      { label: 'query failed', severity: 'warn', sentence, panel: 'database', anchor: `q${index + 1}` },
+      query.caller,
+    ),
+  ];
+}
+
+function waitFinding({ totals, queries }: DatabaseData, wholeMs: number | null): Finding[] {
+  if (totals.waitMs < LONG_WAIT_MS || (wholeMs !== null && totals.waitMs < wholeMs / 10)) return [];
+  const longest = queries.reduce(
+    (worst, query, index) => (query.waitMs > (queries[worst]?.waitMs ?? 0) ? index : worst),
+    0,
+  );
+  const waits = queries.filter(({ waitMs }) => waitMs >= 1).length;
+  const sentence = `Waited ${ofRequest(totals.waitMs, wholeMs)} for a connection of the pool, ${waits} ${waits === 1 ? 'time' : 'times'}`;
+  return [
+    placed(
+      { label: 'pool', severity: 'warn', sentence, panel: 'database', anchor: `q${longest + 1}` },
+      queries[longest]?.caller ?? null,
+    ),
+  ];
+}
+
+function summaryOf({ totals, groups, queries, statements }: DatabaseData): PanelSummary {
+  const count = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
+  if (groups.some(({ kind }) => kind === 'n+1'))
+    return { text: `N+1 · ${totals.queries}`, tone: 'bad', count };
+  const worried = totals.failed > 0 || groups.some(({ kind }) => kind === 'loop');
+  return { text: String(totals.queries), tone: worried ? 'warn' : 'plain', count };
+}
+
+export function createDatabasePanel({ slowMs = SLOW_MS }: DatabasePanelOptions = {}): Panel<DatabaseData> {
+  const book = createStatementBook();
+  return {
+    name: 'database',
+    title: 'Database',
+    collect: (context) => collect(context, book),
+    summary: summaryOf,
+    findings(data, { durationMs }) {
+      const groups = data.groups
+        .map((group, at) => ({ group, at }))
+        .sort((a, b) => b.group.durationMs - a.group.durationMs)
+        .slice(0, MOST_FINDINGS)
+        .map(({ group, at }) => groupFinding(data, group, at, durationMs));
+      return [
+        ...groups,
+        ...slowFindings(data, slowMs, durationMs),
+        ...failureFinding(data),
+        ...waitFinding(data, durationMs),
+      ];
+    },
+    present: (data, page) => presentDatabase(data, { ...page, slowMs }),
+  };
+}

@@ -1,0 +1,45 @@
+/** Statements that belong together: the loop that runs one again and again, and the one that is asked twice. */
+import type { Facts } from '../../profiler/facts.ts';
+import type { StatementBook } from './statement-book.ts';
+import { isControl } from './statements.ts';
+
+type Query = Facts['query'];
+
+/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: nothing differs, values neither. */
+export type GroupKind = 'n+1' | 'loop' | 'duplicate';
+
+export interface QueryGroup {
+  kind: GroupKind;
+  /** Indexes of its queries, in the order they ran. */
+  members: number[];
+}
+
+/** From here on the same statement from the same line is a loop. */
+const LOOP_FROM = 3;
+
+function isRead(sql: string): boolean {
+  return /^\s*(?:select|with)\b/i.test(sql);
+}
+
+export function groupQueries(queries: readonly Query[], book: StatementBook): QueryGroup[] {
+  const byShape = new Map<string, number[]>();
+  queries.forEach(({ sql, caller }, index) => {
+    if (sql === '' || isControl(sql)) return;
+    const key = `${caller ?? ''}\n${book.about(sql).shape}`;
+    const members = byShape.get(key);
+    if (members === undefined) byShape.set(key, [index]);
+    else members.push(index);
+  });
+  const groups: QueryGroup[] = [];
+  for (const members of byShape.values()) {
+    if (members.length < 2) continue;
+    const same = new Set(
+      members.map((index) => JSON.stringify([queries[index]?.sql, queries[index]?.bindings])),
+    );
+    const [first = 0] = members;
+    const sql = queries[first]?.sql ?? '';
+    if (same.size === 1 && isRead(sql)) groups.push({ kind: 'duplicate', members });
+    else if (members.length >= LOOP_FROM) groups.push({ kind: isRead(sql) ? 'n+1' : 'loop', members });
+  }
+  return groups;
+}

@@ -1,0 +1,81 @@
+/**
+ * Bounds of what a page shows: rows by number and by their estimated length, the rest behind a link, so that a page
+ * stays below 60 KB whatever was recorded.
+ */
+
+/** Rows on a page at most. */
+const MOST_ROWS = 200;
+/** With `all`: everything a context keeps of one kind. */
+const ALL_ROWS = 1000;
+/** Characters that the rows of a page may take; its frame takes the rest. */
+const PAGE_BUDGET = 34_000;
+
+export interface Page<T> {
+  rows: T[];
+  /** Index of the first row shown. */
+  from: number;
+  total: number;
+  /** Index that the next page starts from; null on the last one. */
+  next: number | null;
+  /** Whether earlier rows are left out. */
+  earlier: boolean;
+}
+
+export interface PageOptions<T> {
+  query: Readonly<Record<string, string>>;
+  /** Estimated length of a row as HTML. */
+  cost: (row: T) => number;
+}
+
+/** The rows that `from` and `all` of the address ask for. */
+export function pageOf<T>(rows: readonly T[], { query, cost }: PageOptions<T>): Page<T> {
+  const given = Number(query.from ?? 0);
+  const from = Number.isInteger(given) && given > 0 && given < rows.length ? given : 0;
+  const all = query.all === '1';
+  let spent = 0;
+  let to = from;
+  for (const row of rows.slice(from, from + (all ? ALL_ROWS : MOST_ROWS))) {
+    spent += cost(row);
+    if (!all && spent > PAGE_BUDGET && to > from) break;
+    to++;
+  }
+  return {
+    rows: rows.slice(from, to),
+    from,
+    total: rows.length,
+    next: to < rows.length ? to : null,
+    earlier: from > 0,
+  };
+}
+
+/** `?panel=logs&level=warn`: an address on the same page; empty values are left out. */
+export function addressOf(panel: string, query: Readonly<Record<string, string | number | null>>): string {
+  const search = new URLSearchParams({ panel });
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== '') search.set(name, String(value));
+  }
+  return `?${search.toString()}`;
+}
+
+/** Two decimals are what a page shows; more would only be stored. */
+export function round(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+export function roundOrNull(ms: number | null): number | null {
+  return ms === null ? null : round(ms);
+}
+
+/** Milliseconds covered by any of the intervals: what runs side by side counts once. */
+export function coveredMs(intervals: readonly { startMs: number; durationMs: number | null }[]): number {
+  const sorted = intervals
+    .map(({ startMs, durationMs }) => ({ start: startMs, end: startMs + (durationMs ?? 0) }))
+    .sort((a, b) => a.start - b.start);
+  let covered = 0;
+  let until = -Infinity;
+  for (const { start, end } of sorted) {
+    covered += Math.max(0, end - Math.max(start, until));
+    until = Math.max(until, end);
+  }
+  return covered;
+}

@@ -1,0 +1,149 @@
+/** What can be told of a statement without parsing it: its shape, a short label, the columns of its bindings. */
+import { type SqlToken, sqlTokens } from './sql-tokens.ts';
+
+function significant(sql: string): SqlToken[] {
+  return sqlTokens(sql).filter(([kind, text]) => kind !== 'c' && text.trim() !== '');
+}
+
+const NO_SPACE_BEFORE = new Set([',', ')', '.', ';', '::']);
+const NO_SPACE_AFTER = new Set(['(', '.', '::']);
+
+function write(parts: readonly string[]): string {
+  let text = '';
+  for (const [index, part] of parts.entries()) {
+    const before = parts[index - 1];
+    const gap = before !== undefined && !NO_SPACE_BEFORE.has(part) && !NO_SPACE_AFTER.has(before);
+    text += gap ? ` ${part}` : part;
+  }
+  return text;
+}
+
+/** Statements that differ only in values, or in how many are listed, are written the same. */
+export function shapeOf(sql: string): string {
+  const parts: string[] = [];
+  for (const [kind, text] of significant(sql)) {
+    const part = kind === 's' || kind === 'd' ? '?' : kind === 'k' ? text.toLowerCase() : text;
+    // `?, ?, ?` and `(?), (?)` are as good as one.
+    if (part === '?' && parts.at(-1) === ',' && parts.at(-2) === '?') parts.pop();
+    else parts.push(part);
+    if (parts.slice(-7).join('') === '(?),(?)') parts.splice(-4);
+  }
+  return write(parts);
+}
+
+/** A name without its quotes; with a schema, the last part. */
+function bare(name: string): string {
+  return name.replace(/^["`[]|["`\]]$/g, '');
+}
+
+function nameAfter(tokens: readonly SqlToken[], word: string): string | null {
+  const at = tokens.findIndex(([kind, text]) => kind === 'k' && text.toLowerCase() === word);
+  if (at === -1) return null;
+  let index = at + 1;
+  while (/^(?:only|if|not|exists|into|table|\()$/i.test(tokens[index]?.[1] ?? '')) index++;
+  let name = tokens[index]?.[1] ?? '';
+  while (tokens[index + 1]?.[1] === '.') {
+    index += 2;
+    name = tokens[index]?.[1] ?? '';
+  }
+  return /^[A-Za-z_"`[\u0080-\uffff]/.test(name) && !/^select$/i.test(name) ? bare(name) : null;
+}
+
+/** `select … from products`, `insert into users`, `commit`: short enough for a row of the timeline. */
+export function labelOf(sql: string): string {
+  const tokens = significant(sql);
+  const verb = (tokens.find(([kind]) => kind === 'k')?.[1] ?? tokens[0]?.[1] ?? '').toLowerCase();
+  const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  switch (verb) {
+    case 'select':
+    case 'with': {
+      const table = nameAfter(tokens, 'from');
+      return short(table === null ? 'select' : `select … from ${table}`);
+    }
+    case 'insert':
+      return short(`insert into ${nameAfter(tokens, 'into') ?? '…'}`);
+    case 'update':
+      return short(`update ${nameAfter(tokens, 'update') ?? '…'}`);
+    case 'delete':
+      return short(`delete from ${nameAfter(tokens, 'from') ?? '…'}`);
+    case '':
+      return 'waiting for a connection';
+    default:
+      return short(write(tokens.slice(0, 4).map(([, text]) => text.toLowerCase())).replace(/;$/, ''));
+  }
+}
+
+/** Begin, commit and the like: no work of their own. */
+export function isControl(sql: string): boolean {
+  return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set\s+transaction)\b/i.test(sql);
+}
+
+const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
+
+/** Columns of `insert into t (a, b) values (…)`, else none. */
+function insertColumns(tokens: readonly SqlToken[]): { columns: string[]; from: number } | null {
+  if (!/^insert$/i.test(tokens[0]?.[1] ?? '')) return null;
+  const open = tokens.findIndex(([, text]) => text === '(');
+  const close = tokens.findIndex(([, text]) => text === ')');
+  if (open === -1 || close < open || !/^values$/i.test(tokens[close + 1]?.[1] ?? '')) return null;
+  const columns = tokens
+    .slice(open + 1, close)
+    .filter(([, text]) => text !== ',')
+    .map(([, text]) => bare(text));
+  return { columns, from: close + 2 };
+}
+
+/** The column that a placeholder is compared with or assigned to, by what stands before it. */
+function comparedColumn(tokens: readonly SqlToken[], at: number): string | null {
+  let index = at - 1;
+  while (
+    index >= 0 &&
+    (tokens[index]?.[1] === ',' || tokens[index]?.[0] === 'd' || tokens[index]?.[1] === '(')
+  )
+    index--;
+  const operator = tokens[index]?.[1] ?? '';
+  if (/^(?:limit|offset)$/i.test(operator)) return operator.toLowerCase();
+  if (!COMPARISON.test(operator)) return null;
+  index--;
+  while (/^(?:=|not|any|!|<|>)$/i.test(tokens[index]?.[1] ?? '')) index--;
+  const column = tokens[index]?.[1] ?? '';
+  return /^[A-Za-z_"`\u0080-\uffff]/.test(column) && tokens[index]?.[0] === '' ? bare(column) : null;
+}
+
+/** For each placeholder of a statement, in the order of its bindings, the column it stands for; null where not plain. */
+export function bindingColumns(sql: string): (string | null)[] {
+  const tokens = significant(sql);
+  const names: (string | null)[] = [];
+  const insert = insertColumns(tokens);
+  let column = 0;
+  for (const [index, [, text]] of tokens.entries()) {
+    const inValues = insert !== null && index >= insert.from;
+    if (inValues && text === '(') column = 0;
+    if (inValues && text === ',') column++;
+    if (!/^(?:\$\d+|\?)$/.test(text)) continue;
+    const name = (inValues ? insert.columns[column] : undefined) ?? comparedColumn(tokens, index);
+    const at = text === '?' ? names.length : Number(text.slice(1)) - 1;
+    if (at >= 0 && at < 1000) names[at] ??= name;
+  }
+  return Array.from(names, (name) => name ?? null);
+}
+
+/** A plain value as SQL. What was cut or is no scalar is written as a text and so marked. */
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /^\d+n$/.test(text) ? text.slice(0, -1) : `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The statement with its values in place: to run again by hand. */
+export function runnableSql(sql: string, values: readonly unknown[]): string {
+  let next = 0;
+  return sqlTokens(sql)
+    .map(([kind, text]) => {
+      if (kind !== 'd' || !/^(?:\$\d+|\?)$/.test(text)) return text;
+      const at = text === '?' ? next++ : Number(text.slice(1)) - 1;
+      return at < values.length ? literal(values[at]) : text;
+    })
+    .join('');
+}
