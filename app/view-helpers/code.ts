@@ -25,6 +25,8 @@ export interface CodeOptions {
   plain?: boolean;
   /** Long lines break instead of scrolling. */
   wrap?: boolean;
+  /** Nothing is cut: for what is copied and run. */
+  whole?: boolean;
 }
 
 /** Longest line that is sent; the rest is counted. */
@@ -39,16 +41,16 @@ function tokenHtml([kind, text]: CodeToken): SafeHtml {
   return TOKEN_CLASSES.has(kind) ? markup`<span class="${kind}">${text}</span>` : markup`${text}`;
 }
 
-function lineHtml(line: CodeLine): SafeHtml {
+function lineHtml(line: CodeLine, longest: number): SafeHtml {
   if (line.tokens !== undefined) return markup`${line.tokens.map(tokenHtml)}`;
   const text = line.text ?? '';
   if (line.underline !== undefined) {
     const [from, to] = line.underline;
-    return markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, LONGEST_LINE)}`;
+    return markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, longest)}`;
   }
-  if (text.length <= LONGEST_LINE) return markup`${text}`;
-  const cut = numberHelpers.count(text.length - LONGEST_LINE, 'more character');
-  return markup`${text.slice(0, LONGEST_LINE)}<span class="c"> … ${cut}</span>`;
+  if (text.length <= longest) return markup`${text}`;
+  const cut = numberHelpers.count(text.length - longest, 'more character');
+  return markup`${text.slice(0, longest)}<span class="c"> … ${cut}</span>`;
 }
 
 function attribute(name: string, value: string | number | undefined): SafeHtml {
@@ -56,12 +58,13 @@ function attribute(name: string, value: string | number | undefined): SafeHtml {
 }
 
 function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions): SafeHtml {
-  const { label, id, start = 1, plain = false, wrap = false } = options;
+  const { label, id, start = 1, plain = false, wrap = false, whole = false } = options;
+  const longest = whole ? Infinity : LONGEST_LINE;
   const numbered = start !== null && !plain;
   const shown = lines.slice(0, MOST_LINES).map((given, index) => {
     const line = typeof given === 'string' ? { text: given } : given;
     const number = numbered ? (line.number ?? start + index) : undefined;
-    return markup`<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line)}</span>`;
+    return markup`<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line, longest)}</span>`;
   });
   if (lines.length > MOST_LINES) {
     const cut = numberHelpers.count(lines.length - MOST_LINES, 'more line');

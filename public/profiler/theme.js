@@ -1,0 +1,40 @@
+// System, light or dark; the choice stays in this browser.
+import { say } from './say.js';
+
+const MODES = ['system', 'light', 'dark'];
+const NAME = 'hindsight.theme';
+
+export function rememberedTheme() {
+  try {
+    const mode = localStorage.getItem(NAME);
+    return MODES.includes(mode) ? mode : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+function remember(mode) {
+  try {
+    localStorage.setItem(NAME, mode);
+  } catch {
+    // Storage is refused: the choice lasts for this page.
+  }
+}
+
+export function applyTheme(mode) {
+  const root = document.documentElement;
+  if (mode === 'system') delete root.dataset.theme;
+  else root.dataset.theme = mode;
+  for (const button of document.querySelectorAll('[data-theme-toggle]')) {
+    button.title = `Theme: ${mode}`;
+    button.setAttribute('aria-label', button.title);
+  }
+}
+
+export function nextTheme() {
+  const current = document.documentElement.dataset.theme ?? 'system';
+  const mode = MODES[(MODES.indexOf(current) + 1) % MODES.length];
+  remember(mode);
+  applyTheme(mode);
+  say(`Theme: ${mode}`);
+}

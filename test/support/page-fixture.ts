@@ -1,0 +1,160 @@
+/**
+ * Profiles made by hand, through the real recorder and panels, and the pages over them: for tests of views and
+ * controllers, and for looking at the pages (test/support/serve-pages.ts).
+ */
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { createAssets } from '../../app/controllers/profiler/assets.ts';
+import { createProfilerControllers } from '../../app/controllers/profiler/index.ts';
+import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
+import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
+import { ownHeaders } from '../../app/middleware/own-headers.ts';
+import { packageRoot } from '../../app/paths.ts';
+import type { Context, ProfileKind } from '../../app/profiler/context.ts';
+import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
+import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
+import { createWriter, type Writer } from '../../app/profiler/writer.ts';
+import { createPageRenderer } from '../../app/render-page.ts';
+import { createPages } from '../../app/routes/profiler.ts';
+import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
+
+export const ORIGIN = 'https://shop.example.com';
+
+export interface Recorded {
+  /** Default `GET`. */
+  method?: string;
+  url?: string;
+  kind?: ProfileKind;
+  parent?: Context;
+  headers?: readonly string[];
+  request?: Partial<RequestFact>;
+  status?: number;
+  responseHeaders?: readonly string[];
+  response?: Partial<ResponseFact>;
+  /** Adds what else is known of the request. */
+  more?: (context: Context) => void;
+  /** Records the rendering of an error page as its child. */
+  errorPage?: boolean;
+  /** Leaves the request running. */
+  running?: boolean;
+}
+
+export interface PageFixture {
+  profiles: Profiles;
+  recorder: Recorder;
+  services: PageServices;
+  pages: Dispatch;
+  /** Records a request; returns its context, its profile is stored. */
+  record(given?: Recorded): Promise<Context>;
+}
+
+export function requestFact(given: Recorded): RequestFact {
+  return {
+    method: given.method ?? 'GET',
+    url: given.url ?? '/orders/4712?tab=items',
+    httpVersion: '1.1',
+    rawHeaders: given.headers ?? ['Host', 'shop.example.com', 'Accept', 'text/html'],
+    remoteAddress: '10.0.3.7',
+    remotePort: 51234,
+    origin: {
+      scheme: 'https',
+      host: 'shop.example.com',
+      port: 443,
+      origin: ORIGIN,
+      clientAddress: '203.0.113.24',
+      chain: ['203.0.113.24', '10.0.3.7'],
+      trusted: true,
+      hostError: null,
+    },
+    requestId: '0191f2c4-77aa-7c3e-9f0d-5e2b84a1d6c0',
+    receivedRequestId: null,
+    ...given.request,
+  };
+}
+
+export function responseFact(given: Recorded): ResponseFact {
+  return {
+    status: given.status ?? 200,
+    statusMessage: given.status === 500 ? 'Internal Server Error' : 'OK',
+    rawHeaders: given.responseHeaders ?? [
+      'Content-Type',
+      'text/html; charset=utf-8',
+      'X-Robots-Tag',
+      'noindex',
+    ],
+    headersAtMs: 12.3,
+    bodyBytes: 18_402,
+    preview: Buffer.from('<!doctype html>\n<title>Order 4712</title>\n'),
+    truncated: true,
+    outcome: 'finished',
+    ...given.response,
+  };
+}
+
+export function createPageFixture(
+  panels: readonly Panel[],
+  options: {
+    originOf?: (req: IncomingMessage) => string | null;
+    viewsFolder?: string | readonly string[];
+  } = {},
+): PageFixture {
+  let counter = 0xa00000;
+  const storage = createMemoryStorage({ maxBytes: 64 * 1024 * 1024 });
+  const redactor = createRedactor();
+  const writer: Writer = createWriter({ storage, lingerMs: 0, warn: () => undefined });
+  const recorder = createRecorder({
+    panels,
+    redactor,
+    nextToken: () => (counter++).toString(16),
+    write: (profile) => writer.enqueue(profile),
+    process: 'web.1, 4121',
+    warn: () => undefined,
+  });
+  const profiles = createProfiles({ recorder, writer, storage });
+  const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
+  const viewsFolder = options.viewsFolder ?? join(packageRoot(), 'views');
+  const services: PageServices = {
+    profiles,
+    panels,
+    renderPage: createPageRenderer({ viewsFolder, assets }),
+    assets,
+    ownHeaders,
+    redactText: (text) => redactor.text(text),
+    foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
+    retention: 'profiles are kept for 24 hours, 100 000 requests or 512 MiB, whichever ends first.',
+  };
+  const pages = createPages({
+    controllers: createProfilerControllers(services),
+    originOf: options.originOf ?? (() => ORIGIN),
+    ownHeaders,
+    redactText: services.redactText,
+  });
+
+  return {
+    profiles,
+    recorder,
+    services,
+    pages,
+    async record(given = {}) {
+      const context = recorder.open(given.kind ?? 'request', given.parent);
+      context.add('request', requestFact(given));
+      context.add('response', responseFact(given));
+      given.more?.(context);
+      if (given.errorPage === true) {
+        const child = recorder.open('error_page', context);
+        child.add('request', requestFact(given));
+        child.add('response', responseFact(given));
+        recorder.finish(child);
+      }
+      if (given.running !== true) {
+        recorder.finish(context);
+        await new Promise((resolve) => setImmediate(resolve));
+        await writer.flush(1000);
+      }
+      return context;
+    },
+  };
+}

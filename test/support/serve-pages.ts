@@ -1,0 +1,17 @@
+/**
+ * Serves the profiler's pages over sample profiles, to look at them: `npx tsx test/support/serve-pages.ts [port]`.
+ * Templates are read anew for each page. Ends with Ctrl-C, or by itself after an hour.
+ */
+import { createPageFixture } from './page-fixture.ts';
+import { servePages } from './page-client.ts';
+import { recordSamples, samplePanels } from './page-samples.ts';
+
+const AN_HOUR = 3_600_000;
+const fixture = createPageFixture(samplePanels());
+await recordSamples(fixture);
+const server = await servePages(fixture.pages, {
+  port: Number(process.argv[2] ?? 4321),
+  renderPage: fixture.services.renderPage,
+});
+console.log(`${server.address}/_profiler/`);
+setTimeout(() => void server.close(), AN_HOUR);
