@@ -1,0 +1,122 @@
+/**
+ * What a host gets from npm: the packed files, imported and required from a folder that knows nothing of this checkout.
+ */
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+interface PackedFile {
+  path: string;
+}
+
+/** Mounts the profiler, sends two requests, prints what came back as JSON. */
+const HOST = `
+async function main(express, { createProfiler }) {
+  const profiler = createProfiler({ warn() {} });
+  const app = express();
+  app.use(profiler.watch);
+  app.use(profiler.pages);
+  app.get('/fine', (request, response) => response.send('fine'));
+  app.get('/fails', () => { throw new Error('The host failed.'); });
+  app.use(profiler.errors);
+  const server = app.listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  const origin = 'http://127.0.0.1:' + server.address().port;
+  const ask = async (path) => {
+    const answer = await fetch(new URL(path, origin));
+    return { status: answer.status, link: answer.headers.get('x-debug-token-link'), body: await answer.text() };
+  };
+  const fine = await ask('/fine');
+  const page = await ask(fine.link);
+  const json = await ask(fine.link + '.json');
+  const failed = await ask('/fails');
+  server.close();
+  server.closeAllConnections();
+  await profiler.close();
+  const cut = ({ status, link, body }) => ({ status, link, body: body.slice(0, 20000) });
+  console.log(JSON.stringify({ fine: cut(fine), page: cut(page), json: cut(json), failed: cut(failed) }));
+}
+`;
+const HOSTS = {
+  'host.mjs': `import express from 'express'; import * as door from 'express-hindsight'; ${HOST} await main(express, door);`,
+  'host.cjs': `const express = require('express'); const door = require('express-hindsight'); ${HOST} main(express, door);`,
+};
+
+interface Answer {
+  status: number;
+  link: string | null;
+  body: string;
+}
+
+describe('the package', function () {
+  this.timeout(120_000);
+  let folder: string;
+  let files: string[];
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hindsight-door-'));
+    const { stdout } = await run('npm', ['pack', '--json', '--silent', '--pack-destination', folder]);
+    const [packed] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as {
+      filename: string;
+      files: PackedFile[];
+    }[];
+    files = packed!.files.map(({ path }) => path);
+    const modules = join(folder, 'node_modules');
+    await mkdir(modules);
+    await run('tar', ['-xzf', join(folder, packed!.filename), '-C', modules]);
+    await run('mv', [join(modules, 'package'), join(modules, 'express-hindsight')]);
+    const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    for (const name of ['express', ...Object.keys(dependencies)]) {
+      await symlink(resolve('node_modules', name), join(modules, name), 'junction');
+    }
+    for (const [name, text] of Object.entries(HOSTS)) await writeFile(join(folder, name), text);
+  });
+
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('holds what runs, with its views, styles and migrations, and nothing else', () => {
+    expect(files).to.include.members([
+      'dist/app/index.js',
+      'dist/app/index.d.ts',
+      'public/profiler/hindsight.css',
+      'views/profiler/list.ejs',
+      'LICENSE',
+      'README.md',
+    ]);
+    expect(files.filter((path) => /^dist\/migrations\/profiler\/.*\.js$/.test(path))).to.not.be.empty;
+    const strays = files.filter(
+      (path) =>
+        !/^(dist\/app|dist\/migrations\/profiler|views|public)\//.test(path) &&
+        !/^(LICENSE|package\.json|[A-Z]+\.md)$/.test(path),
+    );
+    expect(strays).to.deep.equal([]);
+  });
+
+  it('has no script that runs when a host installs it', async () => {
+    const text = await readFile(join(folder, 'node_modules/express-hindsight/package.json'), 'utf8');
+    const { scripts } = JSON.parse(text) as { scripts: Record<string, string> };
+    const atInstall = ['preinstall', 'install', 'postinstall'].filter((name) => name in scripts);
+    expect(atInstall).to.deep.equal([]);
+  });
+
+  for (const host of Object.keys(HOSTS)) {
+    it(`serves profiles in ${host}`, async () => {
+      const { stdout, stderr } = await run(process.execPath, [join(folder, host)], { cwd: folder });
+      expect(stderr).to.not.match(/^\s+at /m);
+      const { fine, page, json, failed } = JSON.parse(stdout) as Record<string, Answer>;
+      expect(fine).to.include({ status: 200, body: 'fine' });
+      expect(page!.status).to.equal(200);
+      expect(page!.body).to.include('/fine');
+      expect(JSON.parse(json!.body)).to.be.an('object');
+      expect(failed!.status).to.equal(500);
+      expect(failed!.body).to.include('The host failed.');
+    });
+  }
+});

@@ -1,0 +1,100 @@
+/** `npm start` and the Procfile's processes, run for real: they listen, answer, and end when they are told to. */
+import { expect } from 'chai';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const START_WITHIN_MS = 30_000;
+
+interface Started {
+  child: ChildProcess;
+  /** What it said so far. */
+  output: () => string;
+  origin: string;
+}
+
+describe('the processes of the service', function () {
+  this.timeout(90_000);
+  let folder: string;
+  const started: Started[] = [];
+
+  /** Environment of a fresh machine: nothing is configured but a port that is free and a folder of its own. */
+  function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+    const { PATH, HOME, LANG } = process.env;
+    return { PATH, HOME, LANG, PORT: '0', VAR_DIR: join(folder, 'var'), ...more };
+  }
+
+  async function start(command: string, options: string[], more?: Record<string, string>): Promise<Started> {
+    const child = spawn(command, options, { env: environment(more), stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const deadline = Date.now() + START_WITHIN_MS;
+    let origin: string | undefined;
+    while (origin === undefined) {
+      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`It did not start: ${output}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      origin = /Listening on (http:\S+)/.exec(output)?.[1];
+    }
+    const result = { child, output: () => output, origin };
+    started.push(result);
+    return result;
+  }
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hindsight-npm-'));
+  });
+
+  afterEach(async () => {
+    for (const { child } of started.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('start by `npm start`, and end with it: SIGTERM sent to npm reaches the service', async () => {
+    const { child, origin } = await start('npm', ['start']);
+    const answer = await fetch(origin);
+    expect(answer.headers.get('x-debug-token')).to.match(/^[0-9a-f]{6}$/);
+    await answer.text();
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+    const refused = await fetch(origin).then(
+      () => false,
+      () => true,
+    );
+    expect(refused, 'nobody listens any more').to.equal(true);
+  });
+
+  it('exit 0 on SIGTERM when node is started directly', async () => {
+    const { child, origin } = await start(process.execPath, ['bin/start.js']);
+    await (await fetch(origin)).text();
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await exited).to.deep.equal([0, null]);
+  });
+
+  it('end the start with one sentence where the configuration is wrong', async () => {
+    const child = spawn(process.execPath, ['bin/start.js'], {
+      env: environment({ PORT: 'eighty' }),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    expect(await once(child, 'close')).to.deep.equal([1, null]);
+    expect(said.trim()).to.match(/^PORT is "eighty"; [^\n]+\.$/);
+  });
+
+  it('are named by the Procfile, each by a script that is there', () => {
+    const scripts = readFileSync('Procfile', 'utf8').matchAll(/^(\w+):.* node (\S+)$/gm);
+    const processes = Array.from(scripts, ([, name, path]) => ({ name, path }));
+    expect(processes.map(({ name }) => name)).to.deep.equal(['web', 'release']);
+    for (const { path } of processes) expect(readFileSync(path!, 'utf8')).to.match(/^#!/);
+  });
+});
