@@ -1,0 +1,31 @@
+/**
+ * For `npm run knex -- migrate:make|latest|rollback|list …` (plain `npx knex …` from Node.js 22.18 on): the owner's migrations on the database that the service uses,
+ * the embedded one included (it is joined, or started for as long as the command runs).
+ */
+import type { Knex } from 'knex';
+import { readConfig } from './app/config.ts';
+import { settingsOf } from './app/database/connection-settings.ts';
+import { startEmbeddedPostgres } from './app/database/embedded-postgres/index.ts';
+import { createMigrationSource, ownerMigrationsFolder } from './app/database/migration-source.ts';
+import { OWNER_VERSION_TABLE } from './app/database/run-migrations.ts';
+
+/** Read when Knex asks for it. */
+export default async function knexConfig(): Promise<Knex.Config> {
+  const config = readConfig();
+  const folder = ownerMigrationsFolder();
+  const connection =
+    config.database === null
+      ? (await startEmbeddedPostgres({ varDir: config.varDir, log: console.error })).connection
+      : settingsOf(config.database);
+  return {
+    client: 'pg',
+    connection: { ...connection },
+    searchPath: [config.schema, 'public'],
+    migrations: {
+      migrationSource: createMigrationSource({ folder }),
+      tableName: OWNER_VERSION_TABLE,
+      schemaName: config.schema,
+      extension: 'ts',
+    },
+  };
+}
