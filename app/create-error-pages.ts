@@ -100,7 +100,8 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
     },
     recordError(req, error, status) {
       const context = contextOf(req);
-      if (context !== undefined) addError(context, error, { origin: status === null ? 'late' : 'handled', status });
+      if (context !== undefined)
+        addError(context, error, { origin: status === null ? 'late' : 'handled', status });
     },
   };
 
@@ -127,7 +128,13 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       const context = recorder.open('request');
       context.add('request', refused);
       if (received.length > 0) {
-        context.add('body', { bytes: received.length, contentType: null, preview: received, truncated: false, files: [] });
+        context.add('body', {
+          bytes: received.length,
+          contentType: null,
+          preview: received,
+          truncated: false,
+          files: [],
+        });
       }
       addError(context, error, { origin: 'parser', status });
       context.add('response', answered(status, page.statusText, context.elapsedMs()));

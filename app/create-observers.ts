@@ -53,7 +53,9 @@ export function createObservers({ tracker, contextOf, root, Router }: ObserverOp
     onRequest: runtime.onRequest,
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
-      closing.push(observeKnex(knex, { tracker, findCaller, ...(instance === undefined ? {} : { instance }) }));
+      closing.push(
+        observeKnex(knex, { tracker, findCaller, ...(instance === undefined ? {} : { instance }) }),
+      );
     },
     watchApp: (app) => {
       views.watchApp(app);

@@ -5,6 +5,8 @@ import { createErrorPage } from './controllers/errors/error-page.ts';
 import { createAssets } from './controllers/profiler/assets.ts';
 import type { Dispatch } from './controllers/profiler/dispatch.ts';
 import { createProfilerControllers } from './controllers/profiler/index.ts';
+import { unknownTokenModelOf } from './controllers/profiler/unknown-token.ts';
+import { HindsightError } from './errors.ts';
 import { ownHeaders } from './middleware/own-headers.ts';
 import type { Guard } from './middleware/guard.ts';
 import type { Retention } from './profiler/housekeeper.ts';
@@ -23,6 +25,7 @@ export interface PageHandlerOptions {
   process: string;
   originOf: (req: IncomingMessage) => string | null;
   guard: Guard;
+  redactText: (text: string) => string;
 }
 
 export interface PageHandler {
@@ -39,7 +42,7 @@ function describeRetention({ ageMs, count, bytes }: Retention): string {
 }
 
 export function createPageHandler(options: PageHandlerOptions): PageHandler {
-  const { profiles, panels, originOf, guard } = options;
+  const { profiles, panels, originOf, guard, redactText } = options;
   const assets = createAssets(options.assetsFolder);
   const renderPage = createPageRenderer({ viewsFolder: options.viewsFolder, assets });
   const foot = [`express-hindsight ${packageVersion()}`, `Node ${process.versions.node}`, options.process];
@@ -48,12 +51,15 @@ export function createPageHandler(options: PageHandlerOptions): PageHandler {
     panels,
     renderPage,
     assets,
-    ownHeaders: () => Object.fromEntries(ownHeaders()),
+    ownHeaders,
+    redactText,
     foot,
     retention: describeRetention(options.retention),
   });
+  const renderError = createErrorPage({ renderPage, panels, foot, unknownTokenModel: unknownTokenModelOf });
   return {
-    dispatch: createPages({ controllers, originOf, guard }),
-    renderErrorPage: createErrorPage({ renderPage, foot }),
+    dispatch: createPages({ controllers, originOf, guard, ownHeaders, redactText }),
+    renderErrorPage: (page) =>
+      renderError({ ...page, code: page.error instanceof HindsightError ? page.error.code : null }),
   };
 }

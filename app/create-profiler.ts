@@ -118,11 +118,13 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       ...(options.publicValues === undefined ? {} : { publicValues: options.publicValues }),
     });
   const panels = [
-    ...createHostPanels({ root, settings: options.settings ?? {}, process: name, storage: () => storage.name }),
+    ...createHostPanels({ root, settings: options.settings ?? {}, process: name }),
     ...(options.panels ?? []),
   ];
   const tokens = createTokenSource({
-    ...(storage.leaseTokens === undefined ? {} : { lease: () => storage.leaseTokens?.() ?? Promise.reject(new Error('No leases.')) }),
+    ...(storage.leaseTokens === undefined
+      ? {}
+      : { lease: () => storage.leaseTokens?.() ?? Promise.reject(new Error('No leases.')) }),
   });
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
@@ -139,7 +141,12 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   const profiles = createProfiles({ recorder, writer, storage });
   const housekeeper = createHousekeeper({ storage, retention, warn });
   const contexts = { of: (_req: IncomingMessage): Context | undefined => undefined };
-  const observers = createObservers({ tracker, contextOf: (req) => contexts.of(req), root, Router: options.Router });
+  const observers = createObservers({
+    tracker,
+    contextOf: (req) => contexts.of(req),
+    root,
+    Router: options.Router,
+  });
   const watch = createWatch({
     recorder,
     tracker,
@@ -157,6 +164,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     retention,
     process: name,
     originOf: (req) => sourceOf(req).origin.origin,
+    redactText: (text) => redactor.text(text),
     guard: createGuard({
       password: options.password ?? null,
       ...(options.authorize === undefined ? {} : { authorize: options.authorize }),
@@ -183,7 +191,9 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     errors: errors.handler,
     answerError: errors.answer,
     refuse: (server, { resolver, methods }) =>
-      createRefusal({ resolver, methods, answer: errors.answer, record: errors.recordRefusal }).attach(server),
+      createRefusal({ resolver, methods, answer: errors.answer, record: errors.recordRefusal }).attach(
+        server,
+      ),
     dump: observers.dump,
     watchKnex: observers.watchKnex,
     watchApp: observers.watchApp,

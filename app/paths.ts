@@ -26,6 +26,8 @@ export function moduleUrl(name: string): URL {
 
 /** `version` of this package. */
 export function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    version: string;
+  };
   return manifest.version;
 }

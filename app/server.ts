@@ -38,7 +38,9 @@ function start(): void {
     process.on(signal, () => void end(0, LAST_RESORT));
   }
   process.on('uncaughtException', (error, origin) => {
-    say(`${origin === 'unhandledRejection' ? 'A rejection nobody handled' : 'Uncaught'}: ${service.describe(error)}`);
+    say(
+      `${origin === 'unhandledRejection' ? 'A rejection nobody handled' : 'Uncaught'}: ${service.describe(error)}`,
+    );
     void end(1, LAST_RESORT_AFTER_CRASH);
   });
   service.server.once('error', (error: NodeJS.ErrnoException) => {

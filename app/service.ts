@@ -87,15 +87,34 @@ function trackResponses(server: Server): { drain(): Promise<void> } {
   };
 }
 
-/** What the configuration panel shows: no value of a secret, not even masked. */
+/** What the configuration panel shows, by the names of the environment; of a secret only that it is set. */
 function settingsOf(config: Config): Record<string, unknown> {
-  const { secrets, database, profiler, warnings: _warnings, ...settings } = config;
-  const { password, ...shown } = profiler;
+  const { database, profiler, secrets } = config;
   return {
-    ...settings,
-    database: database === null ? 'embedded PostgreSQL' : { ...database, password: database.password === undefined ? 'none' : 'set' },
-    profiler: { ...shown, protected: password !== null },
-    secretsSet: Object.keys(secrets),
+    APP_ENV: config.env,
+    APP_DEBUG: config.debug,
+    APP_DOMAIN: config.domain,
+    HOST: config.host,
+    PORT: config.port,
+    DB_HOST: database?.host,
+    DB_PORT: database?.port,
+    DB_NAME: database?.name,
+    DB_USER: database?.user,
+    DB_SCHEMA: config.schema,
+    TRUSTED_PROXIES: config.trustedProxies,
+    TRUSTED_HOSTS: config.trustedHosts,
+    VAR_DIR: config.varDir,
+    DYNO: config.instance,
+    PROFILER_RETENTION_HOURS: profiler.retentionMs / 3_600_000,
+    PROFILER_RETENTION_COUNT: profiler.retentionCount,
+    PROFILER_RETENTION_MB: profiler.retentionBytes / (1024 * 1024),
+    PROFILER_PREVIEW_BYTES: profiler.previewBytes,
+    ...Object.fromEntries(
+      ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_PASSWORD'].map((name) => [
+        name,
+        secrets[name] === undefined ? null : 'set',
+      ]),
+    ),
   };
 }
 
@@ -110,8 +129,13 @@ export function createService(options: ServiceOptions): Service {
     redactor,
     log,
     ...(options.migrationsFolder === undefined ? {} : { migrationsFolder: options.migrationsFolder }),
+    onKnex: (knex) => profiler?.watchKnex(knex),
+    onStorage: (opened) => {
+      storage.resolve(opened);
+      profiler?.refillTokens().catch(() => undefined);
+    },
   });
-  const profiler = config.debug ? openProfiler() : null;
+  const profiler: Profiler | null = config.debug ? openProfiler() : null;
   const services: Services = {
     config,
     db: () => access.knex(),
@@ -161,12 +185,8 @@ export function createService(options: ServiceOptions): Service {
   }
 
   async function openDatabase(): Promise<void> {
-    void cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
-    const opened = await access.open();
-    if (profiler === null || opened === null) return;
-    profiler.watchKnex(access.knex());
-    storage.resolve(opened.storage);
-    await profiler.refillTokens().catch(() => undefined);
+    cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
+    await access.open();
   }
 
   return {
@@ -177,12 +197,14 @@ export function createService(options: ServiceOptions): Service {
       return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
     },
     openDatabase,
-    describe: (error) => redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    describe: (error) =>
+      redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     async close() {
       await responses.drain();
       const counters = await profiler?.close(STORE_WITHIN);
       const lost = Object.entries(counters?.dropped ?? {});
-      if (lost.length > 0) log(`Profiles lost: ${lost.map(([reason, count]) => `${count} (${reason})`).join(', ')}.`);
+      if (lost.length > 0)
+        log(`Profiles lost: ${lost.map(([reason, count]) => `${count} (${reason})`).join(', ')}.`);
       await access.close();
     },
   };

@@ -46,6 +46,8 @@ export interface DatabaseState {
 export interface Database {
   /** Begins to connect; later calls change nothing. Asking for a Knex does the same. */
   connect(): void;
+  /** Makes the owner's Knex without connecting: it does so when it is first used. */
+  load(): Promise<Knex>;
   /** The owner's Knex. Waits for the first answer of the database; rejects with a clear message where it has none. */
   knex(): Promise<Knex>;
   /** The pool for the profiler's own SQL, under the same rule. */
@@ -218,6 +220,10 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   return {
     connect,
+    async load() {
+      pools ??= await openPools();
+      return pools.owner;
+    },
     knex: async () => (await poolsWhenReady()).owner,
     profilerKnex: async () => (await poolsWhenReady()).profiler,
     ready: first.promise,

@@ -1,0 +1,89 @@
+/** Makes the built-in panels for one application: what they need of the process is gathered here, once. */
+import { existsSync, readFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { createErrorDescriber } from './observe/errors.ts';
+import { createSourceFiles } from './observe/source-files.ts';
+import { createSourceMaps } from './observe/source-maps.ts';
+import { createPanels } from './panels/index.ts';
+import { packageRoot, packageVersion } from './paths.ts';
+import type { Panel } from './profiler/panel.ts';
+
+export interface HostFacts {
+  /** The application's folder. */
+  root: string;
+  settings: Readonly<Record<string, unknown>>;
+  /** Name of the process that answers. */
+  process: string;
+}
+
+/** What is no code of whoever uses the service, where the application is the service itself: all but `app/routes`. */
+const ROOMS = [
+  'controllers',
+  'database',
+  'findings',
+  'middleware',
+  'observe',
+  'panels',
+  'profiler',
+  'storage',
+  'view-helpers',
+];
+const FILES = [
+  'app',
+  'service',
+  'create-profiler',
+  'create-pages',
+  'create-error-pages',
+  'open-database',
+  'render-page',
+];
+const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
+  ...ROOMS.map((room) => `${folder}${room}/`),
+  ...FILES.map((file) => `${folder}${file}.`),
+]);
+
+interface Manifest {
+  version?: string;
+  dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+}
+
+function readManifest(folder: string): Manifest | null {
+  const path = join(folder, 'package.json');
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Manifest) : null;
+}
+
+/** Versions of what the application depends on, as installed. */
+function installedPackages(root: string): Record<string, string> {
+  const { dependencies = {}, peerDependencies = {} } = readManifest(root) ?? {};
+  const versions: Record<string, string> = { 'express-hindsight': packageVersion() };
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies }).sort()) {
+    const version = readManifest(join(root, 'node_modules', name))?.version;
+    if (version !== undefined) versions[name] = version;
+  }
+  return versions;
+}
+
+export function createHostPanels({ root, settings, process: name }: HostFacts): Panel[] {
+  const files = createSourceFiles({ roots: [root, packageRoot()] });
+  return createPanels({
+    describe: createErrorDescriber({
+      root,
+      files,
+      maps: createSourceMaps({ files }),
+      ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
+    }),
+    configuration: {
+      settings,
+      packages: installedPackages(root),
+      process: {
+        process: name,
+        pid: process.pid,
+        node: process.versions.node,
+        platform: `${process.platform} ${process.arch}, ${release()}`,
+        startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+      },
+    },
+  });
+}

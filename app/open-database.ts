@@ -1,0 +1,169 @@
+/**
+ * Which database the service uses, and what happens when it comes: the owner's PostgreSQL, the embedded one, or, where
+ * neither can be had, none (profiles stay in bounded memory, and the log says so).
+ *
+ * Opened after the service listens, and never waited for by a request.
+ */
+import type { Knex } from 'knex';
+import type { Config } from './config.ts';
+import { createDatabase, type Database, DatabaseUnavailableError } from './database/connection.ts';
+import { type ConnectionSettings, settingsOf } from './database/connection-settings.ts';
+import {
+  type EmbeddedConnection,
+  EmbeddedPostgresError,
+  type EmbeddedServer,
+  startEmbeddedPostgres,
+} from './database/embedded-postgres/index.ts';
+import { ownerMigrationsFolder } from './database/migration-source.ts';
+import { createMigrationReader, type MigrationReader } from './database/migration-state.ts';
+import { createPrepare } from './database/prepare.ts';
+import { OWNER_VERSION_TABLE } from './database/run-migrations.ts';
+import { appendMigrations } from './observe/migrations.ts';
+import type { Context } from './profiler/context.ts';
+import type { Redactor } from './profiler/redact.ts';
+import type { ProfileStorage } from './profiler/storage.ts';
+import { createMemoryStorage } from './storage/memory-profile-storage.ts';
+import { createPostgresStorage } from './storage/postgres-profile-storage.ts';
+
+export interface DatabaseAccessOptions {
+  config: Config;
+  redactor: Redactor;
+  log: (sentence: string) => void;
+  /** Default: the service's own `migrations/`. */
+  migrationsFolder?: string;
+  /** Called once with the owner's pool, before anybody uses it. */
+  onKnex: (knex: Knex) => void;
+  /** Called once, when there is somewhere to keep profiles. */
+  onStorage: (storage: ProfileStorage) => void;
+}
+
+export interface DatabaseAccess {
+  /** The owner's pool; throws a 503 before it exists. */
+  knex(): Knex;
+  /**
+   * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when
+   * there is none to wait for; rejects where the embedded server should work and does not.
+   */
+  open(): Promise<void>;
+  /** Starts the read of the migration table for a request, beside it. */
+  readMigrations(context: Context): void;
+  close(): Promise<void>;
+}
+
+function fromEmbedded({ host, port, user, database }: EmbeddedConnection): ConnectionSettings {
+  return { host, port, user, database };
+}
+
+export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
+  const { config, redactor, log } = options;
+  const folder = options.migrationsFolder ?? ownerMigrationsFolder();
+  let embedded: EmbeddedServer | null = null;
+  let database: Database | null = null;
+  let reader: MigrationReader | null = null;
+  let pool: Knex | null = null;
+  let missing = 'it is not opened yet';
+  let closing = false;
+
+  async function connection(): Promise<ConnectionSettings> {
+    if (config.database !== null) return settingsOf(config.database);
+    if (embedded === null) throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);
+    return fromEmbedded(await embedded.ensure());
+  }
+
+  /** False where no embedded server can be had on this machine. */
+  async function startEmbedded(): Promise<boolean> {
+    try {
+      embedded = await startEmbeddedPostgres({ varDir: config.varDir, log });
+    } catch (error) {
+      if (!(error instanceof EmbeddedPostgresError) || error.kind !== 'missing') throw error;
+      missing = error.message.replace(/\.$/, '');
+      return false;
+    }
+    if (closing) await embedded.stop();
+    return !closing;
+  }
+
+  function create(): Database {
+    return createDatabase({
+      connection,
+      schema: config.schema,
+      redact: redactor,
+      log,
+      onKnex: (knex) => {
+        pool = knex;
+        options.onKnex(knex);
+      },
+      prepare: createPrepare({
+        schema: config.schema,
+        profiler: config.debug,
+        owner: config.env !== 'prod',
+        ownerFolder: folder,
+        redact: redactor,
+        log,
+      }),
+    });
+  }
+
+  function createStorage(from: Database): ProfileStorage {
+    return createPostgresStorage({
+      knex: () => from.profilerKnex(),
+      schema: config.schema,
+      onClash: (tokens) => {
+        log(
+          `${tokens.length} profiles were not stored: other requests have their tokens (${tokens.join(', ')}).`,
+        );
+      },
+    });
+  }
+
+  function keepInMemory(): void {
+    log(
+      `PROFILES ARE KEPT IN MEMORY ONLY, the newest few thousand, and are gone when this process ends: ${missing}. ` +
+        'Set DATABASE_URL to a PostgreSQL to keep them.',
+    );
+    options.onStorage(createMemoryStorage());
+  }
+
+  return {
+    knex() {
+      if (pool !== null) return pool;
+      throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);
+    },
+    async open() {
+      if (config.database === null && (!config.debug || !(await startEmbedded()))) {
+        if (config.debug && !closing) keepInMemory();
+        else missing = 'DATABASE_URL is not set';
+        return;
+      }
+      missing = 'it is not ready yet';
+      database = create();
+      if (!config.debug) {
+        await database.load();
+        return;
+      }
+      reader = createMigrationReader({
+        connection,
+        schema: config.schema,
+        table: OWNER_VERSION_TABLE,
+        folder,
+        redact: redactor,
+      });
+      database.connect();
+      await database.ready.then(
+        () => {
+          if (database !== null) options.onStorage(createStorage(database));
+        },
+        () => undefined,
+      );
+    },
+    readMigrations(context) {
+      if (reader !== null) appendMigrations(context, reader);
+    },
+    async close() {
+      closing = true;
+      await reader?.close();
+      await database?.close();
+      await embedded?.stop();
+    },
+  };
+}
