@@ -1,5 +1,6 @@
 /** Requests of a small shop, plain and hostile, to look at and to test the pages with. */
 import { createConfigurationPanel } from '../../app/panels/configuration.ts';
+import { createMigrationsPanel } from '../../app/panels/migrations.ts';
 import { createRequestPanel } from '../../app/panels/request.ts';
 import { createSecurityPanel } from '../../app/panels/security.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
@@ -17,6 +18,7 @@ export function samplePanels(): Panel[] {
   return [
     createRequestPanel() as Panel,
     createSecurityPanel() as Panel,
+    createMigrationsPanel() as Panel,
     createConfigurationPanel({
       settings: {
         PORT: 3000,
@@ -140,6 +142,20 @@ export async function recordSamples(fixture: PageFixture): Promise<void> {
       'X-Frame-Options', 'ALLOWALL', 'Set-Cookie', 'seen=4712; Path=/; HttpOnly', 'Set-Cookie', 'wide=1; SameSite=None',
     ], // prettier-ignore
     more: (context) => {
+      context.add('migrations', {
+        state: 'behind',
+        schema: 'shop_example_com',
+        table: 'knex_migrations',
+        executed: Array.from({ length: 14 }, (_, i) => ({
+          name: `2026110${i}_step`,
+          batch: 1,
+          at: 1_763_600_000_000,
+        })),
+        pending: ['20261120_add_stock'],
+        unknown: ['20261121_from_tomorrow'],
+        durationMs: 0.8,
+        message: '1 migration is pending.',
+      });
       context.add('route', {
         pattern: '/orders/:id',
         method: 'GET',
@@ -181,6 +197,16 @@ export function hostileRequest(text: string = Object.values(HOSTILE).join(' ')):
         params: { [raw('p')]: raw('v') },
         handler: raw('h'),
         source: raw('s'),
+      });
+      context.add('migrations', {
+        state: 'ahead',
+        schema: raw('schema'),
+        table: raw('table'),
+        executed: [{ name: raw('name'), batch: 1, at: NaN }],
+        pending: [raw('pending')],
+        unknown: [raw('unknown')],
+        durationMs: 1,
+        message: raw('message'),
       });
       context.add('error', { error: new Error(raw('failed')), atMs: 1, origin: 'handled', status: 500 });
       context.add('body', {
