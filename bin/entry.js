@@ -78,7 +78,8 @@ export async function entryOf(name) {
     const { build } = await import('./build.js');
     const failure = await build({ reason: state === 'missing' ? 'no build yet' : 'sources changed' });
     if (failure === null) return builtOf(name);
-    problem = failure;
+    process.stderr.write(`${failure}\n`);
+    problem = 'the build failed';
   }
   if (runsTypeScript()) return sourceOf(name);
   if (state === 'stale') {
@@ -87,6 +88,8 @@ export async function entryOf(name) {
     );
     return builtOf(name);
   }
+  if (hasTypeScript())
+    throw new StartError('There is no build of the service, and none could be made (see above).');
   throw new StartError(
     `There is no build of the service, and none can be made here: ${problem}. ` +
       'Run `npm ci --include=dev` (or, where install scripts are disabled, `npm run build` after it), ' +
