@@ -45,7 +45,7 @@
  *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent
  *   request-list { rows, … }, search-form { filters, … }: of the list page
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ejs from 'ejs';
 import { escapeHtml } from './safe-html.ts';
@@ -108,13 +108,8 @@ export function createPageRenderer({
   }
 
   function hasView(view: string): boolean {
-    try {
-      templateOf(view);
-      return true;
-    } catch (error) {
-      if (error instanceof SyntaxError) throw error;
-      return false;
-    }
+    if (compiled.has(view)) return true;
+    return VIEW_NAME.test(view) && folders.some((folder) => existsSync(join(folder, `${view}.ejs`)));
   }
 
   function render(view: string, model: object): string {

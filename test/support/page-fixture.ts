@@ -124,7 +124,7 @@ export function createPageFixture(
     ownHeaders,
     redactText: (text) => redactor.text(text),
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
-    retention: 'profiles are kept for 24 hours, 100 000 requests or 512 MiB, whichever ends first.',
+    retention: 'Profiles are kept for 24 hours, at most 100000 of them and 512 MiB.',
   };
   const pages = createPages({
     controllers: createProfilerControllers(services),
