@@ -28,21 +28,27 @@ const entities: Record<string, string> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-/** The markup characters, and control characters (tab and line ends excepted) that HTML drops or forbids. */
+/**
+ * The markup characters; control characters (tab and line ends excepted), which HTML drops or forbids; and those that
+ * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
+ */
 // eslint-disable-next-line no-control-regex -- these are what is looked for
-const SPECIAL = /[&<>"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+const SPECIAL = /[&<>"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
 const CONTROL_PICTURES = 0x2400;
+const DELETE = 0x7f;
 const DELETE_PICTURE = '\u2421';
 
 function replaceSpecial(character: string): string {
   const entity = entities[character];
   if (entity !== undefined) return entity;
-  return character === '\x7f'
-    ? DELETE_PICTURE
-    : String.fromCharCode(CONTROL_PICTURES + character.charCodeAt(0));
+  const code = character.charCodeAt(0);
+  if (code === DELETE) return DELETE_PICTURE;
+  return code < DELETE
+    ? String.fromCharCode(CONTROL_PICTURES + code)
+    : `‹U+${code.toString(16).toUpperCase()}›`;
 }
 
-/** Escapes text for element content and quoted attributes; control characters become their pictures (NUL: `␀`). */
+/** Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). */
 export function escapeText(text: string): string {
   return text.toWellFormed().replace(SPECIAL, replaceSpecial);
 }

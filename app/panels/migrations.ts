@@ -30,6 +30,7 @@ export interface MigrationsPanelData {
 const NEWEST_KEPT = 12;
 const NAMES_KEPT = 100;
 const NAMED_IN_SENTENCE = 3;
+const LONGEST_NAME = 100;
 
 function collect(context: Context): MigrationsPanelData | null {
   const fact = context.last('migrations');
@@ -66,7 +67,10 @@ function summary(data: MigrationsPanelData): PanelSummary {
 
 function namesOf(names: readonly string[]): string {
   const more = names.length - NAMED_IN_SENTENCE;
-  return `${names.slice(0, NAMED_IN_SENTENCE).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${names
+    .slice(0, NAMED_IN_SENTENCE)
+    .map((name) => name.slice(0, LONGEST_NAME))
+    .join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function findings({ pending, unknown, table }: MigrationsPanelData): Finding[] {
@@ -77,7 +81,7 @@ function findings({ pending, unknown, table }: MigrationsPanelData): Finding[] {
       label: 'pending',
       severity: 'warn',
       sentence: `${verb} pending: ${namesOf(pending)}.`,
-      place: table,
+      place: table.slice(0, LONGEST_NAME),
       panel: 'migrations',
       anchor: 'pending',
     });
@@ -88,7 +92,7 @@ function findings({ pending, unknown, table }: MigrationsPanelData): Finding[] {
       label: 'unknown',
       severity: 'info',
       sentence: `The database has ${noun} that this code does not have: ${namesOf(unknown)}.`,
-      place: table,
+      place: table.slice(0, LONGEST_NAME),
       panel: 'migrations',
       anchor: 'unknown',
     });

@@ -5,6 +5,7 @@ import { numberHelpers } from './numbers.ts';
 /** Longer values are folded; their beginning stays in sight. */
 const FOLD_ABOVE = 300;
 const SUMMARY_LENGTH = 120;
+const LONGEST_PLACE = 200;
 /** How the redactor marks what it took out (app/profiler/redact.ts). */
 const MASK = '••••••';
 
@@ -89,7 +90,7 @@ export const textHelpers = {
   place: (place: string | null | undefined): SafeHtml =>
     place === null || place === undefined || place === ''
       ? markup``
-      : markup`<span class="at mono any">${foreign(place)}</span>`,
+      : markup`<span class="at mono any">${foreign(place.length > LONGEST_PLACE ? `${beginning(place, LONGEST_PLACE)}…` : place)}</span>`,
   /** The rule by which the value at this path of the profile was masked: `masked: name`; null where it was not. */
   maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
     const found = profile.masked.find(

@@ -49,7 +49,10 @@ function bodyOptions(data: RequestPanelData): string[] {
   if (body === null) return [];
   if (isMultipart(data)) return formOptions(body);
   // A cut body would be another request: it is named, not sent.
-  return body.text === null || body.truncated ? [] : [`--data-raw ${shellQuote(body.text)}`];
+  if (body.text === null || body.truncated) return [];
+  // curl would add the type of a form.
+  const untyped = body.contentType === null ? [`-H ${shellQuote('Content-Type:')}`] : [];
+  return [...untyped, `--data-raw ${shellQuote(body.text)}`];
 }
 
 function methodOption(method: string, hasData: boolean): string[] {
