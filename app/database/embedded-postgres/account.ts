@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf, EmbeddedPostgresError } from './errors.ts';
+import { EmbeddedPostgresError } from './errors.ts';
 
 export interface Account {
   uid: number;
@@ -34,7 +34,8 @@ async function ownerOf(folder: string): Promise<Account> {
     const { uid, gid } = await stat(folder);
     return { uid, gid };
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+    // Whether a folder can be made there is found out when it is made.
+    if (dirname(folder) === folder) throw error;
     return ownerOf(dirname(folder));
   }
 }

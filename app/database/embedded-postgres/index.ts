@@ -6,6 +6,7 @@
  * binaries -> places -> cluster -> postmaster -> watcher.
  */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findBinaries, readBinaries, type Binaries } from './binaries.ts';
 import { cannotRun, ensureCluster } from './cluster.ts';
@@ -104,8 +105,19 @@ async function joinRunning(setup: Setup): Promise<Running | 'wait' | null> {
   return null;
 }
 
-/** Waits until the launched server, or another one that was quicker, is ready; the exit code where it has ended. */
-async function becomesReady({ data }: Places, { exited }: Launch): Promise<Postmaster | number | null> {
+function pidFile({ data }: Places): Promise<string> {
+  return readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
+}
+
+/**
+ * Waits until the launched server, or another one that was quicker, is ready; the exit code where it has ended.
+ * `before`: what a crash may have left in the file that says so.
+ */
+async function becomesReady(
+  places: Places,
+  { exited }: Launch,
+  before: string,
+): Promise<Postmaster | number | null> {
   let ended = false;
   let code: number | null = null;
   exited.then(
@@ -118,8 +130,8 @@ async function becomesReady({ data }: Places, { exited }: Launch): Promise<Postm
       await exited;
       return code;
     }
-    const text = await readFile(`${data}/postmaster.pid`, 'utf8').catch(() => '');
-    if (/^ready/m.test(text)) return readPostmaster(data);
+    const text = await pidFile(places);
+    if (text !== before && /^ready/m.test(text)) return readPostmaster(places.data);
     await sleep(LOOK_EVERY_MS);
   }
   return null;
@@ -128,10 +140,11 @@ async function becomesReady({ data }: Places, { exited }: Launch): Promise<Postm
 async function startServer({ places, linger }: Setup): Promise<Running | 'lost'> {
   const { folder, temporary } = await socketFolder(places);
   const logSize = await sizeOf(places.log);
+  const before = await pidFile(places);
   const launched = launch({ places, socketFolder: folder, temporary, linger });
   let outcome: Postmaster | number | null;
   try {
-    outcome = await becomesReady(places, launched);
+    outcome = await becomesReady(places, launched, before);
   } catch (error) {
     throw cannotRun(places.native, places.runAs, error);
   }

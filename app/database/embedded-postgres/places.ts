@@ -22,7 +22,7 @@ import {
   rmdir,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { canReach, serverAccount, type RunAs } from './account.ts';
 import { restoreLinks, type Binaries } from './binaries.ts';
 import { codeOf, EmbeddedPostgresError, unwritable } from './errors.ts';
@@ -142,10 +142,22 @@ async function copyBinaries({ native, version }: Binaries, folder: string, runAs
   return target;
 }
 
+/** With its parents. By hand, because Node's own says ENOENT of a read-only file system. */
+async function makeFolders(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makeFolders(dirname(folder));
+    await mkdir(folder);
+  }
+}
+
 /** VAR_DIR/postgres, or null where the server's user can't enter it. */
 async function baseInVarDir(varDir: string, runAs: RunAs): Promise<string | null> {
   try {
-    await mkdir(varDir, { recursive: true });
+    await makeFolders(varDir);
   } catch (error) {
     throw unwritable(varDir, error);
   }

@@ -1,0 +1,527 @@
+/** The embedded server with its real binaries: every way to find, start, join, lose and leave it. */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { findBinaries, restoreLinks } from '../../../app/database/embedded-postgres/binaries.ts';
+import {
+  EmbeddedPostgresError,
+  startEmbeddedPostgres,
+  type EmbeddedOptions,
+  type EmbeddedServer,
+} from '../../../app/database/embedded-postgres/index.ts';
+import { openKnex } from '../../support/postgres.ts';
+
+const USER_SCRIPT = fileURLToPath(new URL('../../support/embedded-user.ts', import.meta.url));
+const TSX = createRequire(import.meta.url).resolve('tsx');
+const isRoot = process.getuid?.() === 0;
+
+const folders: string[] = [];
+const servers: EmbeddedServer[] = [];
+const children: ChildProcess[] = [];
+
+function freshFolder(prefix = 'hv-'): string {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  // A service's folder is open to others as a rule; mkdtemp's is not.
+  chmodSync(folder, 0o755);
+  folders.push(folder);
+  return folder;
+}
+
+async function start(varDir: string, options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedServer> {
+  const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0, ...options });
+  servers.push(server);
+  return server;
+}
+
+async function stop(server: EmbeddedServer): Promise<void> {
+  await server.stop();
+  await server.ended();
+}
+
+async function failure(promise: Promise<unknown>): Promise<EmbeddedPostgresError> {
+  const error: unknown = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(EmbeddedPostgresError);
+  return error as EmbeddedPostgresError;
+}
+
+async function query(server: EmbeddedServer, sql: string): Promise<unknown> {
+  const knex = openKnex(server.connection);
+  try {
+    return (await knex.raw<{ rows: { value: unknown }[] }>(sql)).rows[0]?.value;
+  } finally {
+    await knex.destroy();
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}/stat`)) return false;
+  return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');
+}
+
+async function until(condition: () => boolean, withinMs: number): Promise<number> {
+  const started = Date.now();
+  while (!condition() && Date.now() - started < withinMs) await sleep(20);
+  return Date.now() - started;
+}
+
+/** Processes whose command line names the folder. */
+function processesOf(folder: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${folder}/postgres`);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+function runUser(varDir: string, env: Record<string, string> = {}): ChildProcess {
+  const child = spawn(process.execPath, ['--import', TSX, USER_SCRIPT], {
+    env: { ...process.env, VAR_DIR: varDir, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  children.push(child);
+  return child;
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.includes('\n')) resolve(text.trim());
+    });
+    child.once('exit', () => resolve(text.trim()));
+  });
+}
+
+async function startUser(varDir: string): Promise<{ child: ChildProcess; serverPid: number }> {
+  const child = runUser(varDir);
+  const [word, pid] = (await firstLine(child)).split(' ');
+  expect(word).to.equal('ready');
+  return { child, serverPid: Number(pid) };
+}
+
+describe('embedded PostgreSQL', function () {
+  this.timeout(30_000);
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    for (const server of servers.splice(0)) await stop(server);
+    for (const folder of folders.splice(0)) {
+      await until(() => processesOf(folder).length === 0, 12_000);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('makes a cluster in an empty folder and answers', async () => {
+    const varDir = join(freshFolder(), 'var');
+    const server = await start(varDir);
+    expect(await query(server, 'show server_version')).to.equal(undefined);
+    expect(
+      await query(server, `select current_setting('server_version_num')::int / 10000 as value`),
+    ).to.equal(18);
+    expect(await query(server, `select upper('äß') || current_setting('server_encoding') as value`)).to.match(
+      /^Ä.*UTF8$/,
+    );
+    expect(statSync(join(varDir, 'postgres')).mode & 0o777).to.equal(0o700);
+    expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
+  });
+
+  it('keeps the data from one start to the next', async () => {
+    const varDir = freshFolder();
+    const first = await start(varDir);
+    await query(first, 'create table kept as select 42 as value');
+    await stop(first);
+    expect(isAlive(first.pid)).to.equal(false);
+    expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
+  });
+
+  it('has the extensions that come with it', async () => {
+    const server = await start(freshFolder());
+    await query(server, 'create extension pg_trgm');
+    expect(await query(server, `select similarity('abc', 'abc') as value`)).to.equal(1);
+  });
+
+  it('is not the root user, and closed to all others', async () => {
+    const server = await start(freshFolder());
+    const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
+    expect(status).to.not.match(/^Uid:\s+0/m);
+    if (isRoot) expect(status).to.match(/^Groups:\s*$/m);
+    expect(statSync(server.connection.host).mode & 0o777).to.equal(0o700);
+  });
+
+  it('gives the server nothing of the environment', async () => {
+    process.env.API_KEY = 'a secret of the host';
+    try {
+      const server = await start(freshFolder());
+      expect(readFileSync(`/proc/${server.pid}/environ`, 'utf8')).to.not.match(/secret|API_KEY/);
+    } finally {
+      delete process.env.API_KEY;
+    }
+  });
+
+  it('writes no statement into its log', async () => {
+    const varDir = freshFolder();
+    const server = await start(varDir);
+    await query(server, `select 'hunter2 in a statement'::int`).catch(() => undefined);
+    expect(readFileSync(join(varDir, 'postgres', 'postgres.log'), 'utf8')).to.not.contain('hunter2');
+  });
+
+  describe('with several users', () => {
+    it('is joined by a second one in the same process', async () => {
+      const varDir = freshFolder();
+      const first = await start(varDir);
+      const second = await start(varDir);
+      expect(second.pid).to.equal(first.pid);
+      await first.stop();
+      await sleep(300);
+      expect(await query(second, 'select 1 as value')).to.equal(1);
+      await stop(second);
+    });
+
+    it('is made once by processes that start at the same time', async () => {
+      const varDir = freshFolder();
+      const users = await Promise.all([1, 2, 3].map(() => startUser(varDir)));
+      expect(new Set(users.map(({ serverPid }) => serverPid)).size).to.equal(1);
+      expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
+    });
+
+    it('stays while one of them is there, and ends within 10 s after the last was killed', async () => {
+      const varDir = freshFolder();
+      const [first, second] = [await startUser(varDir), await startUser(varDir)];
+      expect(second.serverPid).to.equal(first.serverPid);
+      first.child.kill('SIGKILL');
+      await sleep(3500);
+      expect(isAlive(first.serverPid)).to.equal(true);
+      second.child.kill('SIGKILL');
+      expect(await until(() => processesOf(varDir).length === 0, 12_000)).to.be.below(10_000);
+      expect(existsSync(join(varDir, 'postgres', 'data', 'postmaster.pid'))).to.equal(false);
+      expect(readdirSync(join(varDir, 'postgres', 'run'))).to.deep.equal([]);
+    });
+
+    it('is there for a user that comes while it lingers', async () => {
+      const varDir = freshFolder();
+      const first = await startUser(varDir);
+      first.child.kill('SIGTERM');
+      await sleep(700);
+      const second = await startUser(varDir);
+      expect(second.serverPid).to.equal(first.serverPid);
+      await sleep(3000);
+      expect(isAlive(second.serverPid)).to.equal(true);
+    });
+
+    it("is not reached by a terminal's Ctrl-C", async () => {
+      const { child, serverPid } = await startUser(freshFolder());
+      process.kill(-(child.pid ?? 0), 'SIGINT');
+      await until(() => child.signalCode !== null || child.exitCode !== null, 5000);
+      await sleep(500);
+      expect(isAlive(serverPid)).to.equal(true);
+    });
+  });
+
+  describe('after an accident', () => {
+    it('starts over a postmaster.pid that a crash left', async () => {
+      const varDir = freshFolder();
+      const first = await start(varDir);
+      await query(first, 'create table kept as select 42 as value');
+      await query(first, 'checkpoint');
+      process.kill(first.pid, 'SIGKILL');
+      await until(() => !isAlive(first.pid), 5000);
+      expect(existsSync(join(varDir, 'postgres', 'data', 'postmaster.pid'))).to.equal(true);
+      expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
+    });
+
+    it('starts over one whose number is another program by now', async () => {
+      const varDir = freshFolder();
+      const first = await start(varDir);
+      const { uid, gid } = statSync(join(varDir, 'postgres', 'data'));
+      await stop(first);
+      const other = spawn('sleep', ['60'], { stdio: 'ignore', ...(isRoot ? { uid, gid } : {}) });
+      children.push(other);
+      const file = join(varDir, 'postgres', 'data', 'postmaster.pid');
+      const socketFolder = join(varDir, 'postgres', 'run');
+      writeFileSync(
+        file,
+        `${other.pid}\n${dirname(file)}\n1700000000\n5432\n${socketFolder}\n\n  12345 67890\nready   \n`,
+      );
+      if (isRoot) chownSync(file, uid, gid);
+      expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
+      expect(other.exitCode).to.equal(null);
+    });
+
+    it('starts over one whose process nobody has waited for', async () => {
+      const varDir = freshFolder();
+      const first = await start(varDir);
+      const { uid, gid } = statSync(join(varDir, 'postgres', 'data'));
+      await stop(first);
+      // A shell that becomes another program does not wait for the child it had.
+      const parent = spawn('sh', ['-c', 'sleep 0 & exec sleep 60'], {
+        stdio: 'ignore',
+        ...(isRoot ? { uid, gid } : {}),
+      });
+      children.push(parent);
+      await sleep(300);
+      const dead = Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim());
+      expect(readFileSync(`/proc/${dead}/stat`, 'utf8')).to.contain(') Z');
+      const file = join(varDir, 'postgres', 'data', 'postmaster.pid');
+      const socketFolder = join(varDir, 'postgres', 'run');
+      writeFileSync(
+        file,
+        `${dead}\n${dirname(file)}\n1700000000\n5432\n${socketFolder}\n\n  12345 67890\nready   \n`,
+      );
+      if (isRoot) chownSync(file, uid, gid);
+      expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
+    });
+
+    it('is started anew when it was killed while in use', async () => {
+      const server = await start(freshFolder());
+      const before = server.pid;
+      process.kill(before, 'SIGKILL');
+      await until(() => !isAlive(before), 5000);
+      await server.ensure();
+      expect(server.pid).to.not.equal(before);
+      expect(await query(server, 'select 1 as value')).to.equal(1);
+    });
+
+    it('is watched again when it lost its watcher', async () => {
+      const varDir = freshFolder();
+      const { child, serverPid } = await startUser(varDir);
+      for (const pid of processesOf(varDir).filter((found) =>
+        /HINDSIGHT_WATCH/.test(readFileSync(`/proc/${found}/cmdline`, 'utf8')),
+      )) {
+        process.kill(pid, 'SIGKILL');
+      }
+      child.kill('SIGKILL');
+      await sleep(200);
+      expect(isAlive(serverPid)).to.equal(true);
+      const server = await start(varDir);
+      expect(server.pid).to.equal(serverPid);
+      await server.stop();
+      expect(await until(() => !isAlive(serverPid), 9000)).to.be.below(8000);
+    });
+
+    it('makes a whole cluster after one that was killed in the making', async () => {
+      const varDir = freshFolder();
+      const child = runUser(varDir);
+      await until(
+        () =>
+          existsSync(join(varDir, 'postgres')) &&
+          readdirSync(join(varDir, 'postgres')).some((name) => name.startsWith('init-')),
+        5000,
+      );
+      await sleep(60);
+      child.kill('SIGKILL');
+      await until(() => child.signalCode !== null, 2000);
+      expect(existsSync(join(varDir, 'postgres', 'data'))).to.equal(false);
+      await until(() => processesOf(varDir).length === 0, 5000);
+      expect(processesOf(varDir)).to.deep.equal([]);
+      expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
+      expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
+    });
+
+    it('says so, and changes nothing, where the cluster is damaged', async () => {
+      const varDir = freshFolder();
+      await stop(await start(varDir));
+      const control = join(varDir, 'postgres', 'data', 'global', 'pg_control');
+      const bytes = readFileSync(control);
+      writeFileSync(control, Buffer.alloc(bytes.length, 7));
+      const error = await failure(start(varDir));
+      expect(error.kind).to.equal('failed');
+      expect(error.message).to.match(/does not start on .*data: .+\. Nothing was deleted; .*move it away/);
+      expect(readFileSync(control).equals(Buffer.alloc(bytes.length, 7))).to.equal(true);
+    });
+
+    it('says so where the folder holds something else', async () => {
+      const varDir = freshFolder();
+      await stop(await start(varDir));
+      unlinkSync(join(varDir, 'postgres', 'data', 'PG_VERSION'));
+      expect((await failure(start(varDir))).message).to.match(/no PostgreSQL cluster .* Nothing was changed/);
+    });
+
+    it('says so where the folder is of another major version', async () => {
+      const varDir = freshFolder();
+      await stop(await start(varDir));
+      writeFileSync(join(varDir, 'postgres', 'data', 'PG_VERSION'), '17\n');
+      const error = await failure(start(varDir));
+      expect(error.message).to.match(/made by PostgreSQL 17, the embedded one is 18\. Nothing was changed/);
+    });
+  });
+
+  describe('in odd places', () => {
+    it('moves the socket when its path is long', async () => {
+      const varDir = join(freshFolder(), 'a-long-name'.repeat(8), 'v');
+      const server = await start(varDir);
+      expect(server.connection.host.length).to.be.below(80);
+      expect(server.connection.host.startsWith(varDir)).to.equal(false);
+      expect(statSync(server.connection.host).mode & 0o777).to.equal(0o700);
+      expect(await query(server, 'select 1 as value')).to.equal(1);
+      expect((await start(varDir)).pid).to.equal(server.pid);
+      for (const each of servers.splice(0)) await each.stop();
+      await server.ended();
+      await until(() => !existsSync(server.connection.host), 3000);
+      expect(existsSync(server.connection.host)).to.equal(false);
+    });
+
+    it('copes with quotes, spaces and other letters in the path', async () => {
+      const varDir = join(freshFolder(), `it's "a" $HOME é`);
+      expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
+    });
+
+    it('says so where the folder can not be written to', async () => {
+      const file = join(freshFolder(), 'file');
+      writeFileSync(file, '');
+      const error = await failure(start(join(file, 'var')));
+      expect(error.message).to.match(/can't be written to \(ENOTDIR\).*VAR_DIR/);
+    });
+
+    it('says so on a read-only file system', async function () {
+      const folder = freshFolder();
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'none', folder], { stdio: 'ignore' });
+      } catch {
+        this.skip();
+      }
+      try {
+        expect((await failure(start(join(folder, 'var')))).message).to.match(
+          /can't be written to \(EROFS\).*VAR_DIR/,
+        );
+      } finally {
+        execFileSync('umount', [folder]);
+      }
+    });
+
+    it('does not follow a link in the place of its folder', async () => {
+      const varDir = freshFolder();
+      symlinkSync(freshFolder(), join(varDir, 'postgres'));
+      expect((await failure(start(varDir))).message).to.match(/is no folder/);
+    });
+
+    it('says so where the folder belongs to somebody else', async function () {
+      if (!isRoot) this.skip();
+      const varDir = freshFolder();
+      mkdirSync(join(varDir, 'postgres'), { mode: 0o700 });
+      chownSync(join(varDir, 'postgres'), 12345, 12345);
+      expect((await failure(start(varDir))).message).to.match(
+        /belongs to user 12345, but PostgreSQL would run as user \d+/,
+      );
+    });
+  });
+
+  describe('for root', () => {
+    before(function () {
+      if (!isRoot) this.skip();
+    });
+
+    it("runs as the folder's owner", async () => {
+      const varDir = freshFolder();
+      const daemon = { uid: 1, gid: 1 };
+      chownSync(varDir, daemon.uid, daemon.gid);
+      const server = await start(varDir);
+      expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).to.match(/^Uid:\s+1\s/m);
+      expect(await query(server, 'select 1 as value')).to.equal(1);
+    });
+
+    it('moves data and binaries out of a folder that only root can enter', async () => {
+      const closed = freshFolder();
+      const { native, version } = await findBinaries();
+      cpSync(join(native, '..', 'package.json'), join(closed, 'package.json'));
+      cpSync(native, join(closed, 'native'), { recursive: true, verbatimSymlinks: true });
+      chmodSync(closed, 0o700);
+      const home = join(freshFolder(), 'home');
+      const varDir = join(closed, 'var');
+      const options = { native: join(closed, 'native'), homes: [home] };
+      const told: string[] = [];
+      const server = await start(varDir, { ...options, log: (sentence) => told.push(sentence) });
+      expect(await query(server, 'create table kept as select 42 as value')).to.equal(undefined);
+      const [hash = ''] = readdirSync(home).filter((name) => !name.startsWith('.'));
+      const own = join(home, hash);
+      expect(readdirSync(home)).to.deep.equal([hash]);
+      expect(readdirSync(own).sort()).to.deep.equal([`native-${version}`, 'postgres']);
+      expect(statSync(own).mode & 0o777).to.equal(0o700);
+      expect(statSync(own).uid).to.not.equal(0);
+      expect(told.join()).to.contain(own);
+      expect(existsSync(join(varDir, 'postgres'))).to.equal(false);
+      await stop(server);
+      const again = await start(varDir, options);
+      expect(await query(again, 'select value from kept')).to.equal(42);
+    });
+
+    it('refuses a link, or a folder of somebody else, in the place of its home', async () => {
+      const closed = freshFolder();
+      chmodSync(closed, 0o700);
+      const homes = freshFolder();
+      symlinkSync(freshFolder(), join(homes, 'link'));
+      mkdirSync(join(homes, 'foreign'));
+      chownSync(join(homes, 'foreign'), 12345, 12345);
+      for (const name of ['link', 'foreign']) {
+        const error = await failure(start(join(closed, 'var'), { homes: [join(homes, name)] }));
+        expect(error.message).to.match(/must be a folder of root that nobody else can write to/);
+      }
+    });
+
+    it('takes the second home where the first can not be made', async () => {
+      const closed = freshFolder();
+      chmodSync(closed, 0o700);
+      const second = join(freshFolder(), 'second');
+      const server = await start(join(closed, 'var'), { homes: ['/proc/no-such-place', second] });
+      expect(server.connection.host.startsWith(second)).to.equal(true);
+    });
+  });
+
+  describe('its package', () => {
+    it('gets its missing links back', async () => {
+      const { native } = await findBinaries();
+      const copy = freshFolder();
+      cpSync(join(native, '..', 'package.json'), join(copy, 'package.json'));
+      cpSync(native, join(copy, 'native'), { recursive: true, verbatimSymlinks: true });
+      const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+        target: string;
+      }[];
+      for (const { target } of links) rmSync(join(copy, target), { force: true });
+      expect(
+        await query(await start(freshFolder(), { native: join(copy, 'native') }), 'select 1 as value'),
+      ).to.equal(1);
+      for (const { target } of links) expect(lstatSync(join(copy, target)).isSymbolicLink()).to.equal(true);
+      expect(await restoreLinks(join(copy, 'native'))).to.equal(true);
+    });
+
+    it('is reported missing by kind where it can not run', async () => {
+      const copy = freshFolder();
+      mkdirSync(join(copy, 'native', 'bin'), { recursive: true });
+      writeFileSync(join(copy, 'package.json'), '{"version":"18.0.0"}');
+      for (const name of ['initdb', 'postgres'])
+        writeFileSync(join(copy, 'native', 'bin', name), '#!/no/such/loader\n', { mode: 0o755 });
+      const error = await failure(start(freshFolder(), { native: join(copy, 'native') }));
+      expect(error.kind).to.equal('missing');
+      expect(error.message).to.match(/can't run the embedded PostgreSQL .*DATABASE_URL/);
+    });
+  });
+});

@@ -1,0 +1,21 @@
+/**
+ * A process of its own that uses the embedded server of VAR_DIR, for tests that end it by any means: prints `ready` and
+ * the server's pid when it can connect, then stays until it is ended.
+ */
+import { startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
+
+async function main(): Promise<void> {
+  const native = process.env.NATIVE;
+  const server = await startEmbeddedPostgres({
+    varDir: process.env.VAR_DIR ?? '',
+    log: console.error,
+    ...(native === undefined ? {} : { native }),
+  });
+  console.log(`ready ${server.pid} ${server.connection.host}`);
+  setInterval(() => undefined, 1000);
+}
+
+main().catch((error: unknown) => {
+  console.log(`failed ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});
