@@ -1,0 +1,134 @@
+/** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
+import type { Context } from '../profiler/context.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { Json, Panel, PanelPage } from '../profiler/panel.ts';
+import { addressOf, coveredMs, pageOf, round, roundOrNull } from './shared/rows.ts';
+
+export interface ViewEntry {
+  name: string;
+  file: string | null;
+  startMs: number;
+  durationMs: number | null;
+  /** Without the partials inside. */
+  ownMs: number | null;
+  depth: number;
+  parent: number | null;
+  locals: Json;
+  caller: string | null;
+  error: string | null;
+}
+
+export interface ViewsData {
+  views: ViewEntry[];
+  totals: { views: number; templates: number; durationMs: number };
+}
+
+/** A page that takes longer is worth a sentence. */
+const SLOW_MS = 100;
+
+function collect(context: Context): ViewsData | null {
+  const facts = context.all('view');
+  if (facts.length === 0) return null;
+  const inside = new Map<number, number>();
+  for (const { parent, durationMs } of facts) {
+    if (parent !== null) inside.set(parent, (inside.get(parent) ?? 0) + (durationMs ?? 0));
+  }
+  const views = facts.map((fact, index): ViewEntry => {
+    const { name, file, depth, parent, locals, caller, error, startMs, durationMs } = fact;
+    const ownMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
+    return {
+      name,
+      file,
+      startMs: round(startMs),
+      durationMs: roundOrNull(durationMs),
+      ownMs,
+      depth,
+      parent,
+      locals,
+      caller,
+      error,
+    };
+  });
+  return {
+    views,
+    totals: {
+      views: views.length,
+      templates: new Set(views.map(({ file, name }) => file ?? name)).size,
+      durationMs: round(coveredMs(facts)),
+    },
+  };
+}
+
+export interface ViewRow {
+  view: ViewEntry;
+  id: string;
+  /** Partials of one template that follow each other are one row. */
+  count: number;
+  sumMs: number;
+}
+
+function rowsOf(views: readonly ViewEntry[]): ViewRow[] {
+  const rows: ViewRow[] = [];
+  views.forEach((view, index) => {
+    const last = rows.at(-1);
+    const same = last?.view.parent === view.parent && last.view.name === view.name && view.parent !== null;
+    if (last !== undefined && same) {
+      last.count++;
+      last.sumMs += view.durationMs ?? 0;
+    } else rows.push({ view, id: `v${index + 1}`, count: 1, sumMs: view.durationMs ?? 0 });
+  });
+  return rows;
+}
+
+function present(data: ViewsData, { query }: PanelPage) {
+  const find = (query.find ?? '').slice(0, 200);
+  const rows = rowsOf(data.views);
+  const found =
+    find === ''
+      ? rows
+      : rows.filter(({ view }) =>
+          `${view.name}\n${view.file ?? ''}`.toLowerCase().includes(find.toLowerCase()),
+        );
+  const page = pageOf(found, { query, cost: ({ view }) => 550 + JSON.stringify(view.locals).length * 3 });
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf('views', { find, ...changes });
+  return {
+    find,
+    clear: link({ find: null }),
+    page,
+    firstHref: link({}),
+    nextHref: page.next === null ? null : link({ from: page.next }),
+    allHref: link({ all: 1 }),
+    slowestMs: Math.max(0, ...rows.map(({ sumMs }) => sumMs)),
+  };
+}
+
+function findings({ views }: ViewsData): Finding[] {
+  return views
+    .map((view, index) => ({ view, index }))
+    .filter(({ view }) => view.depth === 0 && (view.durationMs ?? 0) >= SLOW_MS)
+    .slice(0, 3)
+    .map(({ view, index }) => ({
+      label: 'slow view',
+      severity: 'warn',
+      sentence: `${view.name.slice(0, 120)} took ${(view.durationMs ?? 0).toFixed(1)} ms to render`,
+      ...(view.caller === null ? {} : { place: view.caller }),
+      panel: 'views',
+      anchor: `v${index + 1}`,
+    }));
+}
+
+export function createViewsPanel(): Panel<ViewsData> {
+  return {
+    name: 'views',
+    title: 'Views',
+    collect,
+    findings,
+    summary: ({ totals, views }) => ({
+      text: String(totals.views),
+      tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
+      count: totals.views,
+    }),
+    present,
+  };
+}
