@@ -172,7 +172,7 @@ export function hostileRequest(text: string = Object.values(HOSTILE).join(' ')):
   const raw = (name: string): string => `${name} ${text}`;
   return {
     method: raw('POST'),
-    url: `/${encodeURI(text.toWellFormed()).slice(0, 200)}${raw('')}?${raw('q')}=${raw('v')}&b=${text}`,
+    url: `/${raw('')}?${raw('q')}=${raw('v')}&b=${text}`,
     status: 500,
     headers: [
       'Host',

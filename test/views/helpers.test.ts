@@ -1,0 +1,145 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { escapeHtml, SafeHtml } from '../../app/safe-html.ts';
+import { createViewHelpers } from '../../app/view-helpers.ts';
+
+const h = createViewHelpers({ assetUrl: (file) => `/assets/${file}` });
+const text = (value: unknown): string => load(escapeHtml(value)).text();
+
+describe('view helpers: numbers', () => {
+  for (const [ms, shown] of [
+    [0, '0.0 ms'],
+    [0.04, '0.04 ms'],
+    [7.43, '7.4 ms'],
+    [313.64, '313.6 ms'],
+    [999.99, '1.00 s'],
+    [2310, '2.31 s'],
+    [61_000, '1 min 1 s'],
+    [7_380_000, '2 h 3 min'],
+    [-3, '-3.0 ms'],
+  ] as const) {
+    it(`shows ${ms} ms as ${shown}`, () => {
+      expect(h.durationText(ms)).to.equal(shown);
+      expect(text(h.duration(ms))).to.equal(shown);
+    });
+  }
+
+  it('shows bytes in powers of 1024', () => {
+    expect([0, 1023, 1024, 18_432, 16 * 1024 * 1024].map(h.bytesText)).to.deep.equal([
+      '0 B',
+      '1\u202f023 B',
+      '1.0 KiB',
+      '18.0 KiB',
+      '16.0 MiB',
+    ]);
+  });
+
+  it('groups digits and names what is counted', () => {
+    expect(h.count(1_284_000)).to.equal('1\u202f284\u202f000');
+    expect(h.count(1, 'row')).to.equal('1 row');
+    expect(h.count(2, 'match', 'matches')).to.equal('2 matches');
+  });
+
+  it('shows a dash for what is no number', () => {
+    for (const value of [null, undefined, NaN, Infinity]) {
+      expect(text(h.duration(value)), String(value)).to.equal('–');
+      expect(text(h.bytes(value)), String(value)).to.equal('–');
+      expect(text(h.timestamp(value)), String(value)).to.equal('–');
+      expect(h.count(value)).to.equal('–');
+    }
+    expect(text(h.time(9e15))).to.equal('–');
+  });
+
+  it('shows moments in UTC, readable by machines', () => {
+    const at = Date.UTC(2026, 10, 20, 14, 32, 7, 214);
+    expect(text(h.timestamp(at))).to.equal('20 Nov 2026, 14:32:07.214 UTC');
+    expect(load(escapeHtml(h.time(at)))('time').attr('datetime')).to.equal('2026-11-20T14:32:07.214Z');
+  });
+
+  it('keeps lengths of drawings between 0 and 100 per cent', () => {
+    expect([h.at(1, 4), h.at(5, 4), h.at(-1, 4), h.at(1, 0), h.at(NaN, 4)]).to.deep.equal([
+      '25.00%',
+      '100.00%',
+      '0.00%',
+      '0%',
+      '0%',
+    ]);
+  });
+});
+
+describe('view helpers: foreign text', () => {
+  it('escapes markup and shows control characters as pictures', () => {
+    expect(escapeHtml(`<b title="x">'&'</b>\0\x1b\x7f`)).to.equal(
+      '&lt;b title=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/b&gt;␀␛␡',
+    );
+  });
+
+  it('makes characters visible that turn the writing direction', () => {
+    expect(escapeHtml('a\u202eb\u2067c\u2069')).to.equal('a‹U+202E›b‹U+2067›c‹U+2069›');
+  });
+
+  it('replaces half characters', () => {
+    expect(escapeHtml('a\ud800b')).to.equal('a\ufffdb');
+  });
+
+  it('lets SafeHtml pass, and nothing that only looks like it', () => {
+    expect(escapeHtml(new SafeHtml('<b>'))).to.equal('<b>');
+    expect(escapeHtml({ toString: () => '<b>' })).to.equal('&lt;b&gt;');
+    expect(() => escapeHtml(Object.create(SafeHtml.prototype))).to.throw(TypeError);
+  });
+
+  it('folds what is longer than 300 characters with its length', () => {
+    const $ = load(escapeHtml(h.value('x'.repeat(10_000), { label: 'Whole value' })));
+    expect($('details summary .say').text()).to.equal('10\u202f000 characters');
+    expect($('.long').text()).to.have.length(10_000);
+    expect(load(escapeHtml(h.value('x'.repeat(300))))('details')).to.have.length(0);
+  });
+
+  it('marks what was masked', () => {
+    const $ = load(escapeHtml(h.value('Bearer ••••••')));
+    expect($('.mask').text()).to.equal('••••••');
+    expect($.text()).to.equal('Bearer ••••••');
+  });
+
+  it('shows values that are no text as JSON', () => {
+    expect(text(h.value({ a: [1, null] }))).to.equal(JSON.stringify({ a: [1, null] }, null, 2));
+    expect(text(h.value(0))).to.equal('0');
+    expect(text(h.value(undefined))).to.equal('empty');
+  });
+
+  it('finds the rule by which a value was masked', () => {
+    const profile = { masked: [{ where: 'panels.request.data.headers[2].value', rule: 'name' }] };
+    expect(h.maskRule(profile, 'panels.request.data.headers[2]')).to.equal('masked: name');
+    expect(h.maskRule(profile, 'panels.request.data.headers[20]')).to.equal(null);
+  });
+});
+
+describe('view helpers: code', () => {
+  it('numbers lines outside of their text', () => {
+    const $ = load(escapeHtml(h.codeLines(['a < b', 'c'], { label: 'Source', start: 41 })));
+    expect($('pre > span').map((_i, line) => $(line).attr('data-n')).get()).to.deep.equal(['41', '42']);
+    expect($('pre > span').map((_i, line) => $(line).text()).get()).to.deep.equal(['a < b', 'c']);
+    expect($('pre').attr('aria-label')).to.equal('Source');
+  });
+
+  it('marks lines and underlines columns', () => {
+    const line = { text: 'return amount.minor;', mark: 'hot' as const, underline: [7, 19] as const };
+    const $ = load(escapeHtml(h.codeLines([line], { label: 'x' })));
+    expect($('.hot u').text()).to.equal('amount.minor');
+    expect($('.hot').text()).to.equal('return amount.minor;');
+  });
+
+  it('colours JSON without changing it', () => {
+    const value = { name: 'a "quoted" <b>', count: -1.5e3, on: true, none: null, list: [] };
+    const $ = load(escapeHtml(h.codeLines(h.jsonLines(value), { label: 'x', plain: true })));
+    const lines = $('pre > span').map((_i, line) => $(line).text()).get();
+    expect(lines.join('\n')).to.equal(JSON.stringify(value, null, 2));
+    expect($('.k').first().text()).to.equal('"name"');
+  });
+
+  it('cuts endless lines with a count, unless they are to be run', () => {
+    const line = 'y'.repeat(6000);
+    expect(text(h.codeLines([line], { label: 'x' }))).to.contain('1\u202f000 more characters');
+    expect(text(h.codeLines([line], { label: 'x', whole: true }))).to.equal(line);
+  });
+});

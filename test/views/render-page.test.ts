@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPageRenderer, ViewError } from '../../app/render-page.ts';
+
+describe('renderPage', () => {
+  let folder: string;
+  const assets = { url: (file: string) => `/assets/${file}` };
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'views-'));
+    mkdirSync(join(folder, 'partials'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const write = (name: string, text: string): void => writeFileSync(join(folder, `${name}.ejs`), text);
+
+  it('escapes values and gives included templates only what they are given', () => {
+    write('page', `<%= a %>|<%- include('partials/x', { b: a }) %>`);
+    write('partials/x', `<%= typeof a %> <%= locals.a %> <%= b %>`);
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    expect(render('page', { a: '<i>' })).to.equal('&lt;i&gt;|undefined  &lt;i&gt;');
+  });
+
+  it('compiles a template once, or anew for work on the views', () => {
+    write('page', 'one');
+    const kept = createPageRenderer({ viewsFolder: folder, assets });
+    const fresh = createPageRenderer({ viewsFolder: folder, assets, debugCache: false });
+    expect([kept('page', {}), fresh('page', {})]).to.deep.equal(['one', 'one']);
+    write('page', 'two');
+    expect([kept('page', {}), fresh('page', {})]).to.deep.equal(['one', 'two']);
+  });
+
+  it('reads no file before the first page', () => {
+    const render = createPageRenderer({ viewsFolder: join(folder, 'later'), assets });
+    mkdirSync(join(folder, 'later'));
+    write('later/page', 'here');
+    expect(render('page', {})).to.equal('here');
+  });
+
+  it('names the view that failed', () => {
+    write('page', `<%- include('partials/x', {}) %>`);
+    write('partials/x', '<%= missing %>');
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    expect(() => render('page', {})).to.throw(ViewError, 'The view "partials/x" failed: missing is not defined');
+  });
+
+  it('takes no name that leads out of the folder', () => {
+    const render = createPageRenderer({ viewsFolder: join(folder, 'partials'), assets });
+    write('secret', 'secret');
+    for (const name of ['../secret', '/etc/passwd', 'a/../../secret', 'secret\0'])
+      expect(() => render(name, {}), name).to.throw('is no name of a view');
+  });
+
+  it('is not led astray by names of the model that EJS or Object know', () => {
+    write('page', '<%= h.count(1) %> <%= locals.settings %> <%= typeof toString %>');
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    const model = JSON.parse('{"h": 1, "include": 2, "settings": "s", "__proto__": {"x": 1}}') as object;
+    expect(render('page', model)).to.equal('1 s function');
+  });
+
+  it('searches several folders in order', () => {
+    const second = mkdtempSync(join(tmpdir(), 'views-'));
+    writeFileSync(join(second, 'own.ejs'), 'theirs');
+    writeFileSync(join(second, 'page.ejs'), 'theirs');
+    write('page', 'ours');
+    const render = createPageRenderer({ viewsFolder: [folder, second], assets });
+    expect([render('page', {}), render('own', {})]).to.deep.equal(['ours', 'theirs']);
+    rmSync(second, { recursive: true });
+  });
+});
