@@ -6,8 +6,10 @@ import type { ShopServices } from '../services.ts';
 
 const LONGEST_WAIT_MS = 5000;
 
-function isPayment(body: unknown): body is { card: string } {
-  return typeof body === 'object' && body !== null && 'card' in body && typeof body.card === 'string';
+function isPayment(body: unknown): body is { cardNumber: string } {
+  return (
+    typeof body === 'object' && body !== null && 'cardNumber' in body && typeof body.cardNumber === 'string'
+  );
 }
 
 /** Reads a rate that is not there: the root of a chain of three. */
@@ -40,7 +42,7 @@ export default function createApi({ db }: ShopServices): Router {
   });
 
   router.post('/payments', (request, response) => {
-    const paid = isPayment(request.body) && request.body.card.replace(/\s/g, '').length >= 12;
+    const paid = isPayment(request.body) && request.body.cardNumber.replace(/\s/g, '').length >= 12;
     response.status(paid ? 201 : 402).json({ paid });
   });
 

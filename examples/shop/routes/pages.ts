@@ -34,7 +34,7 @@ async function pay(request: Request, card: string): Promise<void> {
   const answer = await fetch(ownUrl(request, '/api/payments'), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ card }),
+    body: JSON.stringify({ cardNumber: card }),
   });
   if (answer.ok) return;
   const cause = new PaymentError('The bank refused the card.', { code: 'CARD_REFUSED' });
@@ -113,7 +113,7 @@ export default function createPages({ db }: ShopServices): Router {
       productId: numberOf(textOf(form, 'product')),
       quantity: numberOf(textOf(form, 'quantity')) || 1,
     };
-    const id = await placeOrder(db(), basket, () => pay(request, textOf(form, 'card')));
+    const id = await placeOrder(db(), basket, () => pay(request, textOf(form, 'card_number')));
     console.info('order %d placed', id);
     response.redirect(303, `/orders/${id}`);
   });

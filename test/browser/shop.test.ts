@@ -1,0 +1,122 @@
+/** The example shop behind a real TLS proxy in a real browser, and the profiles of what it did. */
+import { expect } from 'chai';
+import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { startTlsProxy, type TlsProxy } from '../support/nginx.ts';
+import { type RunningShop, startShop } from '../support/shop.ts';
+
+const PASSWORD = 'correct horse battery';
+const CARD = '4111 1111 1111 1111';
+
+describe('the example shop in a browser', function () {
+  this.timeout(60_000);
+  let shop: RunningShop;
+  let proxy: TlsProxy;
+  let browser: TestBrowser;
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    shop = await startShop();
+    proxy = await startTlsProxy(this, shop.port);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await proxy?.close();
+    await shop?.close();
+  });
+
+  /** Opens a page of the shop; gives the address of its profile. */
+  async function visit({ page }: OpenPage, path: string): Promise<string> {
+    const response = await page.goto(`${proxy.origin}${path}`);
+    return response?.headers()['x-debug-token-link'] ?? '';
+  }
+
+  async function textOf({ page }: OpenPage, address: string): Promise<string> {
+    await page.goto(address);
+    return page.locator('body').innerText();
+  }
+
+  it('serves its pages without a fault', async () => {
+    const open = await browser.open();
+    for (const path of ['/', '/products/1', '/orders', '/orders/1', '/login', '/checkout', '/account/1']) {
+      const link = await visit(open, path);
+      expect(link, path).to.match(new RegExp(`^${proxy.origin}/_profiler/[0-9a-f]{6}$`));
+    }
+    expect(open.problems).to.deep.equal([]);
+  });
+
+  it('follows a login to the account, and keeps the password out of its profile', async () => {
+    const open = await browser.open();
+    await visit(open, '/login');
+    await open.page.getByLabel('Password').fill(PASSWORD);
+    const [posted] = await Promise.all([
+      open.page.waitForResponse((response) => response.request().method() === 'POST'),
+      open.page.getByRole('button', { name: 'Log in' }).click(),
+    ]);
+    expect(posted.status()).to.equal(303);
+    await open.page.waitForURL(/\/account\/1$/);
+    const link = posted.headers()['x-debug-token-link'] ?? '';
+    const json = await open.page.request.get(`${link}.json`);
+    const text = await json.text();
+    expect(text).to.include('ada@shop.example');
+    expect(text).to.not.include(PASSWORD).and.not.include(encodeURIComponent(PASSWORD));
+    expect(text).to.not.include(PASSWORD.replaceAll(' ', '+'));
+  });
+
+  it('places an order, and keeps the number of the card out of its profile', async () => {
+    const open = await browser.open();
+    await visit(open, '/checkout');
+    await open.page.getByLabel('Product').selectOption({ label: 'Linen towel' });
+    await open.page.getByLabel('Card number').fill(CARD);
+    const [posted] = await Promise.all([
+      open.page.waitForResponse((response) => response.request().method() === 'POST'),
+      open.page.getByRole('button', { name: 'Place the order' }).click(),
+    ]);
+    await open.page.waitForURL(/\/orders\/\d+$/);
+    const link = posted.headers()['x-debug-token-link'] ?? '';
+    const text = await (await open.page.request.get(`${link}.json`)).text();
+    expect(text).to.include('/checkout').and.include('card_number');
+    for (const spelling of [CARD, CARD.replaceAll(' ', '+'), CARD.replaceAll(' ', '%20')]) {
+      expect(text).to.not.include(spelling);
+    }
+  });
+
+  it('finds the N+1 of the order list', async () => {
+    const open = await browser.open();
+    const link = await visit(open, '/orders');
+    const text = await textOf(open, link);
+    expect(text).to.include('N+1');
+    expect(text).to.match(/orders\.ts:\d+/);
+    expect(open.problems).to.deep.equal([]);
+  });
+
+  it('shows the whole chain of a nested error on the error page', async () => {
+    const open = await browser.open();
+    await visit(open, '/api/quote');
+    const text = await open.page.locator('body').innerText();
+    for (const part of ['CheckoutError', 'The quote could not be made.', 'PaymentError', 'TypeError']) {
+      expect(text).to.include(part);
+    }
+    expect(open.problems).to.deep.equal([]);
+  });
+
+  for (const width of [390, 1440]) {
+    it(`shows every panel at ${width} px without overflow or fault`, async () => {
+      const open = await browser.open({ viewport: { width, height: 900 } });
+      const link = await visit(open, '/orders');
+      await open.page.goto(link);
+      const addresses = await open.page
+        .locator('nav.panels a')
+        .evaluateAll((links) => links.map((a) => (a as unknown as { href: string }).href));
+      expect(addresses).to.have.length.above(5);
+      for (const address of addresses) {
+        await open.page.goto(address);
+        const overflow = await open.page.evaluate<number>(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        expect(overflow, address).to.be.at.most(0);
+      }
+      expect(open.problems).to.deep.equal([]);
+    });
+  }
+});

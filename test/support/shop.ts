@@ -1,0 +1,46 @@
+/** The example shop as a running service, on the embedded PostgreSQL, as `npm run example` starts it. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createService, readConfig, type Service } from '../../app/index.ts';
+import { createRoutes } from '../../examples/shop/routes/index.ts';
+
+export const WEBHOOK_SECRET = 'a secret of the shop and its payer';
+
+export interface RunningShop {
+  service: Service;
+  origin: string;
+  port: number;
+  /** Lines that the service wrote. */
+  lines: string[];
+  close(): Promise<void>;
+}
+
+/** `environment` adds to an otherwise empty one. Resolves when the database is migrated and filled. */
+export async function startShop(environment: Record<string, string> = {}): Promise<RunningShop> {
+  const folder = await mkdtemp(join(tmpdir(), 'hindsight-shop-'));
+  const lines: string[] = [];
+  const service = createService({
+    config: readConfig({ VAR_DIR: folder, PORT: '0', ...environment }),
+    routes: createRoutes({ webhookSecret: WEBHOOK_SECRET }),
+    viewFolders: [resolve('examples/shop/views')],
+    migrationsFolder: resolve('examples/shop/migrations'),
+    log: (line) => lines.push(line),
+  });
+  service.server.listen(0, '127.0.0.1');
+  await once(service.server, 'listening');
+  await service.openDatabase();
+  const { port } = service.server.address() as AddressInfo;
+  return {
+    service,
+    origin: service.address(),
+    port,
+    lines,
+    async close() {
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
