@@ -62,9 +62,30 @@ export function tapBody(req: IncomingMessage, { previewBytes }: TapOptions): Bod
   return fact;
 }
 
-/** Whether someone reads the body, or has read it. */
-export function isConsumed(req: IncomingMessage): boolean {
-  return req.readableDidRead || req.readableFlowing !== null;
+/**
+ * Lets the whole body arrive in the memory of its stream, unread, so that whoever comes next finds it as it would have
+ * been; resolves when it is there or will never be.
+ */
+export function holdBody(req: IncomingMessage): Promise<void> {
+  if (req.complete || req.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const push = req.push.bind(req);
+    const done = (): void => {
+      req.off('close', done).off('error', done);
+      resolve();
+    };
+    req.on('close', done).on('error', done);
+    Object.defineProperty(req, 'push', {
+      configurable: true,
+      writable: true,
+      value: (chunk: unknown, encoding?: BufferEncoding): boolean => {
+        push(chunk, encoding);
+        if (chunk === null) done();
+        // A false answer would stop the socket at the stream's high-water mark.
+        return true;
+      },
+    });
+  });
 }
 
 /**

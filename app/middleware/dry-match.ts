@@ -5,6 +5,7 @@
  * `layer.match` of Express 5 is pure (router 2: lib/layer.js). Sub-applications hide behind a closure, so they are noted
  * when they are mounted: `use` of each application that is told of is wrapped.
  */
+import type { Express } from 'express';
 import { allMethods, declaredMethods, listLayer } from './route-list.ts';
 import type { AppLike, LayerLike, RouteEntry, RouteLike } from './route-list.ts';
 
@@ -24,7 +25,7 @@ export interface DryMatch {
 
 export interface DryMatcher {
   /** Follows an application: its routes, and what gets mounted on it from now on. */
-  watch(app: AppLike): void;
+  watch(app: Express): void;
   match(path: string): DryMatch;
   /** Every route of the application in the order it is tried. */
   routes(): RouteEntry[];
@@ -53,7 +54,9 @@ export function answers({ methods }: MatchedRoute, method: string): boolean {
   return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-export function createDryMatcher(root: AppLike): DryMatcher {
+export function createDryMatcher(application: Express): DryMatcher {
+  // Express's types name neither `match` nor the pattern of a layer.
+  const root = application as unknown as AppLike;
   const mounted = new WeakMap<LayerLike, AppLike>();
   const watched = new WeakSet<AppLike>();
 
@@ -137,7 +140,9 @@ export function createDryMatcher(root: AppLike): DryMatcher {
 
   watch(root);
   return {
-    watch,
+    watch(app) {
+      watch(app as unknown as AppLike);
+    },
     match(path) {
       const routes: MatchedRoute[] = [];
       const fault = collect(root.router.stack, path, [], routes);

@@ -12,6 +12,7 @@ import multer from 'multer';
 import { HindsightError, createError } from '../errors.ts';
 import type { UploadedFile } from '../profiler/facts.ts';
 import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from './body-limit.ts';
+import { announcedBytes, holdBody } from './body-tap.ts';
 import { createUploads } from './uploads.ts';
 
 export interface ParsedBody {
@@ -187,6 +188,12 @@ export function createParsers({
     next();
   }
 
+  /** A chunked body that no parser reads shows its length only by arriving; a router that streams goes before. */
+  async function hold(req: Request, res: Response, next: NextFunction): Promise<void> {
+    await holdBody(req);
+    if (!res.headersSent) next();
+  }
+
   return (req, res, next) => {
     // A router before this one has read it.
     if (req.readableDidRead || req.body !== undefined) {
@@ -198,7 +205,8 @@ export function createParsers({
     const step = (index: number): void => {
       const parser = parsers[index];
       if (parser === undefined) {
-        finish(req, next);
+        if (announcedBytes(req) === null && !req.readableDidRead) void hold(req, res, next);
+        else finish(req, next);
         return;
       }
       run(parser, req, res, (error) => {

@@ -27,7 +27,8 @@ export interface RecordedRefusal {
   /** Absolute where the host is valid, else relative. */
   link: string;
   childToken: string | null;
-  html: string;
+  /** The page, or what renders it: where that throws, a plain page goes out under the same headers. */
+  html: string | (() => string);
 }
 
 export interface RefusalOptions {
@@ -83,9 +84,9 @@ export function createRefusal(options: RefusalOptions): Refusal {
   } = options;
   const refused = new WeakSet<Socket>();
 
-  function recordSafely(request: RefusedRequest): RecordedRefusal | null {
+  function safely<T>(work: () => T): T | null {
     try {
-      return record?.(request) ?? null;
+      return work();
     } catch (failure) {
       log?.(failure);
       return null;
@@ -99,17 +100,19 @@ export function createRefusal(options: RefusalOptions): Refusal {
     }
     const { status, message } = error;
     const request = describeRefused({ error, status, socket, head, received }, resolver);
-    const recorded = recordSafely(request);
-    const html = recorded?.html ?? shortPage({ status, message }, { showMessage: record !== undefined });
-    const page = printRawAnswer({
+    const recorded = safely(() => record?.(request) ?? null);
+    const page = recorded?.html ?? null;
+    const rendered = typeof page === 'function' ? safely(page) : page;
+    const html = rendered ?? shortPage({ status, message }, { showMessage: record !== undefined });
+    const bytes = printRawAnswer({
       status,
       html,
       requestId: request.requestId,
       tokens: recorded,
       headers: Object.entries(error.headers),
-      bare: recorded === null,
+      bare: rendered === null,
     });
-    socket.write(head.method === 'HEAD' ? page.subarray(0, page.length - Buffer.byteLength(html)) : page);
+    socket.write(head.method === 'HEAD' ? bytes.subarray(0, bytes.length - Buffer.byteLength(html)) : bytes);
     linger(socket, limits);
   }
 

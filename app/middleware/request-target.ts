@@ -4,8 +4,9 @@
  * middleware, so such a one is routed as `/` and refused.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { Express, RequestHandler } from 'express';
 import { createError } from '../errors.ts';
+import type { AnswerError } from './cut-off.ts';
 
 const REFUSED = Symbol('hindsight.refused-target');
 
@@ -14,9 +15,9 @@ interface Target extends IncomingMessage {
   [REFUSED]?: string;
 }
 
-/** An application as a listener: Express calls its own `handle` for each request. */
+/** An application as a listener: Express calls its own `handle` for each request, which its types don't name. */
 interface Handles {
-  handle: (req: never, res: never, done?: never) => unknown;
+  handle: (req: IncomingMessage, res: ServerResponse, done?: unknown) => unknown;
 }
 
 /** `http://host/path?query` -> `/path?query`; null where it can't be parsed. Other forms stay as they are. */
@@ -40,16 +41,21 @@ function prepare(req: Target): void {
   if (path === null) req[REFUSED] = target;
 }
 
-/** Lets every request of `app` begin with a target that Express can route. */
-export function routeAllTargets(app: Handles): void {
-  const handle = app.handle.bind(app) as (
-    req: IncomingMessage,
-    res: ServerResponse,
-    done?: unknown,
-  ) => unknown;
-  app.handle = (req: IncomingMessage, res: ServerResponse, done?: unknown): unknown => {
+/**
+ * Lets every request of the application begin with a target that Express can route, and end with `answer` what falls past
+ * all its middleware, such as a second `next(error)`: Express's own final handler would close the connection.
+ */
+export function routeAllTargets(application: Express, answer: AnswerError): void {
+  const app = application as unknown as Handles;
+  const handle = app.handle.bind(app);
+  app.handle = (req, res, done) => {
     prepare(req);
-    return handle(req, res, done);
+    const finish = (error?: unknown): void => {
+      const { method = '', url = '' } = req;
+      if (error !== undefined && error !== null) answer(error, req, res);
+      else if (!res.headersSent) answer(createError('ROUTE_NOT_FOUND', [method, url]), req, res);
+    };
+    return handle(req, res, done ?? finish);
   };
 }
 

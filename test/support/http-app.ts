@@ -142,7 +142,6 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   app.disable('x-powered-by');
   if (options.strict !== false) app.enable('strict routing');
   alignExpress(app, resolver);
-  routeAllTargets(app);
   const matcher = createDryMatcher(app);
   const errors = createErrorHandler({
     debug,
@@ -150,6 +149,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     recorder: debug ? recorder.errors : undefined,
     log: (error) => logged.push(error),
   });
+  routeAllTargets(app, errors.answer);
   app.use(createOriginMiddleware(resolver), createRobots());
   if (debug) app.use(recorder.watch);
   app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
@@ -187,7 +187,8 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     parent.child = child.token;
     parent.refused = refused;
     const { error, status } = refused;
-    const html = renderError({ req: {} as IncomingMessage, error, status, statusText: statusTextOf(status) });
+    const html = (): string =>
+      renderError({ req: {} as IncomingMessage, error, status, statusText: statusTextOf(status) });
     return {
       token: parent.token,
       link: `${refused.origin.origin ?? ''}${urls.profile(parent.token)}`,
