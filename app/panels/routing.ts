@@ -10,7 +10,7 @@ import type { Facts } from '../profiler/facts.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { Json, Panel } from '../profiler/panel.ts';
 import { cutText, toPlain } from '../profiler/plain.ts';
-import { whyNear } from './routing/reasons.ts';
+import { whyNear, whyRouteDiffers } from './routing/reasons.ts';
 import { buildTrace, type Asked, type TraceRow } from './routing/trace.ts';
 
 export interface RouteGroup {
@@ -19,10 +19,8 @@ export interface RouteGroup {
   pattern: string;
   handler: string | null;
   source: string | null;
-}
-
-export interface NearRouteGroup extends RouteGroup {
-  why: string;
+  /** Why it did not match; null where a route answered. */
+  why: string | null;
 }
 
 export interface RoutingData {
@@ -43,7 +41,7 @@ export interface RoutingData {
   /** null where the routes were not listed. */
   routes: RouteGroup[] | null;
   routesCut: number;
-  nearest: NearRouteGroup[];
+  nearest: RouteGroup[];
   secondTry: { path: string; matched: boolean } | null;
   redirect: { status: number; location: string } | null;
   allow: string[];
@@ -62,25 +60,29 @@ function pathOf(target: string): string {
 }
 
 /** Rows of the same pattern, one below the other, are one route with several methods. */
-function groupRoutes<Row extends RouteRow>(rows: readonly Row[]): (RouteGroup & { first: Row })[] {
-  const groups: (RouteGroup & { first: Row })[] = [];
+function groupRoutes<Row extends RouteRow>(
+  rows: readonly Row[],
+  why: (group: RouteGroup, first: Row) => string | null,
+): RouteGroup[] {
+  const groups: { group: RouteGroup; first: Row }[] = [];
   for (const row of rows) {
-    const last = groups.at(-1);
+    const last = groups.at(-1)?.group;
     if (last?.pattern === row.pattern && last.handler === row.handler && last.source === row.source) {
       if (!last.methods.includes(row.method)) last.methods.push(row.method);
       continue;
     }
     const { pattern, handler, source, name = null } = row;
-    groups.push({
+    const group = {
       name,
       methods: [row.method],
       pattern: cutText(pattern, LONGEST_TEXT),
       handler,
       source,
-      first: row,
-    });
+      why: null,
+    };
+    groups.push({ group, first: row });
   }
-  return groups;
+  return groups.map(({ group, first }) => ({ ...group, why: why(group, first) }));
 }
 
 function readRoute(context: Context): RoutingData['route'] {
@@ -100,17 +102,21 @@ function readRoute(context: Context): RoutingData['route'] {
   };
 }
 
-function readTable(fact: Facts['routing'] | undefined): Pick<RoutingData, 'routes' | 'routesCut'> {
+function readTable(
+  fact: Facts['routing'] | undefined,
+  asked: Asked,
+  answered: boolean,
+): Pick<RoutingData, 'routes' | 'routesCut'> {
   if (fact === undefined || fact.table === null) return { routes: null, routesCut: 0 };
-  const groups = groupRoutes(fact.table);
-  const routes = groups.slice(0, MOST_ROUTES).map(({ first: _first, ...group }) => group);
+  const groups = groupRoutes(fact.table, ({ methods, pattern }) =>
+    answered ? null : whyRouteDiffers(methods, pattern, asked),
+  );
+  const routes = groups.slice(0, MOST_ROUTES);
   return { routes, routesCut: groups.length - routes.length };
 }
 
-function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearRouteGroup[] {
-  return groupRoutes(fact?.nearest ?? [])
-    .slice(0, MOST_NEAR)
-    .map(({ first, ...group }) => ({ ...group, why: whyNear(first, asked) }));
+function readNearest(fact: Facts['routing'] | undefined, asked: Asked): RouteGroup[] {
+  return groupRoutes(fact?.nearest ?? [], (_group, first) => whyNear(first, asked)).slice(0, MOST_NEAR);
 }
 
 function methodsSentence({ allow, asked }: RoutingData): string {
@@ -131,14 +137,15 @@ export const routingPanel: Panel<RoutingData> = {
     const request = context.first('request');
     const asked = { method: cutText(request?.method ?? '', 64), path: pathOf(request?.url ?? '') };
     const { trace, traceCut, ran } = buildTrace(context, asked);
+    const route = readRoute(context);
     return {
       asked,
-      route: readRoute(context),
+      route,
       matchedMs: context.all('layer').find(({ kind }) => kind === 'handler')?.startMs ?? null,
       trace,
       traceCut,
       ran,
-      ...readTable(fact),
+      ...readTable(fact, asked, route !== null),
       nearest: readNearest(fact, asked),
       secondTry: fact?.secondTry ?? null,
       redirect: fact?.redirect ?? null,

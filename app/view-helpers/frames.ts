@@ -2,7 +2,8 @@
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 
 export type FrameRow =
-  | { kind: 'own'; frame: ThrownFrame }
+  /** `times`: how often in a row it stands there, as in a recursion. */
+  | { kind: 'own'; frame: ThrownFrame; times: number }
   | { kind: 'awaited' }
   | { kind: 'foreign'; title: string; frames: ThrownFrame[] }
   /** The rest is the end of the stack listed before. */
@@ -71,7 +72,8 @@ function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
     const last = rows.at(-1);
     if (frame.kind === 'own') {
       if (frame.async && last !== undefined && last.kind !== 'awaited') rows.push({ kind: 'awaited' });
-      rows.push({ kind: 'own', frame });
+      if (last?.kind === 'own' && isSame(last.frame, frame)) last.times++;
+      else rows.push({ kind: 'own', frame, times: 1 });
     } else if (last?.kind === 'foreign') last.frames.push(frame);
     else rows.push({ kind: 'foreign', title: '', frames: [frame] });
   }

@@ -110,6 +110,8 @@ export const sourceHelpers = {
       const number = excerpt.from + index;
       const line = tokenizeLine(text, open);
       open = line.open;
+      // An empty line of its own would have no height.
+      if (text === '') return { text: ' ', number, mark: number === place.line ? 'hot' : undefined };
       if (number !== place.line) return { tokens: line.tokens, number };
       const range = place.column === null ? null : pointedAt(text, place.column);
       return { number, mark: 'hot', tokens: range === null ? line.tokens : underline(line.tokens, range) };

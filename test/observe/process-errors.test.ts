@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { observeProcessErrors } from '../../app/observe/process-errors.ts';
+import { packageRoot } from '../../app/paths.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+/** Runs a program that fails inside a context, and returns what was noted when the process ended. */
+function runFailing(failure: string): { status: number | null; noted: unknown } {
+  const url = (path: string): string => pathToFileURL(join(packageRoot(), path)).href;
+  const program = `
+    const { Context, ContextTracker } = await import(${JSON.stringify(url('app/profiler/context.ts'))});
+    const { observeProcessErrors } = await import(${JSON.stringify(url('app/observe/process-errors.ts'))});
+    const tracker = new ContextTracker();
+    observeProcessErrors({ tracker });
+    const context = new Context({ token: 'abc123', kind: 'request' });
+    process.on('exit', () => {
+      const noted = context.all('error').map(({ error, origin, status }) => [String(error), origin, status]);
+      console.log(JSON.stringify(noted));
+    });
+    tracker.run(context, () => { ${failure} });
+  `;
+  const result = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    cwd: packageRoot(),
+    encoding: 'utf8',
+  });
+  return { status: result.status, noted: JSON.parse(result.stdout) };
+}
+
+describe('errors that end the process', function () {
+  this.timeout(30_000);
+
+  it('are noted on the request they belong to, and end the process all the same', () => {
+    expect(runFailing("setTimeout(() => { throw new Error('late'); }, 5)")).to.deep.equal({
+      status: 1,
+      noted: [['Error: late', 'uncaughtException', null]],
+    });
+  });
+
+  it('are rejections that nobody handled, too', () => {
+    expect(runFailing("setTimeout(() => { void Promise.reject(new Error('lost')); }, 5)")).to.deep.equal({
+      status: 1,
+      noted: [['Error: lost', 'unhandledRejection', null]],
+    });
+  });
+
+  it('are no longer listened to once closed', () => {
+    const tracker = new ContextTracker();
+    const before = process.listenerCount('uncaughtExceptionMonitor');
+    const observer = observeProcessErrors({ tracker });
+    const context = new Context({ token: 'abc123', kind: 'request' });
+    const emit = (): boolean => process.emit('uncaughtExceptionMonitor', new Error('x'), 'uncaughtException');
+    tracker.run(context, emit);
+    emit();
+    observer.close();
+    tracker.run(context, emit);
+    expect(context.all('error')).to.have.length(1);
+    expect(process.listenerCount('uncaughtExceptionMonitor')).to.equal(before);
+  });
+});

@@ -1,0 +1,167 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import { createExceptionPanel, type ExceptionData } from '../../app/panels/exception.ts';
+import { packageRoot } from '../../app/paths.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { ErrorFact } from '../../app/profiler/facts.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { describerOf, rendererOf, snapshotOf } from '../support/error-page.ts';
+
+const describeThrown = describerOf(packageRoot());
+const panel = createExceptionPanel({ describe: describeThrown });
+
+function contextWith(...errors: Partial<ErrorFact>[]): Context {
+  const context = new Context({ token: 'abc123', kind: 'request' });
+  for (const fact of errors)
+    context.add('error', { error: new Error('m'), origin: 'handled', atMs: 1, status: 500, ...fact });
+  return context;
+}
+
+function collect(context: Context): ExceptionData {
+  const data = panel.collect(context);
+  if (data === null) throw new Error('nothing was collected');
+  return data;
+}
+
+function findings(context: Context, profile: Partial<Profile> = { status: 500 }): string[] {
+  const found = panel.findings?.(collect(context), profile as Profile) ?? [];
+  return found.map(({ label, severity, sentence }) => `${severity} ${label}: ${sentence}`);
+}
+
+describe('the exception panel', () => {
+  it('has nothing to say where nothing was thrown', () => {
+    expect(panel.collect(contextWith())).to.equal(null);
+  });
+
+  it('keeps what was thrown with its origin, time and place', () => {
+    const [record] = collect(
+      contextWith({ error: new TypeError('no', { cause: new Error('root') }), atMs: 12 }),
+    ).errors;
+    expect(record).to.include({ origin: 'handled', atMs: 12, status: 500, late: false });
+    expect(record?.place?.link).to.equal(1);
+    expect(record?.place?.frame.file).to.equal('test/panels/exception.test.ts');
+    expect(record?.thrown.chain.map(({ message }) => message)).to.deep.equal(['no', 'root']);
+  });
+
+  it('describes each error once, however often it is collected', () => {
+    let calls = 0;
+    const counting = createExceptionPanel({
+      describe: (value) => {
+        calls++;
+        return describeThrown(value);
+      },
+    });
+    const context = contextWith({ error: 'thrown twice' }, { error: 'thrown twice' });
+    counting.collect(context);
+    counting.collect(context);
+    expect(calls).to.equal(2);
+  });
+
+  it('repeats the last lines of the log, where there is one', () => {
+    const context = contextWith({});
+    for (let index = 0; index < 25; index++)
+      context.add('log', {
+        level: 'info',
+        channel: 'checkout',
+        message: `line ${index}`,
+        context: null,
+        caller: null,
+        atMs: index,
+      });
+    const data = collect(context);
+    expect(data.logs).to.have.length(20);
+    expect(data.logsCut).to.equal(5);
+    expect(data.logs.at(-1)).to.deep.equal({
+      atMs: 24,
+      level: 'info',
+      channel: 'checkout',
+      message: 'line 24',
+    });
+  });
+
+  it('bounds the errors of one request', () => {
+    const data = collect(contextWith(...Array.from({ length: 40 }, () => ({ error: 'x' }))));
+    expect(data.errors.length + data.errorsCut).to.equal(40);
+    expect(data.errors).to.have.length(10);
+  });
+
+  it('finds the beginning of a server fault in own code, with its place', () => {
+    const context = contextWith({ error: new Error('outer', { cause: new RangeError('inner') }) });
+    expect(findings(context)).to.deep.equal(['bad exception: It began with RangeError: inner']);
+    const [finding] = panel.findings?.(collect(context), { status: 500 } as Profile) ?? [];
+    expect(finding?.place).to.match(/^test\/panels\/exception\.test\.ts:\d+$/);
+    expect(finding?.anchor).to.equal('error-1');
+  });
+
+  it('finds rejections nobody handled, answers of 200, and what came late', () => {
+    expect(findings(contextWith({ origin: 'unhandledRejection', status: null }))).to.deep.equal([
+      'bad unhandled: A promise was rejected and nobody handled it: Error: m',
+    ]);
+    expect(findings(contextWith({ origin: 'uncaughtException', status: null }))).to.deep.equal([
+      'bad uncaught: Nobody caught: Error: m',
+    ]);
+    expect(findings(contextWith({ status: 500 }), { status: 200 })).to.deep.equal([
+      'warn answered: An error was thrown, yet the answer is 200: Error: m',
+    ]);
+    expect(findings(contextWith({ origin: 'late', status: null }))).to.deep.equal([
+      'warn late: Thrown after the answer: Error: m',
+    ]);
+  });
+
+  it('finds nothing in a plain 404', () => {
+    expect(findings(contextWith({ status: 404 }), { status: 404 })).to.deep.equal([]);
+  });
+
+  it('sums up how many errors, and how bad', () => {
+    const summary = (context: Context) => panel.summary?.(collect(context));
+    expect(summary(contextWith({ error: new Error('a', { cause: 'b' }) }))).to.deep.equal({
+      text: '2',
+      tone: 'bad',
+      count: 2,
+    });
+    expect(summary(contextWith({ status: 404 }))?.tone).to.equal('warn');
+  });
+});
+
+describe('the view of the exception panel', () => {
+  const renderPage = rendererOf();
+
+  function view(data: ExceptionData | null, profile: Partial<Profile> = {}) {
+    return load(renderPage('panels/exception', { data, profile, panel, query: {}, model: null }));
+  }
+
+  it('says so where nothing was thrown', () => {
+    expect(view(null)('.empty').text()).to.include('Nothing was thrown');
+  });
+
+  it('shows message, place, excerpt, causes and frames', () => {
+    const profile = snapshotOf({ error: new TypeError('outer', { cause: new Error('inner') }) });
+    const $ = view(profile.panels.exception?.data as ExceptionData, profile);
+    expect($('h2.msg').text()).to.equal('outer');
+    expect($('.where a').first().text()).to.match(/^test\/panels\/exception\.test\.ts:\d+$/);
+    expect($('figure pre .hot').text()).to.include("new Error('inner')");
+    expect($('figure pre .hot u').text()).to.equal('new Error');
+    expect($('.chain li').length).to.equal(2);
+    expect($('.chain .root b').text()).to.equal('Error');
+    expect($('.frames').length).to.equal(2);
+    expect($('#trace pre').text()).to.include('[cause]: Error: inner');
+  });
+
+  it('links each error of the chain to its frames', () => {
+    const profile = snapshotOf({ error: new TypeError('outer', { cause: new Error('inner') }) });
+    const $ = view(profile.panels.exception?.data as ExceptionData, profile);
+    for (const link of $('.chain a').toArray()) expect($($(link).attr('href') ?? '').length).to.equal(1);
+    const ids = $('[id]')
+      .toArray()
+      .map((element) => $(element).attr('id'));
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  it('opens the editor at the line, below the folder set up for it', () => {
+    const profile = snapshotOf({ error: new Error('here') });
+    const $ = view(profile.panels.exception?.data as ExceptionData, profile);
+    expect($('.where a.btn').attr('href')).to.match(
+      /^vscode:\/\/file\/home\/dev\/shop\/test\/panels\/exception\.test\.ts:\d+:\d+$/,
+    );
+  });
+});
