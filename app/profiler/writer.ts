@@ -161,7 +161,7 @@ export function createWriter({
       if (left <= 0) return false;
       if (pause === 0) start();
       else schedule();
-      await Promise.race([active ?? sleep(Math.min(left, 20)), sleep(left)]);
+      await settledWithin(active ?? sleep(Math.min(left, 20)), left);
     }
     return true;
   }
@@ -197,6 +197,18 @@ export function createWriter({
       if (writing.size > 0) counters.dropped['unconfirmed at shut down'] = writing.size;
     },
   };
+}
+
+/** Resolves when `work` has settled or the time is over; leaves no timer behind that would keep a process alive. */
+function settledWithin(work: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    work.then(done, done);
+  });
 }
 
 function sleep(ms: number): Promise<void> {
