@@ -4,7 +4,16 @@
  * running server. Where one can't be had the tests are skipped, or fail when HINDSIGHT_REQUIRE_ALL=1 is set.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,16 +66,20 @@ export function serverFolder(prefix: string): string {
   return folder;
 }
 
-async function accepts(connection: TestConnection): Promise<boolean> {
-  const knex = openKnex(connection);
-  try {
-    await knex.raw('select 1');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await knex.destroy();
-  }
+/** Whether a server is there: any answer of it counts, also a refusal. */
+function answers({ host, port }: TestConnection): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(`${host}/.s.PGSQL.${port}`);
+    // A request for encryption: answered by one byte by a server that is up.
+    socket.once('connect', () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])));
+    const settle = (up: boolean): void => {
+      socket.destroy();
+      resolve(up);
+    };
+    socket.once('data', () => settle(true));
+    socket.once('error', () => settle(false));
+    socket.once('close', () => settle(false));
+  });
 }
 
 function ended(child: ChildProcess): Promise<void> {
@@ -74,8 +87,18 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
+/** A server that can go away and come back. */
+export interface DebianServer extends TestServer {
+  /** Ends the server, keeping its data. */
+  halt(): Promise<void>;
+  /** Starts it again; resolves when it answers. */
+  resume(): Promise<void>;
+  /** Lines of `pg_hba.conf`, taken over at the next `resume`. */
+  allow(lines: readonly string[]): void;
+}
+
 /** A fresh server of Debian's; `settings` are command line settings such as `listen_addresses=127.0.0.1`. */
-export async function startDebianPostgres(settings: readonly string[] = []): Promise<TestServer> {
+export async function startDebianPostgres(settings: readonly string[] = []): Promise<DebianServer> {
   const bin = debianBinaries();
   if (bin === null) throw new Error(`No PostgreSQL under ${DEBIAN_FOLDER}; install the package postgresql.`);
   const folder = serverFolder('pg-');
@@ -84,19 +107,32 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
   const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--locale=C', '-E', 'UTF8'];
   execFileSync(join(bin, 'initdb'), init, { ...user, cwd: '/', stdio: 'ignore' });
   const given = ['listen_addresses=', 'fsync=off', ...settings].flatMap((setting) => ['-c', setting]);
-  const child = spawn(join(bin, 'postgres'), ['-D', data, '-k', folder, ...given], {
-    ...user,
-    cwd: '/',
-    stdio: 'ignore',
-  });
   const connection = { host: folder, port: 5432, user: 'postgres', database: 'postgres' };
-  for (let tries = 0; tries < 200 && !(await accepts(connection)); tries++) await sleep(25);
+  let child: ChildProcess | undefined;
+
+  async function halt(): Promise<void> {
+    if (child === undefined) return;
+    child.kill('SIGINT');
+    await ended(child);
+  }
+
+  async function resume(): Promise<void> {
+    const options = { ...user, cwd: '/', stdio: 'ignore' as const };
+    child = spawn(join(bin ?? '', 'postgres'), ['-D', data, '-k', folder, ...given], options);
+    for (let tries = 0; tries < 200 && !(await answers(connection)); tries++) await sleep(25);
+  }
+
+  await resume();
   return {
     name: 'PostgreSQL of Debian',
     connection,
+    halt,
+    resume,
+    allow(lines) {
+      writeFileSync(join(data, 'pg_hba.conf'), `${lines.join('\n')}\n`);
+    },
     async stop() {
-      child.kill('SIGINT');
-      await ended(child);
+      await halt();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -117,8 +153,8 @@ export async function startEmbeddedForTest(): Promise<TestServer> {
   };
 }
 
-function withServer(start: () => Promise<TestServer>, missing: () => string | null): () => TestServer {
-  let server: TestServer | undefined;
+function withServer<S extends TestServer>(start: () => Promise<S>, missing: () => string | null): () => S {
+  let server: S | undefined;
   before(async function () {
     this.timeout(30_000);
     const part = missing();
@@ -135,7 +171,7 @@ function withServer(start: () => Promise<TestServer>, missing: () => string | nu
   };
 }
 
-export function withDebianPostgres(settings: readonly string[] = []): () => TestServer {
+export function withDebianPostgres(settings: readonly string[] = []): () => DebianServer {
   return withServer(
     () => startDebianPostgres(settings),
     () => (debianBinaries() === null ? `a PostgreSQL under ${DEBIAN_FOLDER}` : null),
