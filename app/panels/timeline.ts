@@ -82,7 +82,7 @@ function layerSpans(layers: readonly Layer[], totalMs: number): (Part & { layer:
       startMs: layer.startMs,
       durationMs: end - layer.startMs,
       panel: 'routing',
-      anchor: `layer-${index + 1}`,
+      anchor: null,
       below: 0,
     };
   });
