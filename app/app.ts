@@ -49,7 +49,6 @@ export function createApp(options: AppOptions): App {
   app.set('views', [...(options.viewFolders ?? []), join(packageRoot(), 'views')]);
   app.engine('ejs', ejs.renderFile);
   app.set('view engine', 'ejs');
-  routeAllTargets(app);
   alignExpress(app, resolver);
   profiler?.watchApp(app);
   profiler?.watchEngine(ejs);
@@ -66,6 +65,7 @@ export function createApp(options: AppOptions): App {
         })
       : { handler: profiler.errors, answer: profiler.answerError };
 
+  routeAllTargets(app, answers.answer);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
   if (profiler !== null) app.use(profiler.watch);

@@ -50,6 +50,12 @@ const catalogue = {
 export type ErrorCode = keyof typeof catalogue;
 type MessageArguments<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>;
 
+/** `ROUTE_NOT_FOUND` -> `RouteNotFoundError`. */
+function nameOf(code: ErrorCode): string {
+  const words = code.toLowerCase().split('_');
+  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`;
+}
+
 /** An error of the catalogue. `expose` as http-errors defines it: the message may be shown where debug is off. */
 export class HindsightError extends Error {
   readonly code: ErrorCode;
@@ -64,7 +70,7 @@ export class HindsightError extends Error {
     options: { status: number; cause?: unknown; headers?: Record<string, string> },
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'HindsightError';
+    this.name = nameOf(code);
     this.code = code;
     this.status = options.status;
     this.expose = options.status < 500;

@@ -65,7 +65,7 @@ function sourcePosition(file: string, line: number, column: number): { file: str
 }
 
 /** Files of the profiler that stand between a library and its caller; elsewhere in `app` an owner's code may live. */
-const OURS = /^(?:observe[\\/]|profiler[\\/]|middleware[\\/]watch\.)/;
+const OURS = /^(?:observe|profiler|middleware)[\\/]/;
 
 /** The folder that holds `observe`: read off the stack, so that sources and built files tell their own. */
 function ownFolder(): string {

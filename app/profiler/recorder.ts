@@ -130,8 +130,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       masked: [],
     };
     raw.findings = findingsOf(panels, raw);
-    const { value, masked } = redactor.tree(raw);
-    return { ...value, token: raw.token, parent: raw.parent, child: raw.child, masked };
+    // Tokens are public here, though a field of that name is a secret anywhere else.
+    const { token, parent, child, ...rest } = raw;
+    const { value, masked } = redactor.tree(rest);
+    return { token, parent, child, ...value, masked };
   }
 
   /** What is left of a profile when building it failed: the line of the request, nothing that could fail again. */
