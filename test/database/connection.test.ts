@@ -1,0 +1,240 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createDatabase, type Database, type DatabaseOptions } from '../../app/database/connection.ts';
+import {
+  describeSettings,
+  settingsOf,
+  type ConnectionSettings,
+} from '../../app/database/connection-settings.ts';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
+import { createPrepare } from '../../app/database/prepare.ts';
+import { openKnex, startDebianPostgres, withDebianPostgres, type DebianServer } from '../support/postgres.ts';
+
+const redact = { text: (value: string) => value.replaceAll('hunter2-hunter2', '***') };
+
+async function failure(promise: Promise<unknown>): Promise<Error & { status?: number }> {
+  const error: unknown = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(Error);
+  return error as Error & { status?: number };
+}
+
+async function until(condition: () => boolean, withinMs: number): Promise<number> {
+  const started = Date.now();
+  while (!condition() && Date.now() - started < withinMs) await sleep(10);
+  return Date.now() - started;
+}
+
+describe('connection settings', () => {
+  const address = { host: 'db', port: 5432, name: 'shop', user: 'u', ssl: 'off' as const };
+
+  it('encrypt and check as the address asks', () => {
+    expect(settingsOf(address)).to.deep.equal({ host: 'db', port: 5432, user: 'u', database: 'shop' });
+    expect(settingsOf({ ...address, ssl: 'unverified' }).ssl).to.deep.equal({ rejectUnauthorized: false });
+    expect(settingsOf({ ...address, ssl: 'verified', password: 'p' })).to.deep.include({
+      password: 'p',
+      ssl: { rejectUnauthorized: true },
+    });
+  });
+
+  it('are described without a password', () => {
+    const settings = settingsOf({ ...address, password: 'hunter2' });
+    expect(describeSettings(settings)).to.equal('db:5432/shop');
+    expect(describeSettings({ ...settings, host: '::1' })).to.equal('[::1]:5432/shop');
+  });
+});
+
+describe('the database', function () {
+  this.timeout(20_000);
+  const server = withDebianPostgres();
+  const open: Database[] = [];
+  let lines: string[];
+
+  function create(connection: DatabaseOptions['connection'], more: Partial<DatabaseOptions> = {}): Database {
+    lines = [];
+    const database = createDatabase({
+      connection,
+      schema: 'shop',
+      redact,
+      log: (line) => lines.push(line),
+      ...more,
+    });
+    open.push(database);
+    return database;
+  }
+
+  afterEach(async () => {
+    for (const database of open.splice(0)) await database.close();
+  });
+
+  it('is not touched before it is asked for', async () => {
+    let asked = 0;
+    const database = create(() => {
+      asked++;
+      return Promise.resolve(server().connection);
+    });
+    await sleep(50);
+    expect(asked).to.equal(0);
+    expect(database.state()).to.deep.equal({ status: 'idle', message: null, server: null });
+    expect((await (await database.knex()).raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
+  });
+
+  it('gives the owner the search path and the profiler none', async () => {
+    const database = create(() => Promise.resolve(server().connection));
+    database.connect();
+    await database.ready;
+    const pathOf = async (knex: Awaited<ReturnType<Database['knex']>>): Promise<string | undefined> =>
+      (await knex.raw<{ rows: { search_path: string }[] }>('show search_path')).rows[0]?.search_path;
+    expect(await pathOf(await database.knex())).to.equal('shop, public');
+    expect(await pathOf(await database.profilerKnex())).to.equal('"$user", public');
+    expect(database.state()).to.include({ status: 'ready', message: null });
+    expect(lines).to.deep.equal([]);
+  });
+
+  it('is handed to observers once, before anybody uses it', async () => {
+    const seen: unknown[] = [];
+    const database = create(() => Promise.resolve(server().connection), {
+      onKnex: (knex) => seen.push(knex),
+    });
+    expect(seen).to.deep.equal([]);
+    const knex = await database.knex();
+    expect(seen).to.deep.equal([knex]);
+  });
+
+  it('is migrated when it comes, and a migration that fails is said and no obstacle', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+    const prepare = createPrepare({
+      schema: 'no"schema',
+      profiler: true,
+      owner: true,
+      ownerFolder: folder,
+      redact,
+      log: (line) => lines.push(line),
+    });
+    const admin = openKnex(server().connection);
+    await admin.raw('create role weak login');
+    const database = create(() => Promise.resolve({ ...server().connection, user: 'weak' }), { prepare });
+    database.connect();
+    await database.ready;
+    expect(lines.join('\n')).to.match(/The role "weak" may not create the schema/);
+    const strong = create(() => Promise.resolve(server().connection), { prepare });
+    await strong.knex();
+    expect(lines).to.deep.equal(["Ran the profiler's migrations: 20261120000000_profiles."]);
+    await admin.destroy();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('can be closed at any time', async () => {
+    const never = create(() => new Promise<ConnectionSettings>(() => undefined));
+    await never.close();
+    const connecting = create(() => Promise.reject(new Error('no')));
+    connecting.connect();
+    await connecting.close();
+    await connecting.close();
+    expect((await failure(connecting.knex())).message).to.match(/closed/);
+    expect((await failure(connecting.ready)).message).to.match(/closed/);
+  });
+
+  describe('that is away', () => {
+    let own: DebianServer;
+
+    before(async () => {
+      own = await startDebianPostgres();
+    });
+    after(() => own.stop());
+    beforeEach(() => own.resume());
+    afterEach(() => own.halt());
+
+    it('at the start is used within 2 s of its return', async () => {
+      await own.halt();
+      const database = create(() => Promise.resolve(own.connection));
+      database.connect();
+      const error = await failure(database.knex());
+      expect(error.message).to.match(/can't be used now: connect E(NOENT|CONNREFUSED)/);
+      expect(error.status).to.equal(503);
+      await sleep(2500);
+      expect(lines.length).to.equal(1);
+      expect(lines[0]).to.match(
+        /^The database at .*postgres can't be used \(connect .*\); the service goes on and tries again\.$/,
+      );
+      await own.resume();
+      expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+      await database.ready;
+      expect(lines.at(-1)).to.match(/is there\.$/);
+    });
+
+    it('later is seen, said once, and used as soon as it is back', async () => {
+      const database = create(() => Promise.resolve(own.connection));
+      const knex = await database.knex();
+      await knex.raw('select 1');
+      await own.halt();
+      for (let i = 0; i < 3; i++) await failure(knex.raw('select 1').then());
+      expect(database.state().status).to.equal('unavailable');
+      expect(lines.filter((line) => line.includes("can't be used")).length).to.equal(1);
+      await own.resume();
+      expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+      expect((await knex.raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
+    });
+
+    it('for a wrong password or a missing database is tried again like any other, and nothing is told', async () => {
+      own.allow(['local all postgres trust', 'local all guest scram-sha-256']);
+      await own.halt();
+      await own.resume();
+      const admin = openKnex(own.connection);
+      await admin.raw(`create role guest login password 'other'`);
+      const database = create(() =>
+        Promise.resolve({ ...own.connection, user: 'guest', password: 'hunter2-hunter2', database: 'late' }),
+      );
+      database.connect();
+      await until(() => lines.length > 0, 5000);
+      expect(lines.join()).to.match(/password authentication failed for user "guest"/);
+      await admin.raw(`alter role guest password 'hunter2-hunter2'`);
+      await until(() => /does not exist/.test(database.state().message ?? ''), 5000);
+      await admin.raw('create database late');
+      await admin.destroy();
+      expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+      expect(lines.join()).to.not.contain('hunter2');
+      own.allow(['local all all trust']);
+    });
+  });
+
+  it('masks what an error says', async () => {
+    const database = create(() => Promise.reject(new Error('no way with hunter2-hunter2')));
+    expect((await failure(database.knex())).message).to.contain('no way with ***');
+    expect(lines.join()).to.contain('***').and.not.contain('hunter2');
+  });
+
+  it('does not start an embedded server that fails again and again', async () => {
+    let asked = 0;
+    const database = create(() => {
+      asked++;
+      return Promise.reject(new EmbeddedPostgresError('failed', 'The folder is damaged.'));
+    });
+    database.connect();
+    await sleep(2000);
+    expect(asked).to.equal(1);
+  });
+
+  it('follows an embedded server that is started anew', async () => {
+    const varDir = mkdtempSync(join(tmpdir(), 'hv-'));
+    const embedded = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
+    const database = create(() => embedded.ensure());
+    const knex = await database.knex();
+    await knex.raw('select 1');
+    process.kill(embedded.pid, 'SIGKILL');
+    await sleep(300);
+    await until(() => database.state().status !== 'ready', 100);
+    await knex.raw('select 1').catch(() => undefined);
+    expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+    expect((await knex.raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
+    await database.close();
+    await embedded.stop();
+    await embedded.ended();
+    rmSync(varDir, { recursive: true, force: true });
+  });
+});
