@@ -31,7 +31,7 @@ export interface HttpClientData {
 }
 
 /** A call is slow above both. */
-const SLOW_MS = 200;
+const SLOW_MS = 100;
 const SLOW_SHARE = 0.3;
 const REPEATED_FROM = 3;
 const MOST_FINDINGS = 3;
