@@ -33,8 +33,14 @@ export interface DryMatcher {
   silenceOptions(): void;
 }
 
-/** Routers mounted on themselves have no end. */
-const DEEPEST = 32;
+type Stack = readonly LayerLike[];
+
+/** A router on the way to a route: which stack, with which rest of the path, and the pattern it is mounted at. */
+interface Mount {
+  stack: Stack;
+  path: string;
+  pattern: string;
+}
 
 function isApp(value: unknown): value is AppLike {
   return typeof value === 'function' && 'handle' in value && 'set' in value && 'router' in value;
@@ -47,6 +53,19 @@ function restAfter(path: string, taken: string): string | null {
   const rest = path.slice(taken.length);
   if (rest !== '' && !rest.startsWith('/')) return null;
   return rest === '' ? '/' : rest;
+}
+
+/** What a layer takes from the path (null: it does not match), or what it threw. */
+function matchSafely(
+  layer: LayerLike,
+  path: string,
+): { taken: string | null; pattern?: unknown } | { fault: unknown } {
+  try {
+    const match = layer.match(path);
+    return match === false ? { taken: null } : { taken: match.path, pattern: match.pattern };
+  } catch (fault) {
+    return { fault };
+  }
 }
 
 /** Whether a matched route answers the method; HEAD is answered like GET. */
@@ -86,46 +105,39 @@ export function createDryMatcher(application: Express): DryMatcher {
     return layer.handle.stack ?? null;
   }
 
+  /** Visits every layer with its mounts; a router mounted on itself is entered once. */
   function walk(
-    stack: readonly LayerLike[],
+    stack: Stack,
     visit: (layer: LayerLike, mounts: readonly string[]) => void,
     mounts: readonly string[] = [''],
-    depth = 0,
+    above: readonly Stack[] = [],
   ): void {
-    if (depth > DEEPEST) return;
+    if (above.includes(stack)) return;
     for (const layer of stack) {
       visit(layer, mounts);
       const inner = layer.route === undefined ? stackOf(layer) : null;
-      if (inner !== null) walk(inner, visit, listLayer(layer, mounts), depth + 1);
+      if (inner !== null) walk(inner, visit, listLayer(layer, mounts), [...above, stack]);
     }
   }
 
-  function collect(
-    stack: readonly LayerLike[],
-    path: string,
-    mounts: readonly string[],
-    into: MatchedRoute[],
-  ): unknown {
-    if (mounts.length > DEEPEST) return null;
+  /** Gathers the routes of `path` in `stack`; returns what the first unreadable layer threw. */
+  function collect(stack: Stack, path: string, mounts: readonly Mount[], into: MatchedRoute[]): unknown {
+    if (mounts.some((mount) => mount.stack === stack && mount.path === path)) return null;
     let fault: unknown = null;
     for (const layer of stack) {
-      let match: ReturnType<LayerLike['match']>;
-      try {
-        match = layer.match(path);
-      } catch (error) {
-        fault ??= error;
-        continue;
-      }
-      if (match === false) continue;
+      const match = matchSafely(layer, path);
+      if ('fault' in match) fault ??= match.fault;
+      if ('fault' in match || match.taken === null) continue;
+      const prefix = mounts.map(({ pattern }) => pattern).join('');
+      const [pattern = ''] = listLayer(layer, [prefix], match.pattern);
       if (layer.route !== undefined) {
-        const [pattern = ''] = listLayer(layer, [mounts.join('')], match.pattern);
         into.push({ methods: declaredMethods(layer.route), pattern });
         continue;
       }
       const inner = stackOf(layer);
-      const rest = inner === null ? null : restAfter(path, match.path);
+      const rest = inner === null ? null : restAfter(path, match.taken);
       if (inner === null || rest === null) continue;
-      const [mount = ''] = listLayer(layer, [''], match.pattern);
+      const mount = { stack, path, pattern: pattern.slice(prefix.length) };
       fault ??= collect(inner, rest, [...mounts, mount], into);
     }
     return fault;

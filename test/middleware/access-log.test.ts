@@ -1,0 +1,52 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import express from 'express';
+import { createAccessLog, escapeControls } from '../../app/middleware/access-log.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
+import { exchange, head } from '../support/raw-http.ts';
+
+async function log(requests: readonly string[]): Promise<string[]> {
+  const lines: string[] = [];
+  const redactor = createRedactor({ secrets: { API_KEY: 'correct horse' } });
+  const app = express();
+  app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: (line) => lines.push(line) }));
+  app.use((_req, res) => res.status(204).end());
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  for (const request of requests) await exchange(port, [request], { count: 1 });
+  await sleep(20);
+  server.closeAllConnections();
+  server.close();
+  return lines;
+}
+
+describe('the access log', () => {
+  it('writes one line per answer: address, method, target, status, time, request id', async () => {
+    const [line] = await log([head('GET /a?b=1')]);
+    expect(line).to.match(/^127\.0\.0\.1 GET \/a\?b=1 204 [\d.]+ ms -\n$/);
+  });
+
+  it('prints no secret, by name or by value, also encoded', async () => {
+    const lines = await log([
+      head('GET /a?password=hunter2&x=1'),
+      head('GET /correct%20horse/x'),
+      head('GET /a?k=correct+horse'),
+    ]);
+    expect(lines.join('')).to.not.match(/hunter2|correct/);
+    expect(lines[0]).to.include('x=1');
+  });
+
+  it('escapes what a terminal would obey', () => {
+    expect(escapeControls('\x1b[2J\r\n\0\x7f\x9b\u2028\u202e ok é')).to.equal(
+      '\\x1b[2J\\x0d\\x0a\\x00\\x7f\\x9b\\u2028\\u202e ok é',
+    );
+  });
+
+  it('cuts an endless target', async () => {
+    const [line] = await log([head(`GET /${'a'.repeat(9000)}`)]);
+    expect(line?.length).to.be.lessThan(2200);
+  });
+});

@@ -1,0 +1,135 @@
+import { createServer, request } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { tapBody } from '../../app/middleware/body-tap.ts';
+import type { BodyFact } from '../../app/profiler/facts.ts';
+
+type Read = (req: IncomingMessage) => Promise<string>;
+
+/** Ways to read a body; the tap must change none of them. */
+const readers: Record<string, Read> = {
+  'data events': (req) =>
+    new Promise((resolve) => {
+      const seen: string[] = [];
+      req.on('data', (chunk: Buffer) => seen.push(chunk.toString()));
+      req.on('end', () => resolve(seen.join('')));
+    }),
+  'readable events': (req) =>
+    new Promise((resolve) => {
+      const seen: string[] = [];
+      req.on('readable', () => {
+        for (let chunk = req.read() as Buffer | null; chunk !== null; chunk = req.read() as Buffer | null)
+          seen.push(chunk.toString());
+      });
+      req.on('end', () => resolve(seen.join('')));
+    }),
+  'async iteration': async (req) => {
+    let seen = '';
+    for await (const chunk of req) seen += (chunk as Buffer).toString();
+    return seen;
+  },
+  'a pipe': async (req) => {
+    let seen = '';
+    await pipeline(req, new Writable({ write: (chunk: Buffer, _encoding, done) => { seen += chunk.toString(); done(); } })); // prettier-ignore
+    return seen;
+  },
+  'a slow pipe': async (req) => {
+    let seen = 0;
+    const slow = new Writable({ highWaterMark: 1024, write: (chunk: Buffer, _encoding, done) => { seen += chunk.length; setTimeout(done, 1); } }); // prettier-ignore
+    await pipeline(req, slow);
+    return `${seen}`;
+  },
+  'a late reader': async (req) => {
+    await sleep(30);
+    let seen = '';
+    for await (const chunk of req) seen += (chunk as Buffer).toString();
+    return seen;
+  },
+  'text with an encoding': (req) =>
+    new Promise((resolve) => {
+      let seen = '';
+      req.setEncoding('utf8');
+      req.on('data', (chunk: string) => (seen += chunk));
+      req.on('end', () => resolve(seen));
+    }),
+};
+
+async function send(
+  server: Server,
+  chunks: readonly string[],
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const { port } = server.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ port, method: 'POST', headers }, (res) => {
+      let body = '';
+      res.on('data', (chunk: Buffer) => (body += chunk.toString())).on('end', () => resolve(body));
+    });
+    outgoing.on('error', reject);
+    void (async () => {
+      for (const chunk of chunks) {
+        outgoing.write(chunk);
+        await sleep(2);
+      }
+      outgoing.end();
+    })();
+  });
+}
+
+describe('the tap on a body', () => {
+  let server: Server;
+  let fact: BodyFact | null = null;
+  let flowing: boolean | null | undefined;
+  let read: Read | undefined;
+
+  before(async () => {
+    server = createServer((req: IncomingMessage, res: ServerResponse) => {
+      fact = tapBody(req, { previewBytes: 10 });
+      flowing = req.readableFlowing;
+      if (read === undefined) res.end();
+      else void read(req).then((text) => res.end(text));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  after((done) => {
+    server.close(done);
+  });
+
+  for (const [name, reader] of Object.entries(readers)) {
+    it(`changes nothing for ${name}, and counts all`, async () => {
+      read = reader;
+      const chunks = ['häl', 'lo, ', 'world', 'x'.repeat(100_000)];
+      const text = await send(server, chunks, { 'content-type': 'text/plain' });
+      const whole = chunks.join('');
+      expect(text).to.equal(name === 'a slow pipe' ? String(Buffer.byteLength(whole)) : whole);
+      expect(fact).to.deep.include({
+        bytes: Buffer.byteLength(whole),
+        contentType: 'text/plain',
+        truncated: true,
+      });
+      expect(fact?.preview.toString()).to.equal('hällo, wo');
+    });
+  }
+
+  it('leaves the flow as it was', async () => {
+    read = undefined;
+    await send(server, ['abc']);
+    expect(flowing).to.equal(null);
+  });
+
+  it('gives no fact where there is no body', async () => {
+    read = undefined;
+    await send(server, [], { 'content-length': '0' });
+    expect(fact).to.equal(null);
+  });
+
+  it('is whole where it is short', async () => {
+    read = readers['data events'];
+    await send(server, ['abc', 'd'], { 'content-length': '4' });
+    expect([fact?.preview.toString(), fact?.bytes, fact?.truncated]).to.deep.equal(['abcd', 4, false]);
+  });
+});
