@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { createMigrationsPanel, type MigrationsPanelData } from '../../app/panels/migrations.ts';
+import type { Facts } from '../../app/profiler/facts.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+
+const panel = createMigrationsPanel() as Panel;
+const names = (count: number): string[] => Array.from({ length: count }, (_unused, index) => `step_${index}`);
+const fact: Facts['migrations'] = {
+  state: 'ok',
+  schema: 'shop',
+  table: 'knex_migrations',
+  executed: names(3).map((name) => ({ name, batch: 1, at: 0 })),
+  pending: [],
+  unknown: [],
+  durationMs: 0.8,
+  message: null,
+};
+
+async function record(
+  change: Partial<Facts['migrations']> | null,
+): Promise<{ profile: Profile; html: string; data: MigrationsPanelData }> {
+  const fixture = createPageFixture([panel]);
+  const { token } = await fixture.record({
+    more: (context) => {
+      if (change !== null) context.add('migrations', { ...fact, ...change });
+    },
+  });
+  const found = await fixture.profiles.read(token);
+  if (found === null) throw new Error('not stored');
+  const { profile } = found;
+  const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
+  return { profile, html, data: profile.panels.migrations?.data as MigrationsPanelData };
+}
+
+describe('panel migrations', () => {
+  it('shows what ran, newest first', async () => {
+    const { html, profile } = await record({});
+    const $ = load(html);
+    expect(
+      $('#executed tbody tr')
+        .map((_i, row) => $(row).find('td').first().text())
+        .get(),
+    ).to.deep.equal(['step_2', 'step_1', 'step_0']);
+    expect(profile.panels.migrations?.summary).to.deep.equal({ text: '3', tone: 'plain', count: 3 });
+    expect(profile.findings).to.deep.equal([]);
+  });
+
+  it('keeps the newest by name and counts the rest', async () => {
+    const { data, html } = await record({
+      executed: names(200).map((name) => ({ name, batch: 1, at: null })),
+    });
+    expect(data.executedCount).to.equal(200);
+    expect(data.executed).to.have.length(12);
+    expect(data.executed[0]?.name).to.equal('step_199');
+    expect(load(html)('#executed h3').text()).to.contain('the newest 12 of 200');
+  });
+
+  it('finds what is pending, with names and a place', async () => {
+    const { profile, html } = await record({ state: 'behind', pending: names(5) });
+    expect(profile.findings[0]).to.include({
+      sentence: '5 migrations are pending: step_0, step_1, step_2 and 2 more.',
+      severity: 'warn',
+      panel: 'migrations',
+      anchor: 'pending',
+    });
+    expect(profile.panels.migrations?.summary?.text).to.equal('5 pending');
+    expect(load(html)('#pending tbody tr')).to.have.length(5);
+  });
+
+  it('finds what the code does not know', async () => {
+    const { profile, html } = await record({ state: 'ahead', unknown: ['tomorrow'] });
+    expect(profile.findings[0]?.sentence).to.equal(
+      'The database has 1 migration that this code does not have: tomorrow.',
+    );
+    expect(load(html)('#unknown').text()).to.contain('tomorrow');
+  });
+
+  for (const [state, sentence] of [
+    ['missing', 'There is no table shop.knex_migrations.'],
+    ['locked', 'could not be read: it is locked'],
+    ['unavailable', 'the database did not answer'],
+  ] as const) {
+    it(`says that the table is ${state}`, async () => {
+      const { html } = await record({ state, executed: [], message: 'why it is so' });
+      expect(load(html)('.empty').text()).to.contain(sentence);
+    });
+  }
+
+  it('has an empty state where the table was not read', async () => {
+    const { html } = await record(null);
+    expect(load(html)('.empty').text()).to.contain('was not read for this request');
+  });
+});

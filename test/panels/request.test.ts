@@ -1,0 +1,299 @@
+import { execFileSync } from 'node:child_process';
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { createRequestPanel, type RequestPanelData } from '../../app/panels/request.ts';
+import { shellQuote, toCurl } from '../../app/panels/request/curl.ts';
+import { decodePreview, pairHeaders } from '../../app/panels/request/http-text.ts';
+import type { BodyFact } from '../../app/profiler/facts.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { createPageFixture, type PageFixture, type Recorded } from '../support/page-fixture.ts';
+
+const panel = createRequestPanel() as Panel;
+
+async function profileOf(fixture: PageFixture, given: Recorded): Promise<Profile> {
+  const context = await fixture.record(given);
+  const found = await fixture.profiles.read(context.token);
+  if (found === null) throw new Error('not stored');
+  return found.profile;
+}
+
+async function record(given: Recorded): Promise<{ profile: Profile; data: RequestPanelData; html: string }> {
+  const fixture = createPageFixture([panel]);
+  const profile = await profileOf(fixture, given);
+  const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
+  return { profile, data: profile.panels.request?.data as RequestPanelData, html };
+}
+
+function withBody(body: Partial<BodyFact> & { text?: string }): Recorded['more'] {
+  const { text = '', ...rest } = body;
+  return (context) => {
+    context.add('body', {
+      bytes: Buffer.byteLength(text),
+      contentType: null,
+      preview: Buffer.from(text),
+      truncated: false,
+      files: [],
+      ...rest,
+    });
+  };
+}
+
+describe('panel request: what is kept', () => {
+  it('keeps headers in order, with true case and repetitions', async () => {
+    const headers = ['Host', 'a', 'X-B', '1', 'x-b', '2', '__proto__', 'three'];
+    const { data, html } = await record({ headers });
+    expect(data.headers.map(({ name, value }) => [name, value])).to.deep.equal([
+      ['Host', 'a'],
+      ['X-B', '1'],
+      ['x-b', '2'],
+      ['__proto__', 'three'],
+    ]);
+    const $ = load(html);
+    expect(
+      $('#request-headers th')
+        .map((_i, cell) => $(cell).text())
+        .get(),
+    ).to.deep.equal(['Host', 'X-B', 'x-b', '__proto__']);
+  });
+
+  it('shows query and route parameters as rows', async () => {
+    const { html } = await record({
+      url: '/orders/12?a=1&a=2&empty=&b%20c=%zz',
+      more: (context) => {
+        context.add('route', {
+          pattern: '/orders/:id',
+          method: 'GET',
+          params: { id: '12' },
+          handler: null,
+          source: null,
+        });
+      },
+    });
+    const $ = load(html);
+    expect(
+      $('#query tr')
+        .map((_i, row) => $(row).find('th, td:not(.act)').text())
+        .get(),
+    ).to.deep.equal(['a1', 'a2', 'emptyempty', 'b c%zz']);
+    expect($('#route-parameters tr').text()).to.equal('id12');
+  });
+
+  it('keeps no value of a cookie, and masks headers by their name', async () => {
+    const { data, profile, html } = await record({
+      headers: ['Cookie', 'sid=abc; theme=dark', 'Authorization', 'Bearer 0123456789abcdef'],
+      responseHeaders: ['Set-Cookie', 'sid=xyz; HttpOnly'],
+    });
+    expect(data.jar).to.deep.equal([
+      { name: 'sid', length: 3 },
+      { name: 'theme', length: 4 },
+    ]);
+    expect(JSON.stringify(profile)).to.not.match(/abc;|dark|0123456789|xyz/);
+    expect(load(html)('#request-headers .say').text()).to.contain('masked: name');
+  });
+
+  it('shows form fields, files and what a parser made, masked by name', async () => {
+    const { html, profile } = await record({
+      method: 'POST',
+      more: withBody({
+        text: '--x secret-in-raw-form',
+        contentType: 'multipart/form-data; boundary=x',
+        parsed: { title: 'Kettle', password: 'pw1', tags: ['a', 'b'] },
+        files: [{ field: 'photo', name: 'kettle.png', contentType: 'image/png', bytes: 2048 }],
+      }),
+    });
+    const $ = load(html);
+    expect(
+      $('#fields th')
+        .map((_i, cell) => $(cell).text())
+        .get(),
+    ).to.deep.equal(['title', 'password', 'tags']);
+    expect($('#fields td').eq(2).text()).to.contain('••••••');
+    expect($('[aria-label="Uploaded files"] tbody').text()).to.equal('photokettle.pngimage/png2.0 KiB');
+    expect(JSON.stringify(profile)).to.not.match(/pw1|secret-in-raw-form/);
+  });
+
+  it('shows JSON as it was parsed and as it was sent', async () => {
+    const text = '{"qty":3,"password":"pw1"}';
+    const { html } = await record({
+      method: 'POST',
+      more: withBody({ text, contentType: 'application/json', parsed: JSON.parse(text) }),
+    });
+    const $ = load(html);
+    expect(
+      $('#parsed > span')
+        .map((_i, line) => $(line).text())
+        .get()
+        .join(''),
+    ).to.equal('{  "qty": 3,  "password": "••••••"}');
+    expect($('#raw-body').text()).to.equal('{"qty":3,"password":"••••••"}');
+  });
+
+  it('says type and size of what is no text', async () => {
+    const { data, html } = await record({
+      method: 'POST',
+      more: withBody({
+        text: '\0\x01\x02',
+        bytes: 3_000_000,
+        contentType: 'application/octet-stream',
+        truncated: true,
+      }),
+    });
+    expect(data.body?.text).to.equal(null);
+    expect(load(html)('#body').text())
+      .to.contain('2.9 MiB, application/octet-stream')
+      .and.to.contain('This is no text');
+  });
+
+  it('has an empty state for a request of which nothing is known', async () => {
+    const fixture = createPageFixture([panel]);
+    const context = fixture.recorder.open('request');
+    const profile = fixture.recorder.snapshot(context);
+    const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
+    expect(load(html)('.empty').text()).to.contain('Nothing of this request was recorded.');
+  });
+
+  it('says that a request still runs', async () => {
+    const { html } = await record({ response: { headersAtMs: null, rawHeaders: [] } });
+    expect(load(html)('#response').text()).to.contain('No answer went out.');
+  });
+});
+
+describe('panel request: previews', () => {
+  const text = (bytes: Buffer, contentType: string | null, encoding: string | null = null): string | null =>
+    decodePreview(bytes, { contentType, encoding });
+
+  it('reads textual types only, in their charset', () => {
+    expect(text(Buffer.from('é'), 'text/plain; charset=utf-8')).to.equal('é');
+    expect(text(Buffer.from([0xe9]), 'text/plain; charset="iso-8859-1"')).to.equal('é');
+    expect(text(Buffer.from('{}'), 'application/problem+json')).to.equal('{}');
+    expect(text(Buffer.from('x'), 'image/png')).to.equal(null);
+    expect(text(Buffer.from('x'), null)).to.equal(null);
+  });
+
+  it('leaves out a character cut in two, and survives an unknown charset', () => {
+    expect(text(Buffer.from('aé').subarray(0, 2), 'text/plain')).to.equal('a');
+    expect(text(Buffer.from('a'), 'text/plain; charset=klingon')).to.equal('a');
+  });
+
+  it('does not take compressed bytes for text', () => {
+    expect(text(Buffer.from('x'), 'text/html', 'gzip')).to.equal(null);
+    expect(text(Buffer.from('x'), 'text/html', 'identity')).to.equal('x');
+  });
+
+  it('pairs headers, also of an odd list', () => {
+    expect(pairHeaders(['A', '1', 'B'])).to.deep.equal([{ name: 'A', value: '1' }]);
+  });
+});
+
+describe('panel request: as cURL', () => {
+  /** What a POSIX shell makes of the command: its words. */
+  function wordsOf(lines: readonly string[]): string[] {
+    const script = `curl() { printf '%s\\0' "$@"; }\n${lines.join('\n')}`;
+    return execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
+  }
+
+  async function curlOf(given: Recorded): Promise<string[]> {
+    const { data } = await record(given);
+    return wordsOf(toCurl(data));
+  }
+
+  it('needs no option for a plain GET', async () => {
+    expect(await curlOf({ headers: ['Host', 'shop.example.com'] })).to.deep.equal([
+      'https://shop.example.com/orders/4712?tab=items',
+    ]);
+  });
+
+  it('leaves out what curl and the proxy write', async () => {
+    const headers = [
+      'Host',
+      'h',
+      'Accept',
+      'text/html',
+      'Content-Length',
+      '3',
+      'X-Forwarded-For',
+      '1.2.3.4',
+      'Accept-Encoding',
+      'gzip',
+      'X-Empty',
+      '',
+    ];
+    expect((await curlOf({ headers })).slice(1)).to.deep.equal([
+      '-H',
+      'Accept: text/html',
+      '-H',
+      'X-Empty;',
+      '--compressed',
+    ]);
+  });
+
+  it('quotes everything so that a shell changes nothing', async () => {
+    const value = `it's "$(id)" \`id\` \\ !! %s ; & | > ~ *`;
+    const words = await curlOf({ url: `/a'b$(id)?q=[1]{2}`, headers: ['X-Odd', value] });
+    expect(words).to.deep.equal([
+      `https://shop.example.com/a'b$(id)?q=[1]{2}`,
+      '--globoff',
+      '-H',
+      `X-Odd: ${value}`,
+    ]);
+  });
+
+  it('survives line breaks and NUL in a value', () => {
+    const [word] = wordsOf([`curl ${shellQuote("a\nb\0c'd")}`]);
+    expect(word).to.equal("a\nbc'd");
+  });
+
+  it('names a method only where curl would choose another', async () => {
+    const json = withBody({ text: '{"a":1}', contentType: 'application/json' });
+    expect(await curlOf({ method: 'POST', headers: [], more: json })).to.not.include('-X');
+    expect(await curlOf({ method: 'PUT', headers: [], more: json })).to.include('PUT');
+    expect(await curlOf({ method: 'GET', headers: [], more: json })).to.include.members(['-X', 'GET']);
+    expect(await curlOf({ method: 'POST', headers: [] })).to.include.members(['-X', 'POST']);
+    expect(await curlOf({ method: 'HEAD', headers: [] })).to.deep.equal([
+      'https://shop.example.com/orders/4712?tab=items',
+      '--head',
+    ]);
+    expect(await curlOf({ method: 'm-search', headers: [] })).to.include('m-search');
+  });
+
+  it('sends the body as it came, and nothing of one that was cut', async () => {
+    const text = `{"note":"it's @file"}`;
+    const whole = await curlOf({
+      method: 'POST',
+      headers: [],
+      more: withBody({ text, contentType: 'application/json' }),
+    });
+    expect(whole.slice(-2)).to.deep.equal(['--data-raw', text]);
+    const cut = await curlOf({
+      method: 'POST',
+      headers: [],
+      more: withBody({ text, contentType: 'application/json', truncated: true }),
+    });
+    expect(cut).to.not.include('--data-raw');
+  });
+
+  it('rebuilds a multipart form from its parts', async () => {
+    const words = await curlOf({
+      method: 'POST',
+      headers: ['Content-Type', 'multipart/form-data; boundary=x'],
+      more: withBody({
+        text: 'raw',
+        contentType: 'multipart/form-data; boundary=x',
+        parsed: { note: '@not-a-file', tags: ['a', 'b'] },
+        files: [{ field: 'f', name: 'a"b;c.png', contentType: 'image/png', bytes: 3 }],
+      }),
+    });
+    expect(words.slice(1)).to.deep.equal([
+      '--form-string', 'note=@not-a-file', '--form-string', 'tags=a', '--form-string', 'tags=b', '-F', 'f=@"a\\"b;c.png";type=image/png',
+    ]); // prettier-ignore
+  });
+
+  it('keeps a target that is no path, and dots in a path', async () => {
+    expect(await curlOf({ method: 'OPTIONS', url: '*', headers: [] })).to.include.members([
+      '--request-target',
+      '*',
+    ]);
+    expect(await curlOf({ url: '/a/../b', headers: [] })).to.include('--path-as-is');
+  });
+});

@@ -1,0 +1,148 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { createSecurityPanel, type SecurityPanelData } from '../../app/panels/security.ts';
+import { parsePolicy } from '../../app/panels/security/policy.ts';
+import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import { createPageFixture, type Recorded, requestFact } from '../support/page-fixture.ts';
+
+const panel = createSecurityPanel() as Panel;
+
+async function record(
+  given: Recorded,
+): Promise<{ data: SecurityPanelData; html: string; findings: string[] }> {
+  const fixture = createPageFixture([panel]);
+  const { token } = await fixture.record(given);
+  const found = await fixture.profiles.read(token);
+  if (found === null) throw new Error('not stored');
+  const { profile } = found;
+  return {
+    data: profile.panels.security?.data as SecurityPanelData,
+    html: fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} }),
+    findings: profile.findings.map(({ sentence }) => sentence),
+  };
+}
+
+describe('panel security', () => {
+  it('says which headers a page misses, and asks less of what is no page', async () => {
+    const page = await record({ responseHeaders: ['Content-Type', 'text/html'] });
+    const missing = page.data.checks.filter(({ state }) => state === 'missing').map(({ header }) => header);
+    expect(missing).to.deep.equal([
+      'Content-Security-Policy',
+      'Strict-Transport-Security',
+      'X-Content-Type-Options',
+      'X-Frame-Options',
+      'Referrer-Policy',
+    ]);
+    const json = await record({ responseHeaders: ['Content-Type', 'application/json'] });
+    expect(json.data.missing).to.equal(2);
+    expect(load(page.html)('.badge.warn')).to.have.length(5);
+  });
+
+  it('takes frame-ancestors for X-Frame-Options', async () => {
+    const { data } = await record({
+      responseHeaders: ['Content-Type', 'text/html', 'Content-Security-Policy', "frame-ancestors 'none'"],
+    });
+    expect(data.checks.find(({ header }) => header === 'X-Frame-Options')?.state).to.equal('not needed');
+  });
+
+  it('says what is wrong with a value that was sent', async () => {
+    const { data } = await record({
+      responseHeaders: [
+        'X-Frame-Options',
+        'ALLOWALL',
+        'Strict-Transport-Security',
+        'includeSubDomains',
+        'X-Content-Type-Options',
+        'sniff',
+      ],
+    });
+    const notes = Object.fromEntries(data.checks.map(({ header, note }) => [header, note]));
+    expect(notes['X-Frame-Options']).to.contain('DENY and SAMEORIGIN');
+    expect(notes['Strict-Transport-Security']).to.contain('no max-age');
+    expect(notes['X-Content-Type-Options']).to.contain('nosniff');
+  });
+
+  it('keeps flags of cookies and never a value', async () => {
+    const { data, html } = await record({
+      responseHeaders: ['Set-Cookie', 'sid=s3cret-value; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=60'],
+    });
+    expect(data.jar).to.deep.equal([
+      {
+        name: 'sid',
+        secure: true,
+        httpOnly: true,
+        sameSite: 'Lax',
+        path: '/',
+        domain: null,
+        lifetime: '60 s',
+        problems: [],
+        dropped: null,
+      },
+    ]);
+    expect(JSON.stringify(data) + html).to.not.contain('s3cret');
+  });
+
+  it('finds cookies that browsers do not keep', async () => {
+    const { findings } = await record({
+      responseHeaders: ['Set-Cookie', 'a=1; SameSite=None', 'Set-Cookie', 'b=1; Secure; SameSite=None'],
+    });
+    expect(findings).to.deep.equal(['Browsers drop the cookie “a”: SameSite=None needs Secure.']);
+  });
+
+  it('has an empty state where no answer went out', async () => {
+    const { html } = await record({ response: { headersAtMs: null, rawHeaders: [] } });
+    expect(load(html)('.empty').text()).to.contain('No answer went out.');
+  });
+
+  it('survives a request that was never read', async () => {
+    const fixture = createPageFixture([panel]);
+    const context = fixture.recorder.open('request');
+    expect(fixture.recorder.snapshot(context).panels.security?.data).to.equal(null);
+    expect(requestFact({}).method).to.equal('GET');
+  });
+});
+
+describe('content security policy', () => {
+  it('is split into directives, with what weakens them', () => {
+    const { directives } = parsePolicy(
+      "default-src 'self'; script-src 'self' 'unsafe-inline' *;; SCRIPT-SRC none; img-src data:",
+      true,
+    );
+    expect(directives.map(({ name, note }) => [name, note])).to.deep.equal([
+      ['default-src', null],
+      ['script-src', 'inline scripts may run'],
+      ['script-src', 'stands twice: browsers ignore this one'],
+      ['img-src', null],
+    ]);
+  });
+
+  it("knows that a nonce takes 'unsafe-inline' back", () => {
+    const { directives } = parsePolicy("script-src 'nonce-abc' 'unsafe-inline'", true);
+    expect(directives[0]?.note).to.contain('is ignored');
+  });
+});
+
+describe('Set-Cookie', () => {
+  const web = { https: true, local: false };
+
+  it('is read with attributes in any case and order', () => {
+    const flags = parseSetCookie(' a = b ; SECURE;httponly; samesite=Strict;Domain=.x.y', web);
+    expect(flags).to.include({
+      name: 'a',
+      secure: true,
+      httpOnly: true,
+      sameSite: 'Strict',
+      domain: '.x.y',
+      dropped: null,
+    });
+  });
+
+  it('knows prefixes, plain http and local hosts', () => {
+    expect(parseSetCookie('__Host-a=1; Secure', web).dropped).to.contain('__Host-');
+    expect(parseSetCookie('__Secure-a=1', web).dropped).to.contain('prefix');
+    expect(parseSetCookie('a=1; Secure', { https: false, local: false }).dropped).to.contain('over http');
+    expect(parseSetCookie('a=1; Secure', { https: false, local: true }).dropped).to.equal(null);
+    expect(parseSetCookie(`a=${'x'.repeat(5000)}`, web).dropped).to.contain('4096');
+  });
+});
