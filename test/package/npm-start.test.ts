@@ -80,16 +80,31 @@ describe('the processes of the service', function () {
     expect(await exited).to.deep.equal([0, null]);
   });
 
-  it('end the start with one sentence where the configuration is wrong', async () => {
-    const child = spawn(process.execPath, ['bin/start.js'], {
-      env: environment({ PORT: 'eighty' }),
+  /** Runs a script to its end: its exit code, and what it said but for the build. */
+  async function runToEnd(script: string, more?: Record<string, string>): Promise<[unknown, string]> {
+    const child = spawn(process.execPath, [script], {
+      env: environment(more),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    expect(await once(child, 'close')).to.deep.equal([1, null]);
-    const sentences = said.trim().replace(/^Building .*\n/, '');
-    expect(sentences).to.match(/^PORT is "eighty"; [^\n]+\.$/);
+    const [code] = (await once(child, 'close')) as [number | null];
+    return [code, said.trim().replace(/^Building .*\n/, '')];
+  }
+
+  it('migrate by the release process, once', async () => {
+    const [code, said] = await runToEnd('bin/migrate.js');
+    expect(code, said).to.equal(0);
+    expect(said).to.match(/Migrated the schema "localhost" of .*\d_profiles/);
+    const [again, saidAgain] = await runToEnd('bin/migrate.js');
+    expect(again, saidAgain).to.equal(0);
+    expect(saidAgain).to.match(/is up to date\.$/);
+  });
+
+  it('end the start with one sentence where the configuration is wrong', async () => {
+    const [code, said] = await runToEnd('bin/start.js', { PORT: 'eighty' });
+    expect(code).to.equal(1);
+    expect(said).to.match(/^PORT is "eighty"; [^\n]+\.$/);
   });
 
   it('are named by the Procfile, each by a script that is there', () => {
