@@ -1,5 +1,5 @@
 /** One line per answer on standard output. Secrets are masked; control characters can't reach the terminal. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import morgan from 'morgan';
 import { originOf } from './attach-origin.ts';
@@ -14,7 +14,6 @@ const LONGEST_URL = 2000;
 
 /** Control characters, C1 included, and line separators -> `\xNN`: a terminal would obey them. */
 export function escapeControls(text: string): string {
-  // eslint-disable-next-line no-control-regex -- that is the purpose
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
     const code = character.charCodeAt(0).toString(16);
     return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code}`;
@@ -28,7 +27,7 @@ function urlOf(req: IncomingMessage): string {
 }
 
 export function createAccessLog({ redactText, write }: AccessLogOptions): RequestHandler {
-  const line: morgan.FormatFn<IncomingMessage, ServerResponse> = (tokens, req, res) => {
+  const line: morgan.FormatFn = (tokens, req, res) => {
     const resolved = originOf(req);
     const fields = [
       resolved?.origin.clientAddress ?? req.socket.remoteAddress ?? '-',

@@ -33,7 +33,8 @@ export interface ErrorRecorder {
 }
 
 export interface ErrorPage {
-  req: IncomingMessage;
+  /** null where the HTTP parser refused it before it was one. */
+  req: IncomingMessage | null;
   error: unknown;
   status: number;
   statusText: string;
@@ -102,7 +103,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
   }
 
   function renderPage(
-    page: ErrorPage,
+    page: ErrorPage & { req: IncomingMessage },
     thrown: Thrown,
     child: ErrorPageChild | null,
   ): { html: string; bare: boolean } {

@@ -117,7 +117,7 @@ function fieldBytes(body: unknown): number {
   const work: unknown[] = [body];
   for (let value = work.pop(); value !== undefined; value = work.pop()) {
     if (typeof value === 'string') bytes += Buffer.byteLength(value);
-    else if (typeof value === 'object' && value !== null) work.push(...Object.values(value));
+    else if (typeof value === 'object' && value !== null) work.push(...(Object.values(value) as unknown[]));
   }
   return bytes;
 }

@@ -192,7 +192,7 @@ describe('scheme, host and port', () => {
 describe('a refused Host', () => {
   const invalid = [
     'bad_host!!', 'a b', '<script>', 'a/b', 'a@b', 'a,b', 'a..b', '.a', 'a:b', 'a:1:2', '[::1', '[::zz]', '[1.2.3.4]', '::1',
-    'a?b', 'a#b', 'a\\b', 'a%41', 'é.test', '*', "a'b", 'a"b', `${'a'.repeat(400)}`,
+    'a?b', 'a#b', 'a\\b', 'a%41', 'é.test', '*', "a'b", 'a"b', 'a'.repeat(400),
   ]; // prettier-ignore
   for (const host of invalid) {
     it(`is ${JSON.stringify(host.slice(0, 30))}`, () => {

@@ -187,8 +187,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     parent.child = child.token;
     parent.refused = refused;
     const { error, status } = refused;
-    const html = (): string =>
-      renderError({ req: {} as IncomingMessage, error, status, statusText: statusTextOf(status) });
+    const html = (): string => renderError({ req: null, error, status, statusText: statusTextOf(status) });
     return {
       token: parent.token,
       link: `${refused.origin.origin ?? ''}${urls.profile(parent.token)}`,

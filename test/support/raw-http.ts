@@ -116,7 +116,7 @@ export function exchange(
       } catch (error) {
         clearTimeout(timer);
         socket.destroy();
-        reject(error as Error);
+        reject(error instanceof Error ? error : new Error('unreadable answer'));
         return;
       }
       if (result.responses.length - interim >= count) finish();
