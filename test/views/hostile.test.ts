@@ -16,8 +16,10 @@ function structureOf(html: string): string[] {
   return $('*')
     .toArray()
     .map((element) => {
-      const attributes = Object.entries(element.attribs).map(([name, value]) => (FREE.has(name) ? name : `${name}=${value}`));
-      return `${element.tagName} ${attributes.sort().join(' ')}`;
+      const attributes = Object.entries($(element).attr() ?? {}).map(([name, value]) =>
+        FREE.has(name) ? name : `${name}=${value}`,
+      );
+      return `${$(element).prop('tagName') ?? ''} ${attributes.sort().join(' ')}`;
     });
 }
 

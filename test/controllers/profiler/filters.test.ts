@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import {
+  isTokenAlone,
+  readFilters,
+  readOne,
+  withFilters,
+} from '../../../app/controllers/profiler/filters.ts';
+import { HindsightError } from '../../../app/errors.ts';
+import type { ProfileQuery } from '../../../app/profiler/storage.ts';
+
+const queryOf = (text: string): ProfileQuery => readFilters(new URLSearchParams(text)).query;
+const at = (text: string): number => Date.parse(text);
+
+function problemOf(text: string): string {
+  try {
+    readFilters(new URLSearchParams(text));
+  } catch (error) {
+    if (!(error instanceof HindsightError)) throw error;
+    expect(error.status, text).to.equal(400);
+    return error.message;
+  }
+  return 'none';
+}
+
+describe('filters of the list', () => {
+  it('are none by default: newest first, the first 50', () => {
+    expect(queryOf('')).to.deep.equal({ sort: 'startedAt', descending: true, limit: 50, offset: 0 });
+  });
+
+  it('read each parameter', () => {
+    expect(
+      queryOf(
+        'ip=1.2.3.4&method=post&status=404&url=/a%25b&token=ABCDEF&over=1.5&has=error&kind=all&process=web.1&sort=time&order=asc&limit=10&page=3',
+      ),
+    ).to.deep.equal({
+      clientAddress: '1.2.3.4',
+      method: 'post',
+      status: 404,
+      url: '/a%b',
+      token: 'abcdef',
+      overMs: 1.5,
+      hasError: true,
+      kinds: ['request', 'error_page', 'profiler'],
+      process: 'web.1',
+      sort: 'durationMs',
+      descending: false,
+      limit: 10,
+      offset: 20,
+    });
+  });
+
+  it('take a class of statuses in any spelling', () => {
+    for (const text of ['4xx', '4XX', '4'])
+      expect(queryOf(`status=${text}`).status, text).to.deep.equal({ class: 4 });
+  });
+
+  it('include the day that "until" names, and the minute', () => {
+    expect(queryOf('until=2026-11-20').until).to.equal(at('2026-11-21T00:00Z'));
+    expect(queryOf('until=2026-11-20T14:32').until).to.equal(at('2026-11-20T14:33Z'));
+    expect(queryOf('until=2026-11-20T14:32:07').until).to.equal(at('2026-11-20T14:32:08Z'));
+    expect(queryOf('from=2026-11-20').from).to.equal(at('2026-11-20T00:00Z'));
+  });
+
+  it('read moments in UTC, or with an offset, encoded or not', () => {
+    expect(queryOf('from=2026-11-20+14:32').from).to.equal(at('2026-11-20T14:32Z'));
+    expect(queryOf('from=2026-11-20T14:32%2B02:00').from).to.equal(at('2026-11-20T12:32Z'));
+    expect(queryOf('from=2026-11-20T14:32+02:00').from).to.equal(at('2026-11-20T12:32Z'));
+  });
+
+  it('understand the names of Symfony', () => {
+    expect(queryOf('status_code=404&start=2026-11-20&end=2026-11-20')).to.deep.include({
+      status: 404,
+      from: at('2026-11-20T00:00Z'),
+      until: at('2026-11-21T00:00Z'),
+    });
+  });
+
+  it('take what is empty, or unknown, for absent', () => {
+    expect(queryOf('ip=&status=&page=&foo=bar&foo=baz&x[y]=1')).to.deep.equal(queryOf(''));
+  });
+
+  it('search the URL for what was typed at the top', () => {
+    expect(queryOf('q=checkout').url).to.equal('checkout');
+  });
+
+  it('bound the size and depth of a page', () => {
+    expect(queryOf('limit=99999999').limit).to.equal(200);
+    expect(queryOf('page=99999999999').offset).to.be.at.most(1_000_000);
+  });
+
+  for (const text of [
+    'limit=abc',
+    'limit=0',
+    'limit=-5',
+    'limit=1.5',
+    'limit[]=1',
+    'limit=1&limit=2',
+    'page=x',
+    'page=0',
+    'status=teapot',
+    'status=600',
+    'status[]=404',
+    'status=404&status_code=404',
+    'from=garbage',
+    'from=2026-02-30',
+    'from=2026-13-01',
+    'until=yesterday',
+    'until=2026-11-20T25:00',
+    'over=-1',
+    'over=1e999',
+    'over=NaN',
+    'has=everything',
+    'has=constructor',
+    'kind=__proto__',
+    'sort=password',
+    'sort=toString',
+    'order=up',
+    'url[]=1',
+    'url[a][b]=1',
+    'ip=1&ip=2',
+    `url=${'x'.repeat(3000)}`,
+    'token[x]=1',
+  ]) /* prettier-ignore */ {
+    it(`refuse ${text.slice(0, 40)} with a sentence`, () => {
+      expect(problemOf(text)).to.match(/^The filter "[a-z_]+" .+\.$/);
+    });
+  }
+
+  it('survive anything else', () => {
+    for (const text of [
+      'url=%',
+      'url=%00',
+      'method=%F0%9F%98%80',
+      'ip=%2527',
+      'q=\ud800',
+      'token=zz',
+      'process=%0a',
+      '[]=1',
+      '=1',
+      '&&&',
+    ])
+      expect(problemOf(text), text).to.equal('none');
+  });
+
+  it('know a token that stands alone', () => {
+    const alone = (text: string): boolean => isTokenAlone(readFilters(new URLSearchParams(text)));
+    expect([
+      alone('token=abcdef'),
+      alone('token=abcdef&limit=10&ip='),
+      alone('token=abcdef&ip=1'),
+      alone(''),
+    ]).to.deep.equal([true, true, false, false]);
+  });
+
+  it('make addresses that show the same with some changed', () => {
+    const { values } = readFilters(new URLSearchParams('page=3&status=4xx&sort=time'));
+    const changed = new URLSearchParams(
+      Object.entries(withFilters(values, { page: undefined, sort: 'at' })).filter(
+        (entry): entry is [string, string] => entry[1] !== undefined,
+      ),
+    );
+    expect(changed.toString()).to.equal('status=4xx&sort=at');
+  });
+
+  it('read one parameter of any name', () => {
+    expect(readOne(new URLSearchParams('panel=logs'), 'panel')).to.equal('logs');
+    expect(readOne(new URLSearchParams('panel='), 'panel')).to.equal('');
+    expect(readOne(new URLSearchParams(''), 'panel')).to.equal(null);
+    expect(() => readOne(new URLSearchParams('panel[]=x'), 'panel')).to.throw(HindsightError);
+  });
+});
