@@ -26,8 +26,8 @@
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
  *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
- *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown) its plain form, framePlace(frame),
- *             editorUrl(frame), headline(message)
+ *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown, most) its plain form, framePlace(frame),
+ *             editorUrl(frame), headline(message), rowsWithin(rows, room), propertyRows(chain, room)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes

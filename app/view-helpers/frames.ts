@@ -1,4 +1,5 @@
 /** Frames of an error as the exception panel lists them: own ones alone, runs of foreign ones folded, repeats named. */
+import { cutText } from '../profiler/plain.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 
 export type FrameRow =
@@ -87,21 +88,66 @@ function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
   return rows;
 }
 
-/** Lines of the trace as Node prints it, with shared ends left out and counted. */
-function traceLines(thrown: Thrown, indent = ''): string[] {
+/** Lines of the trace as Node prints it: shared ends left out, at most `most` frames of each error, both counted. */
+function traceLines(thrown: Thrown, most = Infinity, indent = ''): string[] {
   return thrown.chain.flatMap((link, index) => {
     const before = thrown.chain[index - 1] ?? null;
     const shared = before === null ? 0 : sharedEnd(link.frames, before.frames);
-    const frames = link.frames
-      .slice(0, link.frames.length - shared)
-      .map((frame) => indent + frameLine(frame));
+    const own = link.frames.length - shared;
+    const frames = link.frames.slice(0, Math.min(own, most)).map((frame) => indent + frameLine(frame));
     const message = link.message.length > 1000 ? `${link.message.slice(0, 1000)}…` : link.message;
     const head = `${index === 0 ? '' : '[cause]: '}${link.class}: ${message}`.split('\n');
+    const left = own - frames.length + link.framesCut;
+    if (left > 0) frames.push(`${indent}    … ${frameCount(left)} more`);
     if (shared > 0) frames.push(`${indent}    … the same ${frameCount(shared)} as above`);
-    if (link.framesCut > 0) frames.push(`${indent}    … ${frameCount(link.framesCut)} more`);
-    const members = link.errors.flatMap((member) => traceLines(member, `${indent}    `));
+    const members = link.errors.flatMap((member) => traceLines(member, most, `${indent}    `));
     return [...head.map((line) => indent + line), ...frames, ...members];
   });
+}
+
+/** What a page still has room for; helpers take from it what they use. */
+export interface PageRoom {
+  /** Frames in lists. */
+  frames: number;
+  /** Characters of properties. */
+  characters: number;
+}
+
+/** How many rows of a stack there is room for. */
+function rowsWithin(rows: readonly FrameRow[], room: PageRoom): number {
+  let shown = 0;
+  for (const row of rows) {
+    if (room.frames <= 0) break;
+    // An own frame stands alone, with two links: about twice the bytes of one in a list.
+    room.frames -= row.kind === 'foreign' ? row.frames.length : 2;
+    shown++;
+  }
+  return shown;
+}
+
+/** What a row costs beside its value: the copy button, mostly. */
+const ROW_CHARACTERS = 350;
+
+/** Properties of all errors of a chain as rows; values and rows beyond the room are cut and counted. */
+function propertyRows(
+  chain: readonly ThrownLink[],
+  room: PageRoom,
+): { rows: { name: string; value: unknown }[]; left: number; total: number } {
+  const all = chain.flatMap((link) =>
+    [['code', link.code] as const, ['status', link.status] as const, ...Object.entries(link.properties)]
+      .filter(([name, value]) => value !== null || (name !== 'code' && name !== 'status'))
+      .map(([name, value]) => ({ name: `${link.class}.${name}`, value })),
+  );
+  const rows: { name: string; value: unknown }[] = [];
+  for (const { name, value } of all) {
+    if (room.characters <= 0) break;
+    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+    // Long values are folded behind their beginning, which is sent twice.
+    const most = Math.max(100, room.characters - ROW_CHARACTERS);
+    rows.push({ name, value: text.length > most ? cutText(text, most) : value });
+    room.characters -= Math.min(text.length, most) + ROW_CHARACTERS;
+  }
+  return { rows, left: all.length - rows.length, total: all.length };
 }
 
 /** Longest headline; the whole message is shown below it. */
@@ -118,7 +164,9 @@ function headline(message: string): string {
 export function createFrameHelpers(editor?: EditorOptions) {
   return {
     groupFrames,
-    traceLines,
+    traceLines: (thrown: Thrown, most?: number): string[] => traceLines(thrown, most),
+    rowsWithin,
+    propertyRows,
     headline,
     framePlace: (frame: ThrownFrame): string =>
       frame.file === null

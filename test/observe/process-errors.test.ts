@@ -50,7 +50,10 @@ describe('errors that end the process', function () {
     const before = process.listenerCount('uncaughtExceptionMonitor');
     const observer = observeProcessErrors({ tracker });
     const context = new Context({ token: 'abc123', kind: 'request' });
-    const emit = (): boolean => process.emit('uncaughtExceptionMonitor', new Error('x'), 'uncaughtException');
+    const emit = (): void => {
+      for (const listener of process.listeners('uncaughtExceptionMonitor'))
+        Reflect.apply(listener, process, [new Error('x'), 'uncaughtException']);
+    };
     tracker.run(context, emit);
     emit();
     observer.close();

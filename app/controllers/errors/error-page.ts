@@ -54,6 +54,8 @@ export interface ErrorFrame {
 }
 
 const LONGEST_TITLE = 400;
+/** Bytes: a little less than the 60 KB that no page exceeds. */
+const LONGEST_PAGE = 58_000;
 const LONGEST_ADDRESS = 600;
 
 function cut(text: string, limit: number): string {
@@ -161,8 +163,16 @@ export function createErrorPage({
     }
     if (code === 'ROUTE_NOT_FOUND' || code === 'METHOD_NOT_ALLOWED')
       return routePage(input, message, readRouting(profile));
-    const page = frameOf(input, message, 'exception');
-    return renderPage('errors/error', { page, data: readException(profile, input.status), profile });
+    const model = {
+      page: frameOf(input, message, 'exception'),
+      data: readException(profile, input.status),
+      profile,
+    };
+    const html = renderPage('errors/error', { ...model, lean: false });
+    // Rare: many errors in one request, each with a long stack. What is left out is counted, the profile has it.
+    return Buffer.byteLength(html) > LONGEST_PAGE
+      ? renderPage('errors/error', { ...model, lean: true })
+      : html;
   }
 
   return (input) => {

@@ -1,0 +1,357 @@
+import { load, type CheerioAPI } from 'cheerio';
+import { expect } from 'chai';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createErrorPage } from '../../../app/controllers/errors/error-page.ts';
+import { createError, HindsightError } from '../../../app/errors.ts';
+import type { Context } from '../../../app/profiler/context.ts';
+import { pageInput, renderErrorPage, rendererOf, type FailedRequest } from '../../support/error-page.ts';
+
+const LIMIT = 60 * 1024;
+const table = [
+  { method: 'GET', pattern: '/humans.txt', handler: 'humans', source: 'src/app.ts:37' },
+  { method: 'GET', pattern: '/orders/:id', handler: 'show', source: 'src/orders.ts:9' },
+];
+
+function routeMiss(path: string, method = 'GET', more: Partial<FailedRequest> = {}): FailedRequest {
+  const error = new HindsightError('ROUTE_NOT_FOUND', `No route found for "${method} ${path}"`, {
+    status: 404,
+    cause: createError('ROUTE_MISS', [`${path}/`]),
+  });
+  return { error, status: 404, url: path, method, ...more };
+}
+
+function noteRoutes(context: Context): void {
+  context.add('routing', {
+    table,
+    nearest: [
+      {
+        ...table[0],
+        method: 'GET',
+        pattern: '/humans.txt',
+        handler: 'humans',
+        source: null,
+        reason: 'spelling',
+        distance: 2,
+      },
+    ],
+    considered: null,
+    secondTry: { path: '/robots.txt/', matched: false },
+    redirect: null,
+    allow: [],
+  });
+}
+
+function page(request: FailedRequest): CheerioAPI {
+  return load(renderErrorPage(request));
+}
+
+function attributesOf($: CheerioAPI, element: Parameters<CheerioAPI>[0]): string[] {
+  return Object.keys($(element).attr() ?? {});
+}
+
+/** Names, nesting and attributes of a page without its texts: what must not depend on the values. */
+function structureOf($: CheerioAPI): string {
+  return $('*')
+    .toArray()
+    .map((element) => `${$(element).prop('tagName') ?? ''}(${attributesOf($, element).sort().join(' ')})`)
+    .join('\n');
+}
+
+describe('the page of an error', () => {
+  it('says message and status in the title, the heading and both ends', () => {
+    const html = renderErrorPage({ error: new Error('Could not place order'), url: '/checkout' });
+    const $ = load(html);
+    const line = '<!-- Could not place order (500 Internal Server Error) -->';
+    expect($('title').text()).to.equal('Could not place order (500 Internal Server Error) · Hindsight');
+    expect($('h1').text()).to.equal('Could not place order');
+    expect($('.kind .status').text()).to.equal('500');
+    const lines = html.trimEnd().split('\n');
+    expect(lines[0]).to.equal(line);
+    expect(lines.at(-1)).to.equal(line);
+  });
+
+  it('shows the line in own code with its excerpt, and links both profiles', () => {
+    const $ = page({ error: new Error('here'), url: '/x', child: '5d1f0a' });
+    expect($('.where').text()).to.match(/test\/controllers\/errors\/error-page\.test\.ts:\d+/);
+    expect($('figure pre .hot').text()).to.include("new Error('here')");
+    const links = $('.facts a')
+      .toArray()
+      .map((element) => $(element).attr('href'));
+    expect(links).to.deep.equal(['/_profiler/9be04d', '/_profiler/5d1f0a']);
+  });
+
+  it('shows the same panel as the profile', () => {
+    const request = { error: new TypeError('outer', { cause: new Error('inner') }), url: '/x' };
+    const input = pageInput(request);
+    const profilePanel = load(
+      rendererOf()('panels/exception', {
+        data: input.profile.panels.exception?.data,
+        profile: input.profile,
+        panel: { name: 'exception', title: 'Exception' },
+        query: {},
+        model: null,
+      }),
+    );
+    const $ = page(request);
+    expect($('#frames').length).to.equal(1);
+    expect($('#trace pre').text().split('\n')[0]).to.equal(profilePanel('#trace pre').text().split('\n')[0]);
+    expect($('.chain li').length).to.equal(profilePanel('.chain li').length);
+  });
+
+  it('needs no script and brings none of its own', () => {
+    const $ = page({ error: new Error('m'), url: '/x' });
+    expect($('script:not([src])').length).to.equal(0);
+    expect($('style').length).to.equal(0);
+    expect($('[style]').length).to.equal(0);
+    const handlers = $('*')
+      .toArray()
+      .flatMap((element) => attributesOf($, element).filter((name) => name.startsWith('on')));
+    expect(handlers).to.deep.equal([]);
+    for (const element of $('script[src], link[rel=stylesheet], link[rel=icon]').toArray())
+      expect($(element).attr('src') ?? $(element).attr('href')).to.match(/^\/_profiler\/assets\//);
+  });
+
+  const sly = [
+    '<script>alert(1)</script>',
+    '--><script>alert(1)</script><!--',
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    '</title></head><body onload=alert(1)>',
+    '</pre></article><iframe src=x>',
+    '<%= 1 %>',
+    '\u202e\u0000\ud800',
+    '--!>',
+    '-',
+  ];
+  for (const text of sly) {
+    it(`has the same structure for ${JSON.stringify(text)} as for a harmless text`, () => {
+      class Thrown extends Error {}
+      const build = (value: string): CheerioAPI => {
+        const error = Object.assign(new Thrown(`message ${value}`), { code: `C${value}`, note: value });
+        error.name = `Name${value}`;
+        error.stack = `Error\n    at fn${value.replace(/[\s(]/g, '')} (/elsewhere/${value.replace(/[\s:]/g, '')}.js:1:2)`;
+        const prepare = (context: Context): void => {
+          context.add('log', {
+            level: 'info',
+            channel: value,
+            message: value,
+            context: null,
+            caller: null,
+            atMs: 1,
+          });
+        };
+        return page({ error, url: `/${value}`, method: `M${value}`, prepare });
+      };
+      expect(structureOf(build(text))).to.equal(structureOf(build('harmless')));
+    });
+  }
+
+  it('keeps its comments in one piece', () => {
+    const html = renderErrorPage({ error: new Error('a -- b --> c <!-- d\n--'), url: '/x' });
+    const first = html.split('\n', 1)[0] ?? '';
+    expect(first).to.match(/^<!-- .* -->$/);
+    expect(first.slice(4, -3)).not.to.match(/--|>/);
+  });
+
+  it('shows no secret', () => {
+    const secret = 'correct-horse-battery';
+    const error = Object.assign(new Error(`login with ${secret} failed`), {
+      config: { password: 'other-secret-9' },
+    });
+    const html = renderErrorPage({ error, url: `/login?x=${secret}`, secrets: { APP_SECRET: secret } });
+    expect(html).not.to.include(secret);
+    const [, afterMessage = ''] = html.split('id="props"');
+    expect(afterMessage.split('</section>')[0]).not.to.include('other-secret-9');
+  });
+
+  it('shows nothing of the environment', () => {
+    const value = ['value', 'of', 'the', 'environment'].join('-');
+    process.env.HINDSIGHT_TEST_VALUE = value;
+    const html = renderErrorPage({ error: new Error('m'), url: '/x' });
+    delete process.env.HINDSIGHT_TEST_VALUE;
+    expect(html).not.to.include(value);
+    expect(html).not.to.include(process.env.PATH);
+  });
+
+  it('stays below 60 KB with five causes of thirty frames each, and messages of ten megabytes', () => {
+    const root = mkdtempSync(join(tmpdir(), 'hindsight-page-'));
+    try {
+      const line =
+        '  const total = await computeTheTotalOf(order.items, { currency: order.currency, round: true });';
+      writeFileSync(join(root, 'own.ts'), `${line}\n`.repeat(200));
+      let error: Error | undefined;
+      for (let link = 0; link < 6; link++) {
+        const outer: Error = new Error(
+          `${link} `.repeat(link === 5 ? 5_000_000 : 200),
+          error && { cause: error },
+        );
+        const frames = Array.from({ length: 30 }, (_value, index) =>
+          index % 3 === 0
+            ? `    at ownFunctionNumber${link}${index} (${root}/own.ts:${(index + link) * 4 + 1}:9)`
+            : `    at Library.method${link}${index} (${root}/node_modules/library${index % 7}/lib/some/path.js:${index}:${link + 1})`,
+        );
+        outer.stack = `Error: ${outer.message}\n${frames.join('\n')}`;
+        error = outer;
+      }
+      const html = renderErrorPage({ error, url: `/${'x'.repeat(16_000)}` }, root);
+      expect(Buffer.byteLength(html)).to.be.lessThan(LIMIT);
+      expect(load(html)('.chain li').length).to.equal(6);
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+  });
+
+  it('stays below 60 KB with ten errors of ten causes, a hundred properties each, and a hundred log lines', () => {
+    const failure = (name: string): Error => {
+      let error: Error | undefined;
+      for (let link = 0; link < 10; link++) {
+        const outer: Error = new Error(`${name} ${link} ${'word '.repeat(100)}`, error && { cause: error });
+        const values = Array.from({ length: 100 }, (_value, index) => [`field${index}`, 'v'.repeat(3000)]);
+        const frames = Array.from(
+          { length: 50 },
+          (_value, index) => `    at f (/lib/${name}/${link}/${index}.js:1:1)`,
+        );
+        outer.stack = `Error: ${outer.message}\n${frames.join('\n')}`;
+        error = Object.assign(outer, Object.fromEntries(values));
+      }
+      return error ?? new Error(name);
+    };
+    const prepare = (context: Context): void => {
+      for (let index = 0; index < 9; index++)
+        context.add('error', { error: failure(`e${index}`), origin: 'late', atMs: 1, status: null });
+      for (let index = 0; index < 100; index++)
+        context.add('log', {
+          level: 'info',
+          channel: 'c',
+          message: 'm'.repeat(5000),
+          context: null,
+          caller: null,
+          atMs: index,
+        });
+    };
+    const html = renderErrorPage({ error: failure('answered'), url: '/x', prepare });
+    expect(Buffer.byteLength(html)).to.be.lessThan(LIMIT);
+    expect(load(html)('main > section .chain li').length).to.equal(9);
+    expect(load(html)('h1').text()).to.include('answered');
+  });
+
+  for (const [name, error] of Object.entries({
+    null: null,
+    'a string': 'only words',
+    'an empty message': new Error(''),
+    'an error without a stack': Object.assign(new Error('bare'), { stack: undefined }),
+    'a cause that comes back': (() => {
+      const one = new Error('one');
+      one.cause = one;
+      return one;
+    })(),
+    'an AggregateError': new AggregateError([new Error('a'), 'b', new Error('c', { cause: 'd' })], 'several'),
+  })) {
+    it(`is made of ${name}`, () => {
+      const $ = page({ error, url: '/x' });
+      expect($('h1.msg').text().trim()).not.to.equal('');
+      expect($('.kind b').text()).not.to.equal('');
+    });
+  }
+
+  it('is made where the exception panel failed', () => {
+    const input = pageInput({ error: new Error('lost'), url: '/x' });
+    input.profile.panels.exception = { data: null, summary: null, error: 'TypeError: no' };
+    const renderError = createErrorPage({
+      renderPage: rendererOf(),
+      panels: [],
+      foot: [],
+      unknownTokenModel: () => null,
+    });
+    expect(load(renderError(input))('h1').text()).to.equal('lost');
+  });
+});
+
+describe('the page of a request that no route answered', () => {
+  it('names the nearest routes and why each did not match', () => {
+    const $ = page(routeMiss('/robots.txt', 'GET', { prepare: noteRoutes }));
+    expect($('h1').text()).to.equal('No route found for "GET /robots.txt"');
+    expect($('#nearest tbody tr').text()).to.include('/humans.txt').and.include('2 letters differ');
+    expect($('#routes tbody tr').length).to.equal(2);
+    expect($('.soft').first().text()).to.include('All 2 routes were asked').and.include('/robots.txt/');
+    expect($('.chain li').toArray().length).to.equal(2);
+    expect($('.chain').text()).to.include('No routes found for "/robots.txt/".');
+  });
+
+  it('suggests a route only where the path can be written as one', () => {
+    expect(page(routeMiss('/robots.txt'))('pre').text()).to.include("router.get('/robots.txt'");
+    expect(page(routeMiss("/it's/:x"))('pre').text()).not.to.include('router.get');
+  });
+
+  it('names the methods of a path that exists', () => {
+    const error = createError('METHOD_NOT_ALLOWED', ['DELETE', '/humans.txt', 'GET'], {
+      headers: { allow: 'GET' },
+    });
+    const prepare = (context: Context): void => {
+      const nothing = { table, nearest: null, considered: null, secondTry: null, redirect: null };
+      context.add('routing', { ...nothing, allow: ['GET'] });
+    };
+    const $ = page({ error, status: 405, method: 'DELETE', url: '/humans.txt', prepare });
+    expect($('title').text()).to.include('(405 Method Not Allowed)');
+    expect($('.soft').first().text()).to.equal('The path exists, for GET only.');
+  });
+
+  it('stays below 60 KB with a thousand routes', () => {
+    const many = Array.from({ length: 1000 }, (_value, index) => ({
+      method: 'GET',
+      pattern: `/a-rather-long-route-name/${index}/:id`,
+      handler: `handler${index}`,
+      source: `src/routes/file-${index}.ts:${index}`,
+    }));
+    const prepare = (context: Context): void => {
+      const nothing = { nearest: null, considered: null, secondTry: null, redirect: null, allow: [] };
+      context.add('routing', { ...nothing, table: many });
+    };
+    const html = renderErrorPage(routeMiss('/x', 'GET', { prepare }));
+    expect(Buffer.byteLength(html)).to.be.lessThan(LIMIT);
+    expect(load(html)('#routes .note').text()).to.include('more routes not shown');
+  });
+
+  it('is a welcome at the root, with the lines that answer it', () => {
+    const $ = page(routeMiss('/'));
+    expect($('h1').text()).to.equal('No route found for "GET /"');
+    expect($('main').text()).to.include('app/routes/index.ts');
+    expect($('pre').text()).to.include("Router().get('/'");
+    expect($('main a[href="/_profiler/"]').length).to.equal(1);
+    expect(page(routeMiss('/', 'POST'))('main').text()).not.to.include('The service runs');
+  });
+});
+
+describe('the pages of the profiler’s own errors', () => {
+  it('offer the panels there are', () => {
+    const error = createError('UNKNOWN_PANEL', ['nope', 'abcdef']);
+    const $ = page({ error, status: 404, url: '/_profiler/abcdef?panel=nope' });
+    const links = $('main .views a')
+      .toArray()
+      .map((element) => $(element).attr('href'));
+    expect(links).to.deep.equal(['/_profiler/abcdef?panel=request', '/_profiler/abcdef?panel=exception']);
+  });
+
+  it('offer the search for an unknown token, by the model that travels with the error', () => {
+    const error = createError('UNKNOWN_TOKEN', ['abcdef']);
+    const renderError = createErrorPage({
+      renderPage: (view, model) => `${view} ${JSON.stringify(model)}`,
+      panels: [],
+      foot: [],
+      unknownTokenModel: (thrown) => (thrown === error ? { token: 'abcdef' } : null),
+    });
+    const html = renderError(pageInput({ error, status: 404, url: '/_profiler/abcdef' }));
+    expect(html.split('\n')[1]).to.equal('errors/unknown-token {"token":"abcdef"}');
+  });
+
+  it('are plain errors where nothing better is known', () => {
+    const $ = page({
+      error: createError('UNKNOWN_TOKEN', ['abcdef']),
+      status: 404,
+      url: '/_profiler/abcdef',
+    });
+    expect($('h1').text()).to.equal('Token "abcdef" not found.');
+  });
+});

@@ -1,0 +1,269 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import type { LayerFact } from '../../app/observe/layers.ts';
+import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
+import { routingPanel, type RoutingData } from '../../app/panels/routing.ts';
+import { whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { rendererOf } from '../support/error-page.ts';
+import { requestFact, responseFact } from '../support/page-fixture.ts';
+
+interface Given {
+  method?: string;
+  url?: string;
+  status?: number;
+  layers?: Partial<LayerFact>[];
+  routing?: Partial<RoutingFact>;
+  route?: string;
+}
+
+function contextOf({
+  method = 'GET',
+  url = '/orders/4?tab=items',
+  status = 200,
+  layers = [],
+  routing,
+  route,
+}: Given) {
+  const context = new Context({ token: 'abc123', kind: 'request' });
+  context.add('request', requestFact({ method, url }));
+  context.add('response', responseFact({ status }));
+  const layer: LayerFact = {
+    name: 'first',
+    kind: 'middleware',
+    pattern: '/',
+    method: null,
+    source: null,
+    startMs: 1,
+    durationMs: 0.2,
+    settledMs: null,
+    nextMs: 0.1,
+    outcome: 'next',
+    error: false,
+    depth: 0,
+  };
+  for (const one of layers) context.add('layer', { ...layer, ...one });
+  if (route !== undefined)
+    context.add('route', {
+      pattern: route,
+      method,
+      params: { id: '4' },
+      handler: 'show',
+      source: 'src/a.ts:3',
+    });
+  if (routing !== undefined)
+    context.add('routing', {
+      table: null,
+      nearest: null,
+      considered: null,
+      secondTry: null,
+      redirect: null,
+      allow: [],
+      ...routing,
+    });
+  return context;
+}
+
+function collect(given: Given): RoutingData {
+  const data = routingPanel.collect(contextOf(given));
+  if (data === null) throw new Error('nothing was collected');
+  return data;
+}
+
+function row(method: string, pattern: string, source: string | null = null): RouteRow {
+  return { method, pattern, handler: 'handler', source };
+}
+
+const answer = { kind: 'handler', method: 'GET', nextMs: null, outcome: 'running' } as const;
+
+describe('the routing panel', () => {
+  it('has nothing to say where no router ran', () => {
+    expect(routingPanel.collect(contextOf({}))).to.equal(null);
+  });
+
+  it('tells what ran, numbered by depth, and what became of it', () => {
+    const data = collect({
+      route: '/shop/orders/:id',
+      layers: [
+        { name: 'session', nextMs: 9.5 },
+        { name: 'router', kind: 'router', pattern: '/shop', nextMs: null, outcome: 'running' },
+        { name: 'check', pattern: '/shop', depth: 1 },
+        { ...answer, name: 'load', pattern: '/shop/orders/:id', depth: 1, nextMs: 2, outcome: 'next' },
+        { ...answer, name: 'show', pattern: '/shop/orders/:id', depth: 1, startMs: 20, settledMs: 5 },
+      ],
+    });
+    expect(
+      data.trace.map(({ number, label, happened, tone, ms }) => [number, label, happened, tone, ms]),
+    ).to.deep.equal([
+      ['1', 'session', 'ran, went on', 'plain', 9.5],
+      ['2', 'router /shop', 'entered', 'plain', null],
+      ['2.1', 'check /shop', 'ran, went on', 'plain', 0.1],
+      ['2.2', 'GET /shop/orders/:id', 'matched, ran, went on', 'plain', 2],
+      ['2.3', 'GET /shop/orders/:id', 'matched, answered', 'on', 5],
+    ]);
+    expect(data.route).to.deep.include({ pattern: '/shop/orders/:id', params: [{ name: 'id', value: '4' }] });
+    expect(data.ran).to.equal(5);
+  });
+
+  it('tells what threw, and which handler took the error', () => {
+    const { trace } = collect({
+      status: 500,
+      layers: [
+        { ...answer, name: 'show', pattern: '/x', outcome: 'threw', error: true, nextMs: 1 },
+        { name: 'errors', kind: 'error', nextMs: null, outcome: 'running' },
+      ],
+    });
+    expect(trace.map(({ happened, tone }) => `${tone}: ${happened}`)).to.deep.equal([
+      'bad: matched, threw',
+      'on: answered',
+    ]);
+  });
+
+  it('says of no middleware that it answered a 404 that fell through', () => {
+    const { trace } = collect({ status: 404, layers: [{ name: 'last', nextMs: null, outcome: 'running' }] });
+    expect(trace[0]?.happened).to.equal('ran, last of all');
+  });
+
+  it('puts what was asked in vain between what ran', () => {
+    const asked = { name: '<anonymous>', methods: [], depth: 0, source: null } as const;
+    const { trace } = collect({
+      url: '/orders/4',
+      route: '/orders/:id',
+      layers: [{ name: 'first' }, { ...answer, name: 'show', pattern: '/orders/:id' }],
+      routing: {
+        considered: [
+          { ...asked, kind: 'middleware', pattern: '/', name: 'first', verdict: 'passed' },
+          { ...asked, kind: 'router', pattern: '/api', verdict: 'path' },
+          { ...asked, kind: 'route', pattern: '/products/:slug', methods: ['GET'], verdict: 'path' },
+          { ...asked, kind: 'route', pattern: '/orders/:id', methods: ['POST'], verdict: 'method' },
+          { ...asked, kind: 'route', pattern: '/orders/:id', methods: ['GET'], verdict: 'matched' },
+        ],
+      },
+    });
+    expect(trace.map(({ number, label, happened, tone }) => [number, label, happened, tone])).to.deep.equal([
+      ['1', 'first', 'ran, went on', 'plain'],
+      ['2', 'router /api', 'path does not begin with /api', 'off'],
+      ['3', 'GET /products/:slug', 'path differs at “orders”', 'off'],
+      ['4', 'POST /orders/:id', 'path matches, the method is GET', 'near'],
+      ['5', 'GET /orders/:id', 'matched, answered', 'on'],
+    ]);
+  });
+
+  it('lists the routes, methods of one pattern together, with the reason each did not match', () => {
+    const table = [row('GET', '/orders'), row('POST', '/orders'), row('GET', '/orders/:id'), row('GET', '/')];
+    const { routes } = collect({ url: '/order', status: 404, routing: { table } });
+    expect(routes?.map(({ methods, pattern, why }) => [methods.join(), pattern, why])).to.deep.equal([
+      ['GET,POST', '/orders', 'path differs at “order”'],
+      ['GET', '/orders/:id', 'path differs at “order”'],
+      ['GET', '/', 'path has one segment, the route none'],
+    ]);
+  });
+
+  it('gives no such reason where a route answered', () => {
+    const { routes } = collect({ route: '/orders/:id', routing: { table: [row('GET', '/orders/:id')] } });
+    expect(routes?.[0]?.why).to.equal(null);
+  });
+
+  it('finds a wrong method and a near route', () => {
+    const found = (given: Given) => routingPanel.findings?.(collect(given), {} as Profile) ?? [];
+    const near = { ...row('GET', '/orders', 'src/orders.ts:9'), reason: 'spelling', distance: 1 } as const;
+    expect(found({ url: '/order', status: 404, routing: { nearest: [near] } })[0]).to.deep.include({
+      severity: 'info',
+      sentence: 'No route matches; the nearest is GET /orders: one letter differs',
+      place: 'src/orders.ts:9',
+    });
+    expect(
+      found({ url: '/orders', method: 'PUT', status: 405, routing: { allow: ['GET', 'POST'] } })[0],
+    ).to.include({
+      severity: 'warn',
+      sentence: '/orders exists for GET, POST, not for PUT',
+    });
+    expect(found({ route: '/orders/:id', routing: { table: [] } })).to.deep.equal([]);
+  });
+
+  it('bounds what it keeps', () => {
+    const table = Array.from({ length: 2000 }, (_value, index) => row('GET', `/${index}`));
+    const data = collect({ url: `/${'a'.repeat(100_000)}`, status: 404, routing: { table } });
+    expect((data.routes?.length ?? 0) + data.routesCut).to.equal(2000);
+    expect(JSON.stringify(data).length).to.be.lessThan(120_000);
+  });
+});
+
+describe('why a route did not match', () => {
+  for (const [pattern, path, why] of [
+    ['/orders/:id', '/orders', 'path has one segment, the route 2 segments'],
+    ['/orders', '/orders/', 'differs by the slash at the end'],
+    ['/Orders', '/orders', 'differs in upper and lower case: “Orders”'],
+    ['/files/*path', '/file/a', 'path differs at “file”'],
+    ['/files/*path', '/files', 'path differs'],
+    ['/^\\/a(b)?$/i', '/x', 'the regular expression does not match'],
+    ['/orders/:id', '/orders/4', null],
+  ] as const) {
+    it(`says of ${pattern} and ${path}: ${why ?? 'nothing'}`, () => {
+      expect(whyPathDiffers(pattern, path)).to.equal(why);
+    });
+  }
+
+  it('names the method where the path is right; HEAD counts as GET', () => {
+    expect(whyRouteDiffers(['GET'], '/a', { method: 'PUT', path: '/a' })).to.equal(
+      'path matches, the method is PUT',
+    );
+    expect(whyRouteDiffers(['GET'], '/a', { method: 'HEAD', path: '/a' })).to.equal('path differs');
+  });
+
+  it('takes no time over a hostile path', () => {
+    const began = performance.now();
+    whyPathDiffers(`/${'a/'.repeat(50_000)}`, `/${'a/'.repeat(50_000)}b`);
+    expect(performance.now() - began).to.be.lessThan(100);
+  });
+});
+
+describe('the view of the routing panel', () => {
+  const renderPage = rendererOf();
+
+  function view(data: RoutingData | null) {
+    return load(
+      renderPage('panels/routing', {
+        data,
+        profile: { cut: {} },
+        panel: routingPanel,
+        query: {},
+        model: null,
+      }),
+    );
+  }
+
+  it('says so where no router ran', () => {
+    expect(view(null)('.empty').text()).to.include('No layer of a router ran');
+  });
+
+  it('marks what answered, in the trace and among the routes', () => {
+    const $ = view(
+      collect({
+        route: '/orders/:id',
+        layers: [{ name: 'first' }, { ...answer, name: 'show', pattern: '/orders/:id' }],
+        routing: { table: [row('GET', '/'), row('GET', '/orders/:id')] },
+      }),
+    );
+    expect($('#mt tr.on').text()).to.include('GET /orders/:id');
+    expect($('#ar tr.on').length).to.equal(1);
+    expect($('table.kv th').text()).to.equal('id');
+  });
+
+  it('escapes what the request sent', () => {
+    const sly = '<img src=x onerror=alert(1)>';
+    const near = { ...row(sly, sly, sly), reason: 'spelling', distance: 2 } as const;
+    const $ = view(
+      collect({
+        method: sly,
+        url: `/${sly}`,
+        status: 404,
+        layers: [{ name: sly, pattern: sly }],
+        routing: { table: [row(sly, sly, sly)], nearest: [near], secondTry: { path: sly, matched: false } },
+      }),
+    );
+    expect($('img').length).to.equal(0);
+    expect($('#nearest').text()).to.include(sly);
+  });
+});
