@@ -33,8 +33,7 @@ export interface ErrorRecorder {
 }
 
 export interface ErrorPage {
-  /** null where the HTTP parser refused it before it was one. */
-  req: IncomingMessage | null;
+  req: IncomingMessage;
   error: unknown;
   status: number;
   statusText: string;
@@ -103,7 +102,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
   }
 
   function renderPage(
-    page: ErrorPage & { req: IncomingMessage },
+    page: ErrorPage,
     thrown: Thrown,
     child: ErrorPageChild | null,
   ): { html: string; bare: boolean } {

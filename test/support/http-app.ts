@@ -32,6 +32,9 @@ import { readThrown } from '../../app/middleware/thrown.ts';
 import type { BodyFact } from '../../app/profiler/facts.ts';
 import { urls } from '../../app/urls.ts';
 
+/** What the error page of these tests shows. */
+export type ThrownPage = Omit<ErrorPage, 'req'>;
+
 /** What the test's recorder kept of one request. */
 export interface Recorded {
   token: string;
@@ -50,7 +53,7 @@ export interface HttpAppOptions {
   limitBytes?: number;
   linger?: { bytes: number; ms: number };
   strict?: boolean;
-  renderError?: (page: ErrorPage) => string;
+  renderError?: (page: ThrownPage) => string;
   /** Owner's routes that read their streams themselves. */
   before?: (app: Express) => void;
   /** Owner's routes behind the parsers. */
@@ -72,7 +75,7 @@ export interface HttpApp {
 const DEFAULT_PROXIES = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
 
 /** The simplest error page that names what was thrown. */
-export function plainErrorPage({ error, status, statusText }: ErrorPage): string {
+export function plainErrorPage({ error, status, statusText }: ThrownPage): string {
   const text = escapeHtml(`${readThrown(error).message} (${status} ${statusText})`);
   return `<!DOCTYPE html><title>${text}</title><h1>${escapeHtml(readThrown(error).message)}</h1>`;
 }
@@ -187,7 +190,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     parent.child = child.token;
     parent.refused = refused;
     const { error, status } = refused;
-    const html = (): string => renderError({ req: null, error, status, statusText: statusTextOf(status) });
+    const html = (): string => renderError({ error, status, statusText: statusTextOf(status) });
     return {
       token: parent.token,
       link: `${refused.origin.origin ?? ''}${urls.profile(parent.token)}`,
