@@ -32,7 +32,6 @@ const entities: Record<string, string> = {
  * The markup characters; control characters (tab and line ends excepted), which HTML drops or forbids; and those that
  * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
  */
-// eslint-disable-next-line no-control-regex -- these are what is looked for
 const SPECIAL = /[&<>"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
 const CONTROL_PICTURES = 0x2400;
 const DELETE = 0x7f;
@@ -53,11 +52,12 @@ export function escapeText(text: string): string {
   return text.toWellFormed().replace(SPECIAL, replaceSpecial);
 }
 
-/** What `<%= %>` does: SafeHtml as it is, nothing for null and undefined, everything else as escaped text. */
+/** What `<%= %>` does: SafeHtml as it is, nothing for null and undefined, everything else as escaped text (objects: JSON). */
 export function escapeHtml(value: unknown): string {
   if (SafeHtml.is(value)) return value.toString();
   if (value === undefined || value === null) return '';
-  return escapeText(typeof value === 'string' ? value : String(value));
+  if (typeof value === 'string') return escapeText(value);
+  return escapeText(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
 /** Tagged template: literal parts stay, values are escaped, arrays are joined. */

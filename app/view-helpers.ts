@@ -9,7 +9,8 @@ import { createMarkHelpers } from './view-helpers/marks.ts';
 import { numberHelpers } from './view-helpers/numbers.ts';
 import { sourceHelpers } from './view-helpers/source.ts';
 import { textHelpers } from './view-helpers/text.ts';
-import { markup, SafeHtml } from './safe-html.ts';
+import type { SafeHtml } from './safe-html.ts';
+import { markup } from './safe-html.ts';
 import { urls } from './urls.ts';
 
 export interface ViewHelperOptions {

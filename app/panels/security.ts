@@ -28,7 +28,7 @@ export interface SecurityPanelData {
 }
 
 interface Answer {
-  all(name: string): string[];
+  all: (name: string) => string[];
   html: boolean;
   https: boolean;
 }
@@ -36,9 +36,9 @@ interface Answer {
 interface Rule {
   header: string;
   purpose: string;
-  needed(answer: Answer): boolean;
+  needed: (answer: Answer) => boolean;
   /** What is wrong with the values sent; null where nothing is. */
-  problem?(values: string[]): string | null;
+  problem?: (values: string[]) => string | null;
 }
 
 const RULES: readonly Rule[] = [

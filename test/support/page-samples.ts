@@ -16,9 +16,9 @@ export const HOSTILE = {
 
 export function samplePanels(): Panel[] {
   return [
-    createRequestPanel() as Panel,
-    createSecurityPanel() as Panel,
-    createMigrationsPanel() as Panel,
+    createRequestPanel(),
+    createSecurityPanel(),
+    createMigrationsPanel(),
     createConfigurationPanel({
       settings: {
         PORT: 3000,
@@ -30,7 +30,7 @@ export function samplePanels(): Panel[] {
       application: { 'trust proxy': true, etag: 'weak', 'view engine': 'ejs', locals: { a: 1 } },
       packages: { express: '5.1.0', knex: '3.3.0', pg: '8.23.1' },
       process: { node: '22.11.0', platform: 'linux x64', pid: 4121, dyno: 'web.1', release: null },
-    }) as Panel,
+    }),
     {
       name: 'timeline',
       title: 'Timeline',

