@@ -4,7 +4,7 @@
  */
 import type { PanelPage } from '../profiler/panel.ts';
 import type { DatabaseData, DatabaseGroup, DatabaseQuery } from './database.ts';
-import { addressOf, type Page, pageOf } from './shared/rows.ts';
+import { addressOf, PAGE_BUDGET, type Page, pageOf } from './shared/rows.ts';
 import { joinTokens, sqlLines, type SqlToken, sqlTokens } from './shared/sql-tokens.ts';
 import { runnableSql } from './shared/statements.ts';
 
@@ -25,6 +25,10 @@ export interface QueryRow {
   cut: number;
   /** What differs from the others of its group: `id = 311`. */
   differs: string;
+  /** Where the row with its statement and values is shown; null where it is shown here. */
+  openHref: string | null;
+  /** It was asked for by itself. */
+  open: boolean;
 }
 
 export interface GroupRow {
@@ -39,6 +43,9 @@ export interface GroupRow {
   members: QueryRow[];
   /** Members beyond those shown. */
   more: number;
+  /** Where all members are shown. */
+  openHref: string;
+  open: boolean;
 }
 
 export type DatabaseRow = { query: QueryRow; group?: undefined } | { group: GroupRow; query?: undefined };
@@ -70,9 +77,16 @@ const BARS_SHOWN = 60;
 const labels = { 'n+1': 'N+1', loop: 'loop', duplicate: 'duplicate' } as const;
 const tones = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain' } as const;
 
+/** For a row: quotes that Knex puts round every name say nothing there. */
 function oneLine(sql: string): SqlToken[] {
   const text = sql.length > LINE_LENGTH ? `${sql.slice(0, LINE_LENGTH)}…` : sql;
-  return joinTokens(sqlTokens(text.replace(/\s+/g, ' ').trim()));
+  const tokens = sqlTokens(text.replace(/\s+/g, ' ').trim());
+  return joinTokens(
+    tokens.map(([kind, part]): SqlToken => [
+      kind,
+      /^"[a-z_][a-z0-9_]*"$/.test(part) ? part.slice(1, -1) : part,
+    ]),
+  );
 }
 
 function badgeOf({ kind, members }: DatabaseGroup): QueryRow['badge'] {
@@ -97,27 +111,47 @@ function differingNames(data: DatabaseData, { members }: DatabaseGroup): string[
   return [...new Set(names)].slice(0, 5);
 }
 
-function queryRow(data: DatabaseData, index: number, slowMs: number): QueryRow {
+interface Building {
+  data: DatabaseData;
+  slowMs: number;
+  /** Rows without statement and values: there are too many. */
+  brief: boolean;
+  /** Id of the row that was asked for. */
+  open: string;
+  hrefOf: (id: string) => string;
+}
+
+function queryRow(building: Building, index: number): QueryRow {
+  const { data, slowMs, hrefOf } = building;
   const query = data.queries[index] as DatabaseQuery;
   const sql = data.statements[query.statement]?.sql ?? '';
   const group = query.group === null ? undefined : data.groups[query.group];
   const names = group === undefined ? [] : differingNames(data, group);
-  const values = query.bindings.map(({ value }) => value);
   const shown = sql.slice(0, STATEMENT_LENGTH);
+  const id = `q${index + 1}`;
+  const open = building.open === id;
+  const whole = open || !building.brief;
   return {
-    id: `q${index + 1}`,
+    id,
     number: String(index + 1),
     tokens: oneLine(sql),
     query,
     slow: query.durationMs !== null && query.durationMs >= slowMs,
     badge: group === undefined ? null : badgeOf(group),
-    lines: sqlLines(runnableSql(shown, values)).map((tokens) => ({ tokens })),
+    lines: whole ? linesOf(shown, query) : [],
     cut: sql.length - shown.length,
     differs: query.bindings
       .filter(({ name }) => names.includes(name))
       .map(({ name, value }) => `${name} = ${textOf(value)}`)
       .join(', '),
+    openHref: whole ? null : hrefOf(id),
+    open,
   };
+}
+
+function linesOf(sql: string, { bindings }: DatabaseQuery): { tokens: SqlToken[] }[] {
+  const values = bindings.map(({ value }) => value);
+  return sqlLines(runnableSql(sql, values)).map((tokens) => ({ tokens }));
 }
 
 /** `5–22`, or `5 … 31` where others ran between. */
@@ -128,24 +162,19 @@ function numbersOf(members: readonly number[]): string {
   return last - first + 1 === members.length ? `${first + 1}–${last + 1}` : `${first + 1} … ${last + 1}`;
 }
 
-interface Building {
-  data: DatabaseData;
-  slowMs: number;
-  /** All members of a group, not the first few. */
-  all: boolean;
-}
-
 function groupRow(
   building: Building,
   id: string,
   members: readonly number[],
   badge: QueryRow['badge'],
 ): GroupRow {
-  const { data, slowMs, all } = building;
+  const { data, hrefOf } = building;
   const queries = members.map((index) => data.queries[index]).filter((query) => query !== undefined);
   const rows = queries.map((query) => query.rows).filter((count) => count !== null);
   const callers = new Set(queries.map(({ caller }) => caller));
-  const shown = members.slice(0, all ? members.length : MEMBERS_SHOWN);
+  const open = building.open === id;
+  const shown = members.slice(0, open ? members.length : building.brief ? 0 : MEMBERS_SHOWN);
+  const memberOf = { ...building, brief: true };
   return {
     id,
     number: numbersOf(members),
@@ -155,8 +184,10 @@ function groupRow(
     durationMs: queries.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0),
     rows: rows.length === 0 ? null : rows.reduce((total, count) => total + count, 0),
     caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
-    members: shown.map((index) => queryRow(data, index, slowMs)),
+    members: shown.map((index) => queryRow(memberOf, index)),
     more: members.length - shown.length,
+    openHref: hrefOf(id),
+    open,
   };
 }
 
@@ -198,7 +229,7 @@ function planByStatement(data: DatabaseData): Plan[] {
 
 function build(building: Building, { members, id, badge }: Plan): DatabaseRow {
   return id === null
-    ? { query: queryRow(building.data, members[0] ?? 0, building.slowMs) }
+    ? { query: queryRow(building, members[0] ?? 0) }
     : { group: groupRow(building, id, members, badge) };
 }
 
@@ -241,15 +272,15 @@ function statementText(data: DatabaseData, index: number): string {
   return data.statements[data.queries[index]?.statement ?? 0]?.sql ?? '';
 }
 
-/** Characters that a row takes on the page, roughly: its frame, coloured statement and bindings. */
-function costOf(data: DatabaseData, { members, id }: Plan): number {
+/** Characters that a row takes on the page, roughly: its frame and coloured statement, and with it values and lines. */
+function costOf(data: DatabaseData, { members, id }: Plan, brief: boolean): number {
   const [first = 0] = members;
   const length = statementText(data, first).length;
-  const line = Math.min(length, LINE_LENGTH) * 2;
-  if (id !== null) return 800 + line + Math.min(members.length, MEMBERS_SHOWN) * 330;
-  return (
-    1300 + line + Math.min(length, STATEMENT_LENGTH) * 2 + (data.queries[first]?.bindings.length ?? 0) * 130
-  );
+  const line = 560 + Math.min(length, LINE_LENGTH) * 1.8;
+  if (id !== null) return line + 240 + (brief ? 0 : Math.min(members.length, MEMBERS_SHOWN) * 330);
+  if (brief) return line;
+  const bindings = data.queries[first]?.bindings.length ?? 0;
+  return line + 800 + Math.min(length, STATEMENT_LENGTH) * 2.2 + bindings * 110;
 }
 
 function matches(data: DatabaseData, { members }: Plan, text: string): boolean {
@@ -258,20 +289,37 @@ function matches(data: DatabaseData, { members }: Plan, text: string): boolean {
   return `${statementText(data, first)}\n${caller}`.toLowerCase().includes(text);
 }
 
+/** The first page where it holds the row that is asked for, else a page that begins with it. */
+function fromOf(data: DatabaseData, plans: readonly Plan[], open: string): string {
+  const at = plans.findIndex(({ members, id }) => (id ?? `q${(members[0] ?? 0) + 1}`) === open);
+  let spent = 0;
+  for (const plan of plans.slice(0, Math.max(0, at))) spent += costOf(data, plan, true);
+  return spent > PAGE_BUDGET - 4000 ? String(at) : '0';
+}
+
 export function presentDatabase(data: DatabaseData, { query, slowMs }: PanelPage & { slowMs: number }) {
   const order: Order = query.order === 'time' || query.order === 'statement' ? query.order : 'run';
-  const building: Building = { data, slowMs, all: query.all === '1' };
-  const plans = { run: planAsRun, time: planByTime, statement: planByStatement }[order](data);
   const find = (query.find ?? '').slice(0, 200);
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf('database', { order: order === 'run' ? null : order, find, ...changes });
+  const plans = { run: planAsRun, time: planByTime, statement: planByStatement }[order](data);
   const found = find === '' ? plans : plans.filter((plan) => matches(data, plan, find.toLowerCase()));
-  const planned = pageOf(found, { query, cost: (plan) => costOf(data, plan) });
+  const brief = found.reduce((sum, plan) => sum + costOf(data, plan, false), 0) > PAGE_BUDGET;
+  const open = query.open ?? '';
+  const asked = { ...query, from: query.from ?? fromOf(data, found, open) };
+  const planned = pageOf(found, { query: asked, cost: (plan) => costOf(data, plan, brief) });
+  const building: Building = {
+    data,
+    slowMs,
+    brief,
+    open,
+    hrefOf: (id) => `${link({ from: planned.from === 0 ? null : planned.from, open: id })}#${id}`,
+  };
   const page: Page<DatabaseRow> = { ...planned, rows: planned.rows.map((plan) => build(building, plan)) };
   const cards = data.groups
     .map((group, at) => ({ group, at }))
     .filter(({ group }) => group.kind !== 'duplicate')
     .sort((a, b) => b.group.durationMs - a.group.durationMs);
-  const link = (changes: Record<string, string | number | null>): string =>
-    addressOf('database', { order: order === 'run' ? null : order, find, ...changes });
   return {
     order,
     orders: Object.entries(ORDERS).map(([name, title]) => ({

@@ -8,7 +8,7 @@ const MOST_ROWS = 200;
 /** With `all`: everything a context keeps of one kind. */
 const ALL_ROWS = 1000;
 /** Characters that the rows of a page may take; its frame takes the rest. */
-const PAGE_BUDGET = 31_000;
+export const PAGE_BUDGET = 31_000;
 
 export interface Page<T> {
   rows: T[];

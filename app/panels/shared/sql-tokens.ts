@@ -98,12 +98,19 @@ export function sqlLines(sql: string): SqlToken[][] {
   const lines: SqlToken[][] = [[]];
   let depth = 0;
   let before = '';
+  let between = false;
   for (const [kind, text] of sqlTokens(sql)) {
     const word = text.toLowerCase();
     if (text === '(') depth++;
     if (text === ')') depth = Math.max(0, depth - 1);
     const breaks =
-      kind === 'k' && depth === 0 && CLAUSES.has(word) && !NEVER_AFTER.has(before) && before !== '';
+      kind === 'k' &&
+      depth === 0 &&
+      CLAUSES.has(word) &&
+      !NEVER_AFTER.has(before) &&
+      before !== '' &&
+      !(between && word === 'and');
+    if (depth === 0 && (word === 'between' || word === 'and')) between = word === 'between';
     if (breaks) lines.push(indentOf(word) === '' ? [] : [['', indentOf(word)]]);
     const isSpace = text.trim() === '';
     if (!isSpace) before = word;

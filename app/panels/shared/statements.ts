@@ -80,6 +80,9 @@ export function isControl(sql: string): boolean {
 
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
 
+/** Placeholders that are named; no more bindings than these are kept of a statement. */
+const NAMED = 100;
+
 /** Columns of `insert into t (a, b) values (…)`, else none. */
 function insertColumns(tokens: readonly SqlToken[]): { columns: string[]; from: number } | null {
   if (!/^insert$/i.test(tokens[0]?.[1] ?? '')) return null;
@@ -93,21 +96,33 @@ function insertColumns(tokens: readonly SqlToken[]): { columns: string[]; from: 
   return { columns, from: close + 2 };
 }
 
+/** Index before values, lists, casts and functions that stand round a placeholder: `= any(lower($1::text), $2` -> `any`. */
+function beforeValues(tokens: readonly SqlToken[], at: number): number {
+  let index = at - 1;
+  for (; index >= 0; index--) {
+    const [kind, text] = tokens[index] ?? ['', ''];
+    const next = tokens[index + 1]?.[1];
+    const isCast = text === '::' || tokens[index - 1]?.[1] === '::';
+    const isFunction = kind === '' && next === '(' && /^[A-Za-z_]/.test(text);
+    if (!isCast && !isFunction && text !== ',' && text !== '(' && kind !== 'd' && kind !== 's') break;
+  }
+  return index;
+}
+
 /** The column that a placeholder is compared with or assigned to, by what stands before it. */
 function comparedColumn(tokens: readonly SqlToken[], at: number): string | null {
-  let index = at - 1;
-  while (
-    index >= 0 &&
-    (tokens[index]?.[1] === ',' || tokens[index]?.[0] === 'd' || tokens[index]?.[1] === '(')
-  )
-    index--;
-  const operator = tokens[index]?.[1] ?? '';
-  if (/^(?:limit|offset)$/i.test(operator)) return operator.toLowerCase();
+  let index = beforeValues(tokens, at);
+  const wordAt = (place: number): string => tokens[place]?.[1].toLowerCase() ?? '';
+  if (wordAt(index) === 'and' && wordAt(beforeValues(tokens, index)) === 'between')
+    index = beforeValues(tokens, index);
+  const operator = wordAt(index);
+  if (operator === 'limit' || operator === 'offset') return operator;
   if (!COMPARISON.test(operator)) return null;
   index--;
-  while (/^(?:=|not|any|!|<|>)$/i.test(tokens[index]?.[1] ?? '')) index--;
-  const column = tokens[index]?.[1] ?? '';
-  return /^[A-Za-z_"`\u0080-\uffff]/.test(column) && tokens[index]?.[0] === '' ? bare(column) : null;
+  // `lower(email) = $1` is about email.
+  while (/^(?:=|not|any|!|<|>|~|\))$/i.test(wordAt(index))) index--;
+  const [kind, column] = tokens[index] ?? ['', ''];
+  return kind === '' && /^[A-Za-z_"`\u0080-\uffff]/.test(column) ? bare(column) : null;
 }
 
 /** For each placeholder of a statement, in the order of its bindings, the column it stands for; null where not plain. */
@@ -115,15 +130,18 @@ export function bindingColumns(sql: string): (string | null)[] {
   const tokens = significant(sql);
   const names: (string | null)[] = [];
   const insert = insertColumns(tokens);
+  let depth = 0;
   let column = 0;
   for (const [index, [, text]] of tokens.entries()) {
-    const inValues = insert !== null && index >= insert.from;
-    if (inValues && text === '(') column = 0;
-    if (inValues && text === ',') column++;
+    if (insert !== null && index >= insert.from) {
+      if (text === '(' && depth++ === 0) column = 0;
+      if (text === ')') depth--;
+      if (text === ',' && depth === 1) column++;
+    }
     if (!/^(?:\$\d+|\?)$/.test(text)) continue;
-    const name = (inValues ? insert.columns[column] : undefined) ?? comparedColumn(tokens, index);
     const at = text === '?' ? names.length : Number(text.slice(1)) - 1;
-    if (at >= 0 && at < 1000) names[at] ??= name;
+    if (at < 0 || at >= NAMED) continue;
+    names[at] ??= (depth > 0 ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
   }
   return Array.from(names, (name) => name ?? null);
 }

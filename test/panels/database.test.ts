@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import { createDatabasePanel, type DatabaseData } from '../../app/panels/database.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
+import { addBusyPage, addCrowd, query } from '../support/observed-samples.ts';
+
+const panel = createDatabasePanel();
+
+function collect(fill: (context: Context) => void): DatabaseData {
+  const context = new Context({ token: '000001', kind: 'request' });
+  fill(context);
+  const data = panel.collect(context);
+  if (data === null) throw new Error('Nothing was collected.');
+  return data;
+}
+
+function findingsOf(data: DatabaseData, durationMs = 313.6) {
+  return panel.findings?.(data, { durationMs } as Profile) ?? [];
+}
+
+function present(data: DatabaseData, given: Record<string, string> = {}) {
+  return panel.present?.(data, { profile: { durationMs: 313.6 } as Profile, query: given }) as {
+    page: { rows: { query?: { number: string; badge: unknown }; group?: { number: string; count: number; members: unknown[]; more: number } }[]; next: number | null; total: number };
+    cards: { id: string; differs: string[]; instead: { tokens: [string, string][] }[] | null }[];
+    order: string;
+  }; // prettier-ignore
+}
+
+describe('the database panel', () => {
+  it('has nothing to say where no query ran', () => {
+    expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+  });
+
+  it('counts queries, statements, rows, waits and time that ran side by side once', () => {
+    const { totals } = collect((context) => {
+      context.add('query', query({ startMs: 0, durationMs: 10, bindings: [1] }));
+      context.add(
+        'query',
+        query({ startMs: 5, durationMs: 10, bindings: [2], rows: null, connection: '__knexUid8' }),
+      );
+      context.add(
+        'query',
+        query({ sql: 'select 2', startMs: 30, durationMs: null, rows: 4, error: 'no', waitMs: 1 }),
+      );
+    });
+    expect(totals).to.deep.equal({
+      queries: 3, statements: 2, durationMs: 20, busyMs: 15, waitMs: 1.4, rows: 5, connections: 2, failed: 1,
+    }); // prettier-ignore
+  });
+
+  it('names an N+1 by its line, with a finding that points at it', () => {
+    const data = collect(addBusyPage);
+    expect(data.groups).to.have.length(1);
+    expect(data.groups[0]).to.include({ kind: 'n+1', caller: 'src/orders/order-view.ts:41' });
+    expect(data.groups[0]?.members).to.have.length(18);
+    const [finding] = findingsOf(data);
+    expect(finding).to.include({
+      label: 'N+1',
+      severity: 'bad',
+      place: 'src/orders/order-view.ts:41',
+      anchor: 'g1',
+    });
+    expect(finding?.sentence).to.match(/^18 × select … from products in a loop, \d+\.\d ms of 313\.6 ms$/);
+    expect(panel.summary?.(data)).to.include({ text: 'N+1 · 24', tone: 'bad', count: 24 });
+  });
+
+  it('calls no two statements of different lines a loop, nor two of one', () => {
+    const data = collect((context) => {
+      for (const line of [1, 2, 3])
+        context.add('query', query({ bindings: [line], caller: `src/a.ts:${line}` }));
+      for (const id of [1, 2]) context.add('query', query({ bindings: [id], caller: 'src/b.ts:1' }));
+    });
+    expect(data.groups).to.have.length(0);
+    expect(findingsOf(data)).to.have.length(0);
+  });
+
+  it('tells writes in a loop, and reads that ask the same twice', () => {
+    const data = collect((context) => {
+      for (const id of [1, 2, 3])
+        context.add('query', query({ sql: 'insert into a (b) values ($1)', bindings: [id] }));
+      for (let i = 0; i < 2; i++)
+        context.add('query', query({ sql: 'select * from settings', bindings: [] }));
+    });
+    expect(data.groups.map(({ kind }) => kind)).to.deep.equal(['loop', 'duplicate']);
+    expect(findingsOf(data).map(({ label }) => label)).to.have.members(['loop of writes', 'duplicate']);
+  });
+
+  it('finds slow and failed statements and long waits for the pool', () => {
+    const data = collect((context) => {
+      context.add('query', query({ durationMs: 180, rows: 3 }));
+      context.add('query', query({ sql: 'update a set b = 1', error: 'deadlock detected', waitMs: 90 }));
+    });
+    const findings = findingsOf(data);
+    expect(findings.map(({ label }) => label)).to.deep.equal(['slow query', 'query failed', 'pool']);
+    expect(findings[0]?.sentence).to.equal('select … from users took 180.0 ms of 313.6 ms and gave 3 rows');
+    expect(findings[2]?.anchor).to.equal('q2');
+  });
+
+  it('masks values by the column they stand for, in whatever statement', () => {
+    const data = collect((context) => {
+      context.add('query', query({ sql: 'insert into u (email, password) values ($1, $2)', bindings: ['a@b.example', 'hunter22'] })); // prettier-ignore
+      context.add(
+        'query',
+        query({ sql: 'select 1 from u where api_key = any($1)', bindings: [['abcdefgh1']] }),
+      );
+    });
+    const stored = JSON.stringify(createRedactor().tree({ data }).value);
+    expect(stored).to.contain('a@b.example');
+    expect(stored).not.to.contain('hunter22');
+    expect(stored).not.to.contain('abcdefgh1');
+  });
+
+  it('shows a loop as one row, slowest first, or by statement', () => {
+    const data = collect(addBusyPage);
+    const rows = present(data).page.rows.map(({ query: single, group }) => single?.number ?? group?.number);
+    expect(rows).to.deep.equal(['1', '2', '3', '4', '5–22', '23', '24']);
+    const byTime = present(data, { order: 'time' });
+    expect(byTime.page.rows).to.have.length(24);
+    expect(byTime.page.rows[0]?.query?.badge).to.deep.equal({ text: 'N+1 × 18', tone: 'bad' });
+    const byStatement = present(data, { order: 'statement' });
+    expect(byStatement.page.rows[0]?.group?.count).to.equal(18);
+    expect(present(data, { order: 'nonsense' }).order).to.equal('run');
+  });
+
+  it('tells what differs in a loop and which one read may stand for it', () => {
+    const [card] = present(collect(addBusyPage)).cards;
+    expect(card?.differs).to.deep.equal(['id']);
+    const text = (card?.instead ?? [])
+      .map(({ tokens }) => tokens.map(([, part]) => part).join(''))
+      .join('\n');
+    expect(text).to.equal('select *\nfrom "products"\nwhere "id" = any($1)  -- 18 values');
+  });
+
+  it('pages what is too much for one page, and filters', () => {
+    const data = collect((context) => {
+      addCrowd(context, { queries: 200, lines: 0 });
+    });
+    const first = present(data);
+    expect(first.page.total).to.equal(200);
+    expect(first.page.next).to.be.within(8, 199);
+    const second = present(data, { from: String(first.page.next) });
+    expect(second.page.rows[0]?.query?.number).to.equal(String((first.page.next ?? 0) + 1));
+    expect(present(data, { all: '1' }).page.rows).to.have.length(200);
+    expect(present(data, { find: 'table_cac' }).page.total).to.be.within(1, 20);
+    for (const from of ['-1', 'x', '1e9', '3.5', ''])
+      expect(present(data, { from }).page.rows.length).to.be.above(0);
+  });
+});

@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { joinTokens, sqlLines, sqlTokens } from '../../../app/panels/shared/sql-tokens.ts';
+import {
+  bindingColumns,
+  isControl,
+  labelOf,
+  runnableSql,
+  shapeOf,
+} from '../../../app/panels/shared/statements.ts';
+
+function kinds(sql: string): string[] {
+  return joinTokens(sqlTokens(sql)).map(([kind, text]) => `${kind}:${text.trim()}`);
+}
+
+describe('SQL, told without a parser', () => {
+  it('tells keywords, texts, numbers, placeholders and comments apart', () => {
+    expect(kinds(`select "from" from t where a = 'it''s' and b > 1.5 and c = $1 -- done`)).to.deep.equal([
+      'k:select', ':"from"', 'k:from', ':t', 'k:where', ':a =', `s:'it''s'`, 'k:and', ':b >', 'd:1.5', 'k:and', ':c =', 'd:$1',
+      'c:-- done',
+    ]); // prettier-ignore
+    expect(kinds(`select $tag$a 'b' $1$tag$ /* c */ from x`)).to.deep.equal([
+      'k:select', `s:$tag$a 'b' $1$tag$`, 'c:/* c */', ':', 'k:from', ':x',
+    ]); // prettier-ignore
+  });
+
+  it('loses no character, whatever it is given', () => {
+    const samples = [
+      `select 'open`, `"open`, '/* open', '$$open', `e'\\'x' ? :name ::int`, 'ünïcode "täble"', '\u0000\ud800', '', '   ', '$', '$1',
+    ]; // prettier-ignore
+    for (const sql of samples) {
+      const text = sqlTokens(sql).map(([, part]) => part);
+      expect(text.join('')).to.equal(sql);
+    }
+  });
+
+  it('stays linear for texts made to be slow', () => {
+    const samples = ["/*'".repeat(6000), "'".repeat(19_999), '$a$'.repeat(6000), '('.repeat(20_000), '?, '.repeat(6000)]; // prettier-ignore
+    const begin = performance.now();
+    for (const sql of samples) {
+      shapeOf(sql);
+      bindingColumns(sql);
+      sqlLines(sql);
+    }
+    expect(performance.now() - begin).to.be.lessThan(1500);
+  });
+
+  it('writes statements alike that differ only in values', () => {
+    expect(shapeOf('SELECT * FROM a  WHERE id IN (1, 2,3)')).to.equal(
+      shapeOf('select * from a where id in ($1)'),
+    );
+    expect(shapeOf(`insert into a (b, c) values (1, 'x'), (2, 'y')`)).to.equal(
+      shapeOf(`insert into a (b, c) values ($1, $2)`),
+    );
+    expect(shapeOf('select * from a where b = 1')).not.to.equal(shapeOf('select * from a where c = 1'));
+  });
+
+  it('labels statements shortly', () => {
+    expect(labelOf('select "a".* from "public"."products" as a where x = 1')).to.equal(
+      'select … from products',
+    );
+    expect(labelOf('with q as (select 1) select * from q')).to.equal('select … from q');
+    expect(labelOf('insert into "users" ("a") values ($1)')).to.equal('insert into users');
+    expect(labelOf('update only things set a = 1')).to.equal('update things');
+    expect(labelOf('delete from things')).to.equal('delete from things');
+    expect(labelOf('BEGIN;')).to.equal('begin');
+    expect(labelOf('')).to.equal('waiting for a connection');
+  });
+
+  it('finds the columns that values stand for, so that secrets are masked by name', () => {
+    expect(bindingColumns('select * from u where "email" = $1 and u.password = $2 limit $3')).to.deep.equal([
+      'email', 'password', 'limit',
+    ]); // prettier-ignore
+    expect(bindingColumns('insert into "u" ("email", "password") values ($1, $2), ($3, DEFAULT), (DEFAULT, $4)')).to.deep.equal(
+      ['email', 'password', 'email', 'password'],
+    ); // prettier-ignore
+    expect(bindingColumns('update u set "password" = $1, n = n + $2 where id = any($3)')).to.deep.equal([
+      'password', null, 'id',
+    ]); // prettier-ignore
+    expect(bindingColumns('select * from t where a in (?, ?) and b like ?')).to.deep.equal(['a', 'a', 'b']);
+    expect(bindingColumns('select $1::text')).to.deep.equal([null]);
+    expect(bindingColumns('select 1 from u where lower(email) = lower($1::text) and password = crypt($2, password)')).to.deep.equal(
+      ['email', 'password'],
+    ); // prettier-ignore
+    expect(bindingColumns('select 1 from t where a between $1 and $2 and b = $3')).to.deep.equal([
+      'a',
+      'a',
+      'b',
+    ]);
+    expect(bindingColumns('insert into u (email) values ($1) on conflict (email) do update set "password" = $2')).to.deep.equal(
+      ['email', 'password'],
+    ); // prettier-ignore
+    expect(bindingColumns('insert into u (email, password) values (lower($1), crypt($2, gen_salt($3)))')).to.deep.equal(
+      ['email', 'password', 'password'],
+    ); // prettier-ignore
+  });
+
+  it('puts values in place so that the statement runs', () => {
+    expect(runnableSql(`select $1, $2, $3, $4, '$1' from t`, [`o'x`, 3, null, '12n'])).to.equal(
+      `select 'o''x', 3, null, 12, '$1' from t`,
+    );
+    expect(runnableSql('select ? + ?', [1])).to.equal('select 1 + ?');
+  });
+
+  it('breaks lines at the outermost clauses only', () => {
+    const lines = sqlLines(
+      'select a from (select b from c where d) x left join y on x.a = y.a where z between 1 and 2',
+    );
+    expect(lines.map((line) => line.map(([, text]) => text).join('').trim())).to.deep.equal([
+      'select a',
+      'from (select b from c where d) x',
+      'left join y',
+      'on x.a = y.a',
+      'where z between 1 and 2',
+    ]); // prettier-ignore
+  });
+
+  it('knows what controls a transaction', () => {
+    for (const sql of ['BEGIN;', 'COMMIT;', 'ROLLBACK', 'SAVEPOINT trx3;', 'release trx3'])
+      expect(isControl(sql), sql).to.equal(true);
+    expect(isControl('select begin from t')).to.equal(false);
+  });
+});
