@@ -6,6 +6,7 @@
  * killed `knex migrate` is reported, not waited on.
  */
 import type { Knex } from 'knex';
+import { ensureSchema, type RunStatement } from './ensure-schema.ts';
 import {
   createMigrationSource,
   ownerMigrationsFolder,
@@ -88,10 +89,9 @@ async function explain(error: unknown, { knex, schema }: RunMigrationsOptions): 
   return new MigrationError(`A migration failed in the schema "${schema}": ${reasonOf(error)}`, error);
 }
 
-/** Creates the schema where it is missing. Asks first: `if not exists` needs the right to create even where it exists. */
-async function ensureSchema(trx: Knex, schema: string): Promise<void> {
-  const found = await trx.raw<{ rows: unknown[] }>('select 1 from pg_namespace where nspname = ?', [schema]);
-  if (found.rows.length === 0) await trx.raw('create schema ??', [schema]);
+/** For statements whose values are written `$1`, in a transaction of Knex. */
+function inTransaction(trx: Knex.Transaction): RunStatement {
+  return (sql, values) => trx.raw<{ rows: unknown[] }>(sql.replaceAll(/\$\d/g, '?'), values);
 }
 
 /** Runs `work` while no other process migrates this schema. */
@@ -117,7 +117,7 @@ export async function runProfilerMigrations(options: RunMigrationsOptions): Prom
   const { schema, folder = profilerMigrationsFolder() } = options;
   try {
     return await locked(options, async (trx) => {
-      await ensureSchema(trx, schema);
+      await ensureSchema(inTransaction(trx), schema);
       return migrate(trx, {
         migrationSource: createMigrationSource({ folder, options: { schema } }),
         schemaName: schema,
@@ -138,7 +138,7 @@ export async function runProfilerMigrations(options: RunMigrationsOptions): Prom
 export async function runOwnerMigrations(options: RunMigrationsOptions): Promise<MigrationRun> {
   const { knex, schema, folder = ownerMigrationsFolder() } = options;
   try {
-    await locked(options, (trx) => ensureSchema(trx, schema));
+    await locked(options, (trx) => ensureSchema(inTransaction(trx), schema));
     return await locked(options, () =>
       migrate(knex, {
         migrationSource: createMigrationSource({ folder }),

@@ -11,7 +11,13 @@ import {
 } from '../../app/database/connection-settings.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
 import { createPrepare } from '../../app/database/prepare.ts';
-import { openKnex, startDebianPostgres, withDebianPostgres, type DebianServer } from '../support/postgres.ts';
+import {
+  freshVarDir,
+  openKnex,
+  startDebianPostgres,
+  withDebianPostgres,
+  type DebianServer,
+} from '../support/postgres.ts';
 
 const redact = { text: (value: string) => value.replaceAll('hunter2-hunter2', '***') };
 
@@ -221,7 +227,7 @@ describe('the database', function () {
   });
 
   it('follows an embedded server that is started anew', async () => {
-    const varDir = mkdtempSync(join(tmpdir(), 'hv-'));
+    const varDir = freshVarDir();
     const embedded = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
     const database = create(() => embedded.ensure());
     const knex = await database.knex();

@@ -5,6 +5,7 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   existsSync,
   mkdtempSync,
@@ -139,9 +140,16 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
   };
 }
 
+/** A fresh folder for VAR_DIR, open to the server's user as a project's is. */
+export function freshVarDir(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hv-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
 /** A fresh embedded server in a folder of its own. */
 export async function startEmbeddedForTest(): Promise<TestServer> {
-  const varDir = mkdtempSync(join(tmpdir(), 'hv-'));
+  const varDir = freshVarDir();
   const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
   return {
     name: 'embedded PostgreSQL',

@@ -1,0 +1,27 @@
+/** Creates the schema where it is missing. */
+import type { ConnectionSettings } from './connection-settings.ts';
+
+/** What both `pg` and a Knex transaction can do: run a statement with values. */
+export type RunStatement = (sql: string, values: string[]) => Promise<{ rows: unknown[] }>;
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Asks first: `if not exists` needs the right to create even where the schema exists. */
+export async function ensureSchema(run: RunStatement, schema: string): Promise<void> {
+  const found = await run('select 1 from pg_namespace where nspname = $1', [schema]);
+  if (found.rows.length === 0) await run(`create schema if not exists ${quoted(schema)}`, []);
+}
+
+/** The same on a connection of its own. */
+export async function ensureSchemaAt(settings: ConnectionSettings, schema: string): Promise<void> {
+  const { Client } = (await import('pg')).default;
+  const client = new Client({ ...settings });
+  await client.connect();
+  try {
+    await ensureSchema((sql, values) => client.query(sql, values), schema);
+  } finally {
+    await client.end();
+  }
+}

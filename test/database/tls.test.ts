@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, chmodSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { settingsOf } from '../../app/database/connection-settings.ts';
+import { tryDatabase } from '../../app/database/reach.ts';
+import { findProgram, skipOrFail } from '../support/parts.ts';
+import { serverFolder, serverUser, startDebianPostgres, type DebianServer } from '../support/postgres.ts';
+
+/** A port that nobody has right now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function makeCertificate(folder: string): { certificate: string; key: string } {
+  const [certificate, key] = [join(folder, 'server.crt'), join(folder, 'server.key')];
+  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...name];
+  execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  chmodSync(key, 0o600);
+  const user = serverUser();
+  if (user !== undefined) for (const file of [certificate, key]) chownSync(file, user.uid, user.gid);
+  return { certificate, key };
+}
+
+describe('an encrypted connection', function () {
+  this.timeout(30_000);
+  let server: DebianServer;
+  let port: number;
+
+  before(async function () {
+    if (findProgram(['openssl']) === null) skipOrFail(this, 'openssl');
+    const { certificate, key } = makeCertificate(serverFolder('tls-'));
+    port = await freePort();
+    server = await startDebianPostgres([
+      'listen_addresses=127.0.0.1',
+      `port=${port}`,
+      'ssl=on',
+      `ssl_cert_file=${certificate}`,
+      `ssl_key_file=${key}`,
+    ]);
+    server.allow(['hostssl all all 127.0.0.1/32 trust', 'local all all trust']);
+    await server.halt();
+    await server.resume();
+  });
+  after(() => server?.stop());
+
+  function connect(ssl: 'off' | 'unverified' | 'verified'): Promise<string> {
+    const settings = settingsOf({ host: 'localhost', port, name: 'postgres', user: 'postgres', ssl });
+    return tryDatabase(settings, 3000).then(
+      () => 'connected',
+      (error: unknown) => String(error),
+    );
+  }
+
+  it('is made where the address asks for one', async () => {
+    expect(await connect('unverified')).to.equal('connected');
+  });
+
+  it('is not made where it does not', async () => {
+    expect(await connect('off')).to.match(/no encryption/);
+  });
+
+  it('is refused where the certificate is to be checked and nobody vouches for it', async () => {
+    expect(await connect('verified')).to.match(/self-signed certificate/);
+  });
+});
