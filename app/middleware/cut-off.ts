@@ -3,7 +3,7 @@
  * gently behind it, and whoever was reading the body is told.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { lingerOnClose } from './linger.ts';
+import { linger as lingerNow, lingerOnClose } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 
 /** Writes the error page; where headers are out it closes the socket instead. */
@@ -33,6 +33,11 @@ export function cutOff({ error, req, res, answer, linger }: CutOff): void {
   if (!res.headersSent) {
     lingerOnClose(req.socket, linger);
     res.setHeader('connection', 'close');
+  } else if (res.writableEnded) {
+    // The answer is complete, but nothing can be read behind this body.
+    res.once('close', () => {
+      lingerNow(req.socket, linger);
+    });
   }
   answer(error, req, res);
   process.nextTick(() => {

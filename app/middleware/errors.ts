@@ -44,7 +44,7 @@ export interface ErrorHandlerOptions {
   /** The page shown while debug is on; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
-  /** Told of every error that is answered by 5xx or came too late; a failure of our own part included. */
+  /** Told of what is answered by 5xx or cuts an answer short, and of failures of our own part. */
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
 }
 
@@ -151,7 +151,8 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
     // Readers of a body that was cut off pass on what it was cut off with.
     if (answered.get(res) !== error) {
       guard(req, undefined, () => recorder?.recordError(req, error, null));
-      guard(req, undefined, () => log?.(error, req));
+      if (!res.writableEnded || readThrown(error).status >= 500)
+        guard(req, undefined, () => log?.(error, req));
     }
     // An answer that is complete stays so; a half one must not look complete.
     if (!res.writableEnded) req.socket.destroy();

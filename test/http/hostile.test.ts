@@ -1,0 +1,205 @@
+/**
+ * Properties under hostile input: no 5xx, no hang, every answer dressed as the contract says, and the connection framed
+ * right behind it. Mutated requests come from a seeded generator, so that a failure can be run again.
+ */
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Express } from 'express';
+import { echo, startHttpApp } from '../support/http-app.ts';
+import type { HttpApp } from '../support/http-app.ts';
+import { exchange, head } from '../support/raw-http.ts';
+import type { Exchange } from '../support/raw-http.ts';
+
+function addRoutes(app: Express): void {
+  app.get('/ok', echo).post('/ok', echo);
+  app.get('/slash/', echo);
+  app.get('/item/:id', echo);
+}
+
+/** mulberry32: small, seeded, good enough to pick mutations. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+const SEEDS = [
+  head('GET /ok?a=1'),
+  head('GET /slash', { Referer: 'http://r.test/', 'X-Forwarded-For': '9.9.9.9, 10.0.0.1' }),
+  head('GET /item/%41', {
+    'X-Forwarded-Host': 'x.test',
+    'X-Forwarded-Port': '8080',
+    'X-Forwarded-Proto': 'https',
+  }),
+  `${head('POST /ok', { 'Content-Type': 'application/json', 'Content-Length': '9' })}{"a":[1]}`,
+  `${head('POST /ok', { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': '7' })}a[b]=1&`,
+  `${head('POST /nowhere', { 'Transfer-Encoding': 'chunked' })}3\r\nabc\r\n0\r\n\r\n`,
+  `${head('POST /ok', { 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Length': '66' })}--b\r\nContent-Disposition: form-data; name="a"; filename="f"\r\n\r\nx\r\n--b--`,
+  head('OPTIONS /ok', { Origin: 'http://evil.test', 'Access-Control-Request-Method': 'PUT' }),
+  head('GET http://other.test/item/7?x', { Expect: '100-continue' }),
+];
+const PIECES = [
+  '\r\n', '\n', '\r', '\0', ' ', ':', '%', '%zz', '%00', '/', '//', '\\', '..', '?', '#', '=', '[', ']', '__proto__', 'chunked',
+  'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', 'Host: evil\r\n', 'Connection: close\r\n', 'Connection: Upgrade\r\nUpgrade: x\r\n',
+  '\xff', '\xc3\x28', 'A'.repeat(500), 'HTTP/1.0', 'HTTP/2.0', '-1', '99999999999', '"', '<script>', '{', '\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n',
+]; // prettier-ignore
+
+function mutate(random: (below: number) => number): string {
+  let text = SEEDS[random(SEEDS.length)] ?? '';
+  for (let count = 1 + random(3); count > 0; count--) {
+    const at = random(text.length + 1);
+    const piece = PIECES[random(PIECES.length)] ?? '';
+    const kind = random(4);
+    if (kind === 0) text = text.slice(0, at) + piece + text.slice(at);
+    else if (kind === 1) text = text.slice(0, at) + text.slice(at + 1 + random(8));
+    else if (kind === 2) text = text.slice(0, at) + piece + text.slice(at + piece.length);
+    else text = text.slice(0, at) + String.fromCharCode(random(256)) + text.slice(at + 1);
+  }
+  return text;
+}
+
+describe('hostile requests', () => {
+  let app: HttpApp;
+  before(async () => {
+    app = await startHttpApp({ after: addRoutes, linger: { bytes: 1e6, ms: 200 } });
+  });
+  after(() => app.close());
+
+  function check(request: string, { responses, timedOut }: Exchange): void {
+    const label = JSON.stringify(request);
+    expect(timedOut, label).to.equal(false);
+    for (const { status, headers } of responses) {
+      if (status === 100) continue;
+      expect(status, label).to.be.lessThan(500);
+      expect(headers['x-robots-tag'], label).to.equal('noindex');
+      expect(headers['x-debug-token'], label).to.match(/^[0-9a-f]{6}$/);
+      expect(headers, label).to.not.have.any.keys('x-powered-by', 'set-cookie');
+      if (status < 400) continue;
+      expect(headers['content-type'], label).to.equal('text/html; charset=UTF-8');
+      expect(headers['x-previous-debug-token'], label).to.match(/^[0-9a-f]{6}$/);
+    }
+  }
+
+  it('are answered within bounds: 600 mutations of 9 requests', async function () {
+    this.timeout(60_000);
+    const random = createRandom(20261120);
+    const requests = Array.from({ length: 600 }, () => mutate(random));
+    for (let i = 0; i < requests.length; i += 60) {
+      const batch = requests.slice(i, i + 60);
+      // The writing side is ended: what is incomplete is refused at once instead of at its timeout.
+      const results = await Promise.all(
+        batch.map((request) => exchange(app.port, [request], { halfClose: true, limitMs: 8000 })),
+      );
+      batch.forEach((request, index) => {
+        const result = results[index];
+        if (result !== undefined) check(request, result);
+      });
+    }
+    const { responses } = await exchange(app.port, [head('GET /ok')], { count: 1 });
+    expect(responses[0]?.status).to.equal(200);
+    expect(
+      app.logged.filter(
+        (error) => !(error instanceof Error && /aborted|closed|timeout|Parse Error/i.test(error.message)),
+      ),
+    ).to.deep.equal([]);
+  });
+
+  it('are answered the same byte by byte', async function () {
+    this.timeout(30_000);
+    const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
+    await Promise.all(
+      SEEDS.map(async (request) => {
+        const whole = await exchange(app.port, [request], { halfClose: true });
+        const split = await exchange(app.port, request.split(''), {
+          halfClose: true,
+          pauseMs: 1,
+          limitMs: 8000,
+        });
+        expect(statusesOf(split), request).to.deep.equal(statusesOf(whole));
+      }),
+    );
+  });
+
+  it('leave the framing right: pipelined good and bad answers come in order', async () => {
+    const good = head('GET /ok');
+    const bad = [
+      head('GET /nothing'),
+      head('PUT /ok'),
+      head('GET /item/%zz'),
+      head('GET /ok', {}, 'a b'),
+      `${head('POST /nothing', { 'content-length': '5' })}abcde`,
+      `${head('POST /ok', { 'content-type': 'application/json', 'content-length': '2' })}{]`,
+      `${head('PUT /ok', { 'transfer-encoding': 'chunked' })}2\r\nab\r\n0\r\n\r\n`,
+      head('GET /slash'),
+      head('HEAD /nothing'),
+    ];
+    const methods = bad.flatMap((request) => [request.split(' ')[0] ?? '', 'GET']);
+    const { responses } = await exchange(app.port, [bad.map((request) => request + good).join('')], {
+      count: bad.length * 2,
+      methods,
+    });
+    expect(responses.map(({ status }) => status)).to.deep.equal(
+      [404, 405, 400, 400, 404, 400, 405, 301, 404].flatMap((status) => [status, 200]),
+    );
+  });
+
+  it('can not smuggle a request inside a body', async () => {
+    const inner = head('GET /ok');
+    const requests = [
+      `${head('POST /nothing', { 'content-length': String(inner.length) })}${inner}`,
+      `${head('POST /nothing', { 'transfer-encoding': 'chunked', 'content-length': '4' })}0\r\n\r\n${inner}`,
+      `${head('POST /nothing', { 'transfer-encoding': ' chunked', 'Transfer-Encoding': 'identity' })}0\r\n\r\n${inner}`,
+      `${head('POST /nothing', { 'content-length': '0, 0' })}${inner}`,
+      `${head('POST /nothing', { 'content-length': '+4' })}${inner}`,
+    ];
+    for (const request of requests) {
+      const { responses } = await exchange(app.port, [request], { halfClose: true });
+      expect(
+        responses.map(({ status }) => status).filter((status) => status < 400),
+        request,
+      ).to.deep.equal([]);
+    }
+  });
+
+  it('leave no sockets behind when clients reset half-way', async () => {
+    for (let i = 0; i < 100; i++) {
+      const socket = connect(app.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      const request = SEEDS[i % SEEDS.length] ?? '';
+      socket.write(request.slice(0, Math.floor((request.length * (i % 10)) / 10)));
+      await sleep(1);
+      socket.resetAndDestroy();
+    }
+    await sleep(300);
+    const open = await new Promise<number>((resolve) =>
+      app.server.getConnections((_error, count) => resolve(count)),
+    );
+    expect(open).to.equal(0);
+  });
+
+  it('with prototype names everywhere pollute nothing', async () => {
+    const body = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+    const form = '__proto__[polluted]=1&constructor[prototype][polluted]=1&a.__proto__.polluted=1';
+    const requests = [
+      head('GET /ok?__proto__[polluted]=1&__proto__=1&constructor=2', {
+        __proto__x: '1',
+        ['__proto__']: '1',
+        constructor: '2',
+        hasOwnProperty: '3',
+      }),
+      `${head('POST /ok', { 'content-type': 'application/json', 'content-length': String(body.length) })}${body}`,
+      `${head('POST /ok', { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(form.length) })}${form}`,
+      'GET /ok HTTP/1.1\r\nHost: a\r\n__proto__: x\r\n\r\n',
+    ];
+    for (const request of requests) {
+      const { responses } = await exchange(app.port, [request], { count: 1 });
+      expect(responses[0]?.status, request).to.equal(200);
+    }
+    expect(({} as Record<string, unknown>).polluted).to.equal(undefined);
+  });
+});
