@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -46,6 +46,8 @@ describe('the processes of the service', function () {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-npm-'));
+    // As open as a project's folder, so that the embedded server's user can enter it.
+    await chmod(folder, 0o755);
   });
 
   afterEach(async () => {
