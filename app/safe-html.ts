@@ -52,12 +52,16 @@ export function escapeText(text: string): string {
   return text.toWellFormed().replace(SPECIAL, replaceSpecial);
 }
 
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : JSON.stringify(value);
+}
+
 /** What `<%= %>` does: SafeHtml as it is, nothing for null and undefined, everything else as escaped text (objects: JSON). */
 export function escapeHtml(value: unknown): string {
   if (SafeHtml.is(value)) return value.toString();
   if (value === undefined || value === null) return '';
-  if (typeof value === 'string') return escapeText(value);
-  return escapeText(typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return escapeText(textOf(value));
 }
 
 /** Tagged template: literal parts stay, values are escaped, arrays are joined. */

@@ -1,0 +1,144 @@
+/** The profiler's pages in a real browser, under their own policy: widths, theme, filter, folds, keyboard, copy. */
+import { expect } from 'chai';
+import type { BrowserContextOptions } from 'playwright-core';
+import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { recordSamples, samplePanels } from '../support/page-samples.ts';
+
+describe('pages in a browser', function () {
+  this.timeout(60_000);
+  let browser: TestBrowser | undefined;
+  let server: PageServer;
+  /** Addresses by what they show. */
+  const addresses: Record<string, string> = {};
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    const fixture = createPageFixture(samplePanels());
+    await recordSamples(fixture);
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+    const { rows } = await fixture.profiles.find({ limit: 100, offset: 0 });
+    const tokenOf = (test: (url: string) => boolean): string => rows.find(({ url }) => test(url))?.token ?? '';
+    const busy = tokenOf((url) => url.startsWith('/orders'));
+    const hostile = tokenOf((url) => url.includes('onerror'));
+    Object.assign(addresses, {
+      list: '/_profiler/',
+      request: `/_profiler/${busy}`,
+      security: `/_profiler/${busy}?panel=security`,
+      migrations: `/_profiler/${busy}?panel=migrations`,
+      configuration: `/_profiler/${busy}?panel=configuration`,
+      form: `/_profiler/${tokenOf((url) => url === '/checkout')}?panel=request`,
+      'hostile request': `/_profiler/${hostile}?panel=request`,
+      'hostile security': `/_profiler/${hostile}?panel=security`,
+      'unknown token': '/_profiler/abcdef',
+    });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function open(name: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+    if (browser === undefined) throw new Error('no browser');
+    const opened = await browser.open(options);
+    await opened.page.goto(`${server.address}${addresses[name] ?? ''}`);
+    return opened;
+  }
+
+  for (const width of [390, 820, 1440, 2560]) {
+    it(`overflow nothing at ${width} px, and break no rule of their policy`, async () => {
+      for (const name of Object.keys(addresses)) {
+        const { page, problems } = await open(name, { viewport: { width, height: 900 } });
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+        expect(overflow, name).to.equal(0);
+        expect(problems, name).to.deep.equal([]);
+        await page.context().close();
+      }
+    });
+  }
+
+  it('are whole without script', async () => {
+    const { page } = await open('list', { javaScriptEnabled: false });
+    expect(await page.locator('tr.kid').first().isVisible()).to.equal(true);
+    expect(await page.locator('.js-only:visible').count()).to.equal(0);
+    await page.context().close();
+  });
+
+  it('remember the theme', async () => {
+    const { page } = await open('list', { colorScheme: 'light' });
+    const ground = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await ground();
+    await page.keyboard.press('Shift+D');
+    await page.keyboard.press('Shift+D');
+    expect(await ground()).to.not.equal(light);
+    await page.reload();
+    expect(await page.locator('html').getAttribute('data-theme')).to.equal('dark');
+    expect(await page.locator('[data-theme-toggle]').getAttribute('aria-label')).to.equal('Theme: dark');
+    await page.context().close();
+  });
+
+  it('unfold the error page of a request by mouse and by key', async () => {
+    const { page } = await open('list');
+    const child = page.locator('tr.kid').first();
+    expect(await child.isVisible()).to.equal(false);
+    await page.locator('.unfold').first().click();
+    expect(await child.isVisible()).to.equal(true);
+    await page.locator('tr:has(.unfold) .go').first().focus();
+    await page.keyboard.press('o');
+    expect(await child.isVisible()).to.equal(false);
+    await page.context().close();
+  });
+
+  it('filter rows while one types', async () => {
+    const { page } = await open('request');
+    await page.locator('[data-filter="request-headers"]').fill('authoriz');
+    expect(await page.locator('#request-headers tr:visible').count()).to.equal(1);
+    expect(await page.locator('#said').textContent()).to.match(/^1 of \d+ rows$/);
+    await page.context().close();
+  });
+
+  it('copy values without our remarks, and the command line by line', async () => {
+    const { page } = await open('request');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = (): Promise<string> => page.evaluate('navigator.clipboard.readText()');
+    await page.locator('#request-headers tr', { hasText: 'Authorization' }).locator('.copy').click();
+    await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
+    expect(await copied()).to.equal('Bearer ••••••');
+    await page.keyboard.press('c');
+    await page.waitForTimeout(100);
+    const lines = (await copied()).split('\n');
+    expect(lines[0]).to.equal("curl 'https://shop.example.com/orders/4712?tab=items' \\");
+    expect(lines.at(-1)).to.equal('  --compressed');
+    await page.context().close();
+  });
+
+  it('go by keyboard: rows, search, panels, home, help', async () => {
+    const { page } = await open('list');
+    await page.keyboard.press('j');
+    expect(await page.evaluate("document.activeElement.closest('tr')?.id")).to.match(/^r-/);
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.id')).to.equal('q');
+    await page.keyboard.type('j?');
+    expect(await page.locator('#q').inputValue()).to.equal('j?');
+    await page.goto(`${server.address}${addresses.security ?? ''}`);
+    await page.keyboard.press('?');
+    expect(await page.locator('#keys').isVisible()).to.equal(true);
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#keys').isVisible()).to.equal(false);
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.waitForURL(/panel=request/);
+    await page.keyboard.press('g');
+    await page.keyboard.press('h');
+    await page.waitForURL(/_profiler\/$/);
+    await page.context().close();
+  });
+
+  it('lead from any panel to the command of the request', async () => {
+    const { page } = await open('security');
+    await page.keyboard.press('c');
+    await page.waitForURL(/panel=request#curl$/);
+    await page.context().close();
+  });
+});
