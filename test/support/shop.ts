@@ -1,6 +1,6 @@
 /** The example shop as a running service, on the embedded PostgreSQL, as `npm run example` starts it. */
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -21,6 +21,8 @@ export interface RunningShop {
 /** `environment` adds to an otherwise empty one. Resolves when the database is migrated and filled. */
 export async function startShop(environment: Record<string, string> = {}): Promise<RunningShop> {
   const folder = await mkdtemp(join(tmpdir(), 'hindsight-shop-'));
+  // As open as a project's folder, so that the embedded server's user can enter it.
+  await chmod(folder, 0o755);
   const lines: string[] = [];
   const service = createService({
     config: readConfig({ VAR_DIR: folder, PORT: '0', ...environment }),

@@ -203,8 +203,14 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     );
   }
   const binaries = await (native === undefined ? findBinaries() : readBinaries(native));
-  const setup: Setup = { binaries, linger, places: await findPlaces({ varDir, binaries, homes, log }) };
-  let running = await startOrJoin(setup);
+
+  /** Looks for the places each time: the folder may have been deleted meanwhile. */
+  async function begin(): Promise<Running> {
+    const places = await findPlaces({ varDir, binaries, homes, log });
+    return startOrJoin({ binaries, linger, places });
+  }
+
+  let running = await begin();
   let stopped = false;
   let starting: Promise<void> | null = null;
 
@@ -215,7 +221,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
   async function restart(): Promise<void> {
     const before = running.hold;
-    running = await startOrJoin(setup);
+    running = await begin();
     before.release();
   }
 

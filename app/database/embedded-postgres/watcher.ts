@@ -25,6 +25,7 @@ const SCRIPT = `
 unset HINDSIGHT_WATCH
 run=$1 data=$2 log=$3 linger=$4 temporary=$5
 shift 5
+adopted=
 umask 077
 exec 5<&0 </dev/null
 
@@ -42,9 +43,12 @@ watch() {
   stop
 }
 
-# A fast shutdown; after five seconds an immediate one, which the next start mends. Only what the folder names.
+# A fast shutdown; after five seconds an immediate one, which the next start mends. A server that is not our child is
+# stopped only while the folder names it: its number may be another program's by now.
 stop() {
-  read -r now <"$data/postmaster.pid" && [ "$now" = "$server" ] || return
+  if [ -n "$adopted" ]; then
+    read -r now <"$data/postmaster.pid" && [ "$now" = "$server" ] || return
+  fi
   kill -INT "$server"
   left=5
   while [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); kill -0 "$server" 2>/dev/null || return; done
@@ -52,7 +56,7 @@ stop() {
 }
 
 if [ "$1" = adopt ]; then
-  server=$2 users=$run/users.$2
+  adopted=yes server=$2 users=$run/users.$2
   rm -f "$users"; mkfifo "$users" || exit 1
   watch
   rm -f "$users"

@@ -347,6 +347,27 @@ describe('embedded PostgreSQL', function () {
       expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
     });
 
+    it('ends within 10 s also where its folder was deleted under it', async () => {
+      const varDir = freshFolder();
+      const { child, serverPid } = await startUser(varDir);
+      rmSync(varDir, { recursive: true, force: true });
+      child.kill('SIGKILL');
+      expect(await until(() => processesOf(varDir).length === 0, 12_000)).to.be.below(10_000);
+      expect(isAlive(serverPid)).to.equal(false);
+    });
+
+    it('begins with an empty folder where it was deleted while in use', async () => {
+      const varDir = freshFolder();
+      const server = await start(varDir);
+      const before = server.pid;
+      rmSync(varDir, { recursive: true, force: true });
+      await server.ensure();
+      expect(server.pid).to.not.equal(before);
+      expect(await query(server, 'select 1 as value')).to.equal(1);
+      await until(() => !isAlive(before), 9000);
+      expect(isAlive(before)).to.equal(false);
+    });
+
     it('says so, and changes nothing, where the cluster is damaged', async () => {
       const varDir = freshFolder();
       await stop(await start(varDir));
