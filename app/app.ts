@@ -1,6 +1,6 @@
 /** The service's application: the order of `app.use` is the path of a request. */
 import ejs from 'ejs';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { join } from 'node:path';
 import type { Server } from 'node:http';
 import type { Config } from './config.ts';
@@ -8,7 +8,8 @@ import type { Profiler } from './create-profiler.ts';
 import { createAccessLog } from './middleware/access-log.ts';
 import { alignExpress, createOriginMiddleware } from './middleware/attach-origin.ts';
 import { createBodyLimit } from './middleware/body-limit.ts';
-import { createDryMatcher } from './middleware/dry-match.ts';
+import { addRouting } from './describe-routing.ts';
+import { createDryMatcher, type DryMatcher } from './middleware/dry-match.ts';
 import { createErrorHandler } from './middleware/errors.ts';
 import { createExpectationCheck } from './middleware/expectation.ts';
 import { createHostCheck } from './middleware/host-check.ts';
@@ -42,6 +43,15 @@ export interface App {
   refuse(server: Server): void;
 }
 
+/** Lets the routing panel ask the live routers. */
+function noteRouting({ watch }: Profiler, matcher: DryMatcher): RequestHandler {
+  return function routingFacts(req, _res, next) {
+    const context = watch.contextOf(req);
+    if (context !== undefined) addRouting(context, matcher);
+    next();
+  };
+}
+
 export function createApp(options: AppOptions): App {
   const { config, profiler, resolver, redactor, services, routes, log } = options;
   const app = express();
@@ -53,7 +63,7 @@ export function createApp(options: AppOptions): App {
   profiler?.watchApp(app);
   profiler?.watchEngine(ejs);
 
-  const matcher = createDryMatcher(app);
+  const matcher = createDryMatcher(app, profiler === null ? {} : { sourceOf: profiler.sourceOf });
   const answers =
     profiler === null
       ? createErrorHandler({
@@ -68,7 +78,10 @@ export function createApp(options: AppOptions): App {
   routeAllTargets(app, answers.answer);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
-  if (profiler !== null) app.use(profiler.watch);
+  if (profiler !== null) {
+    app.use(profiler.watch);
+    app.use(noteRouting(profiler, matcher));
+  }
   app.use(createAccessLog({ redactText: (text) => redactor.text(text) }));
   app.use(createBodyLimit({ answer: answers.answer }));
   app.use(createExpectationCheck());

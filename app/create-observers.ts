@@ -29,6 +29,8 @@ export interface Observers {
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   dump: Dump;
+  /** `file:line` where a layer was registered; null where not known. */
+  sourceOf: (layer: object) => string | null;
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
@@ -38,11 +40,12 @@ export interface Observers {
 export function createObservers({ tracker, contextOf, root, Router }: ObserverOptions): Observers {
   const findCaller = createCallerFinder(root);
   const registrations = Router === undefined ? null : observeRegistrations({ Router, findCaller });
+  const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
   const runtime = observeRuntime();
   const views = observeViews({ tracker, findCaller });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
-    createLayerObserver({ contextOf, sourceOf: (layer) => registrations?.sourceOf(layer) ?? null }),
+    createLayerObserver({ contextOf, sourceOf }),
     observeConsole({ tracker, findCaller }),
     observeHttpClient({ tracker, findCaller }),
     observeProcessErrors({ tracker }),
@@ -51,6 +54,7 @@ export function createObservers({ tracker, contextOf, root, Router }: ObserverOp
   ];
   return {
     onRequest: runtime.onRequest,
+    sourceOf,
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
       closing.push(

@@ -84,6 +84,8 @@ export interface Profiler {
   refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
   /** Shows a value in the dump panel; returns it. */
   dump: Dump;
+  /** `file:line` where a layer of a router was registered; null where not known. */
+  sourceOf: (layer: object) => string | null;
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
@@ -195,6 +197,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
         server,
       ),
     dump: observers.dump,
+    sourceOf: observers.sourceOf,
     watchKnex: observers.watchKnex,
     watchApp: observers.watchApp,
     watchEngine: observers.watchEngine,

@@ -23,10 +23,33 @@ export interface DryMatch {
   fault: unknown;
 }
 
+/** A layer that is asked for a request, in the order of asking, and what comes of it. */
+export interface ConsideredLayer {
+  kind: 'middleware' | 'router' | 'route';
+  /** Name of the function, `<anonymous>` where it has none. */
+  name: string;
+  /** With its mounts. */
+  pattern: string;
+  /** Of a route; empty otherwise. */
+  methods: readonly string[];
+  /** `path`: the path differs. `method`: only the method does. `unreadable`: the match threw. */
+  verdict: 'entered' | 'passed' | 'matched' | 'path' | 'method' | 'unreadable';
+  /** 0 in the application's own router, one more in each router mounted in another. */
+  depth: number;
+  source: string | null;
+}
+
+export interface DryMatchOptions {
+  /** `file:line` where a layer was registered, where that is known. */
+  sourceOf?: (layer: object) => string | null;
+}
+
 export interface DryMatcher {
   /** Follows an application: its routes, and what gets mounted on it from now on. */
   watch(app: Express): void;
   match(path: string): DryMatch;
+  /** Every layer of the application that is asked, up to the first route that answers. */
+  consider(method: string, path: string): ConsideredLayer[];
   /** Every route of the application in the order it is tried. */
   routes(): RouteEntry[];
   /** Keeps the routers from answering OPTIONS by themselves. */
@@ -73,7 +96,10 @@ export function answers({ methods }: MatchedRoute, method: string): boolean {
   return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-export function createDryMatcher(application: Express): DryMatcher {
+export function createDryMatcher(
+  application: Express,
+  { sourceOf = () => null }: DryMatchOptions = {},
+): DryMatcher {
   // Express's types name neither `match` nor the pattern of a layer.
   const root = application as unknown as AppLike;
   const mounted = new WeakMap<LayerLike, AppLike>();
@@ -143,6 +169,53 @@ export function createDryMatcher(application: Express): DryMatcher {
     return fault;
   }
 
+  /** One layer, judged; `rest` is the path that a mounted router would see. */
+  function judge(
+    layer: LayerLike,
+    path: string,
+    method: string,
+  ): { verdict: ConsideredLayer['verdict']; rest: string | null } {
+    const match = matchSafely(layer, path);
+    if ('fault' in match) return { verdict: 'unreadable', rest: null };
+    if (match.taken === null) return { verdict: 'path', rest: null };
+    if (layer.route !== undefined) {
+      const route = { methods: declaredMethods(layer.route), pattern: '' };
+      return { verdict: answers(route, method) ? 'matched' : 'method', rest: null };
+    }
+    return stackOf(layer) === null
+      ? { verdict: 'passed', rest: null }
+      : { verdict: 'entered', rest: restAfter(path, match.taken) };
+  }
+
+  /** Gathers the layers asked in `stack`; true when a route answered. */
+  function considerStack(
+    stack: Stack,
+    asked: { method: string; path: string; mount: string; above: readonly Stack[] },
+    into: ConsideredLayer[],
+  ): boolean {
+    const { method, path, mount, above } = asked;
+    if (above.includes(stack)) return false;
+    for (const layer of stack) {
+      const { verdict, rest } = judge(layer, path, method);
+      const inner = stackOf(layer);
+      const [pattern = ''] = listLayer(layer, [mount]);
+      into.push({
+        kind: layer.route !== undefined ? 'route' : inner === null ? 'middleware' : 'router',
+        name: layer.handle.name === '' ? '<anonymous>' : layer.handle.name,
+        pattern: pattern === '' ? '/' : pattern,
+        methods: layer.route === undefined ? [] : declaredMethods(layer.route),
+        verdict,
+        depth: above.length,
+        source: sourceOf(layer),
+      });
+      if (verdict === 'matched') return true;
+      if (inner === null || rest === null) continue;
+      const below = { method, path: rest, mount: pattern, above: [...above, stack] };
+      if (considerStack(inner, below, into)) return true;
+    }
+    return false;
+  }
+
   function silence(route: RouteLike): void {
     if (Object.hasOwn(route, '_methods')) return;
     const methods = route._methods.bind(route);
@@ -160,10 +233,17 @@ export function createDryMatcher(application: Express): DryMatcher {
       const fault = collect(root.router.stack, path, [], routes);
       return { routes, fault: routes.length === 0 ? fault : null };
     },
+    consider(method, path) {
+      const considered: ConsideredLayer[] = [];
+      considerStack(root.router.stack, { method, path, mount: '', above: [] }, considered);
+      return considered;
+    },
     routes() {
       const entries: RouteEntry[] = [];
       walk(root.router.stack, (layer, mounts) => {
-        if (layer.route !== undefined) entries.push(...allMethods(layer.route, listLayer(layer, mounts)));
+        if (layer.route !== undefined) {
+          entries.push(...allMethods(layer.route, listLayer(layer, mounts), sourceOf(layer)));
+        }
       });
       return entries;
     },

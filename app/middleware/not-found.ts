@@ -41,7 +41,7 @@ function routedPath(req: Request): string | null {
 }
 
 /** The other spelling: a slash added, or all trailing ones removed. */
-function otherSpelling(path: string): string {
+export function otherSpelling(path: string): string {
   return path.endsWith('/') ? path.replace(/\/+$/, '') || '/' : `${path}/`;
 }
 

@@ -66,13 +66,17 @@ function handlerName({ stack }: RouteLike, method: string): string | null {
 }
 
 /** An entry for each method and pattern of a route. */
-export function allMethods(route: RouteLike, patterns: readonly string[]): RouteEntry[] {
+export function allMethods(
+  route: RouteLike,
+  patterns: readonly string[],
+  source: string | null = null,
+): RouteEntry[] {
   return patterns.flatMap((pattern) =>
     declaredMethods(route).map((method) => ({
       method,
       pattern,
       handler: handlerName(route, method),
-      source: null,
+      source,
     })),
   );
 }
