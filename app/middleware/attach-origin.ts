@@ -35,7 +35,7 @@ export function attachOrigin(req: IncomingMessage, resolver: OriginResolver): Re
 }
 
 export function createOriginMiddleware(resolver: OriginResolver): RequestHandler {
-  return (req, res, next) => {
+  return function requestOrigin(req, res, next) {
     res.setHeader('x-request-id', attachOrigin(req, resolver).requestId);
     next();
   };

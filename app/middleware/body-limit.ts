@@ -51,7 +51,7 @@ export function allowedBytes(req: IncomingMessage, limitBytes: number): number {
 
 export function createBodyLimit(options: BodyLimitOptions): RequestHandler {
   const { answer, limitBytes = DEFAULT_BODY_LIMIT, linger = defaultLingerLimits, tap } = options;
-  return (req, res, next) => {
+  return function bodyLimit(req, res, next) {
     const announced = announcedBytes(req);
     if (announced === 0) {
       next();

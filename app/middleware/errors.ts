@@ -160,7 +160,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
 
   return {
     answer,
-    handler: (error, req, res, _next) => {
+    handler: function errorPage(error, req, res, _next) {
       answer(error, req, res);
     },
   };

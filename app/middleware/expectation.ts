@@ -9,7 +9,7 @@ import { createError } from '../errors.ts';
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 export function createExpectationCheck(): RequestHandler {
-  return (req, _res, next) => {
+  return function expectationCheck(req, _res, next) {
     const { expect } = req.headers;
     if (expect === undefined || req.httpVersion !== '1.1' || CONTINUE.test(expect)) next();
     else next(createError('EXPECTATION_FAILED', [expect]));

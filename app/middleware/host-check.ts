@@ -4,7 +4,7 @@ import { originOf } from './attach-origin.ts';
 import { hostErrorOf } from './origin.ts';
 
 export function createHostCheck(): RequestHandler {
-  return (req, _res, next) => {
+  return function hostCheck(req, _res, next) {
     const refused = originOf(req)?.refusedHost ?? null;
     if (refused === null) next();
     else next(hostErrorOf(refused));

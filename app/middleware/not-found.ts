@@ -112,7 +112,7 @@ export function createNotFound({
     return redirect === null ? { error: routeNotFound(req, redactText) } : { redirect };
   }
 
-  return async (req, res, next) => {
+  return async function notFound(req, res, next) {
     await readRest(req, { idleMs });
     if (res.headersSent || res.destroyed) return;
     const thrown = lost?.throws.of(req) ?? null;
@@ -128,7 +128,7 @@ export function createNotFound({
 
 /** Goes before the routers: no automatic answer to OPTIONS, which would hide the 405 or 404. */
 export function createOptionsRule(matcher: DryMatcher): RequestHandler {
-  return (req, _res, next) => {
+  return function optionsRule(req, _res, next) {
     if (req.method === 'OPTIONS') matcher.silenceOptions();
     next();
   };

@@ -194,7 +194,7 @@ export function createParsers({
     if (!res.headersSent) next();
   }
 
-  return (req, res, next) => {
+  return function bodyParsers(req, res, next) {
     // A router before this one has read it.
     if (req.readableDidRead || req.body !== undefined) {
       next();

@@ -61,7 +61,7 @@ export function routeAllTargets(application: Express, answer: AnswerError): void
 
 /** 400 for the targets that could not be parsed. */
 export function createTargetCheck(): RequestHandler {
-  return (req, _res, next) => {
+  return function targetCheck(req, _res, next) {
     const refused = (req as Target)[REFUSED];
     if (refused === undefined) next();
     else next(createError('BAD_REQUEST', [`Invalid request target "${refused}".`]));

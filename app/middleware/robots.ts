@@ -6,7 +6,7 @@ export const ROBOTS_HEADER = ['x-robots-tag', 'noindex'] as const;
 
 export function createRobots(): RequestHandler {
   const [name, value] = ROBOTS_HEADER;
-  return (_req, res, next) => {
+  return function robots(_req, res, next) {
     res.setHeader(name, value);
     next();
   };
