@@ -47,6 +47,33 @@ const HOSTS = {
   'host.cjs': `const express = require('express'); const door = require('express-hindsight'); ${HOST} main(express, door);`,
 };
 
+/** A host in TypeScript with a panel and a kind of fact of its own. */
+const TYPED_HOST = `
+import express from 'express';
+import { createProfiler, type Context, type Panel } from 'express-hindsight';
+
+declare module 'express-hindsight' {
+  interface Facts {
+    cache: { key: string; hit: boolean };
+  }
+}
+
+const cachePanel: Panel<{ hits: number }> = {
+  name: 'cache',
+  title: 'Cache',
+  collect(context: Context) {
+    const reads = context.all('cache');
+    return reads.length === 0 ? null : { hits: reads.filter(({ hit }) => hit).length };
+  },
+  summary: ({ hits }) => ({ text: String(hits), tone: 'plain' }),
+};
+const profiler = createProfiler({ panels: [cachePanel] });
+const app = express();
+app.use(profiler.watch);
+app.use(profiler.pages);
+app.use(profiler.errors);
+`;
+
 interface Answer {
   status: number;
   link: string | null;
@@ -73,7 +100,7 @@ describe('the package', function () {
     const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
       dependencies: Record<string, string>;
     };
-    for (const name of ['express', ...Object.keys(dependencies)]) {
+    for (const name of ['express', '@types', ...Object.keys(dependencies)]) {
       await symlink(resolve('node_modules', name), join(modules, name), 'junction');
     }
     for (const [name, text] of Object.entries(HOSTS)) await writeFile(join(folder, name), text);
@@ -121,4 +148,16 @@ describe('the package', function () {
       expect(failed!.body).to.include('The host failed.');
     });
   }
+
+  it('has types that a strict host compiles against, its own facts included', async () => {
+    await writeFile(join(folder, 'host.mts'), TYPED_HOST);
+    const compiler = resolve('node_modules/typescript/lib/tsc.js');
+    const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
+    const compiled = run(process.execPath, [compiler, ...options, 'host.mts'], { cwd: folder });
+    const said = await compiled.then(
+      () => '',
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+    expect(said).to.equal('');
+  });
 });
