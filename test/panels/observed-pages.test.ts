@@ -1,0 +1,165 @@
+import * as cheerio from 'cheerio';
+import { expect } from 'chai';
+import { createDatabasePanel } from '../../app/panels/database.ts';
+import { createDumpPanel } from '../../app/panels/dump.ts';
+import { createHttpClientPanel } from '../../app/panels/http-client.ts';
+import { createLogsPanel } from '../../app/panels/logs.ts';
+import { createRuntimePanel } from '../../app/panels/runtime.ts';
+import { createTimelinePanel } from '../../app/panels/timeline.ts';
+import { createViewsPanel } from '../../app/panels/views.ts';
+import type { Context } from '../../app/profiler/context.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
+import { addBusyPage, addCrowd, addForeignText } from '../support/observed-samples.ts';
+
+const panels: Panel[] = [
+  createTimelinePanel(),
+  createLogsPanel(),
+  createDatabasePanel(),
+  createViewsPanel(),
+  createHttpClientPanel(),
+  createRuntimePanel(),
+  createDumpPanel(),
+];
+const names = panels.map(({ name }) => name);
+/** A page may have this many bytes. */
+const PAGE_LIMIT = 60 * 1024;
+
+describe('pages of the observed panels', () => {
+  let fixture: PageFixture;
+  let server: PageServer;
+
+  before(async () => {
+    fixture = createPageFixture(panels);
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  });
+  after(() => server.close());
+
+  async function record(more: (context: Context) => void): Promise<string> {
+    return (await fixture.record({ more })).token;
+  }
+
+  async function page(
+    token: string,
+    panel: string,
+    query = '',
+  ): Promise<{ $: cheerio.CheerioAPI; bytes: number }> {
+    const response = await fetch(`${server.address}/_profiler/${token}?panel=${panel}${query}`);
+    const text = await response.text();
+    expect(response.status, text.slice(0, 500)).to.equal(200);
+    const $ = cheerio.load(text);
+    expect($('main').text(), `${panel} failed`).not.to.contain("can't be shown");
+    return { $, bytes: Buffer.byteLength(text) };
+  }
+
+  /** Elements with the names of their attributes; what colours code is left out. */
+  function structureOf($: cheerio.CheerioAPI): string {
+    return $('main *')
+      .not('pre span, .sql span, .gh > code span')
+      .toArray()
+      .map((element) => `${element.name}[${Object.keys(element.attribs).sort().join(' ')}]`)
+      .join('\n');
+  }
+
+  it('say what is missing where nothing was recorded', async () => {
+    const token = await record(() => undefined);
+    for (const name of names.filter((panel) => panel !== 'timeline')) {
+      const { $ } = await page(token, name);
+      expect($('main .empty').length, name).to.equal(1);
+    }
+  });
+
+  it('have a heading, totals or filters first, unique ids, and no anchor that leads nowhere', async () => {
+    const token = await record(addBusyPage);
+    for (const name of names) {
+      const { $ } = await page(token, name);
+      expect($('main h2').length, name).to.equal(1);
+      const ids = $('[id]').toArray().map((element) => element.attribs.id ?? ''); // prettier-ignore
+      expect(
+        ids.filter((id, index) => ids.indexOf(id) !== index),
+        name,
+      ).to.deep.equal([]);
+      for (const link of $('main a[href^="#"]').toArray())
+        expect(ids).to.include(link.attribs.href?.slice(1));
+      for (const element of $('main [data-filter]').toArray())
+        expect(ids).to.include(element.attribs['data-filter']);
+      for (const element of $('main [data-copy]').toArray()) {
+        const id = element.attribs['data-copy'];
+        if (id !== '') expect(ids, name).to.include(id);
+      }
+    }
+  });
+
+  it('lead from the timeline to rows that are there', async () => {
+    const token = await record(addBusyPage);
+    const { $ } = await page(token, 'timeline');
+    const links = $('.wf th a').toArray().map((element) => element.attribs.href ?? ''); // prettier-ignore
+    expect(links.length).to.be.greaterThan(15);
+    for (const href of new Set(links.filter((link) => link.includes('#')))) {
+      const url = new URL(href, `${server.address}/_profiler/${token}`);
+      const open = url.searchParams.get('open');
+      const rest = open === null ? '' : `&open=${open}`;
+      const { $: target } = await page(token, url.searchParams.get('panel') ?? '', rest);
+      expect(target(url.hash).length, href).to.equal(1);
+    }
+  });
+
+  it('make no markup of foreign text', async () => {
+    const hostile = '<img src=x onerror=alert(1)>&lt;/script>"><b x=';
+    const harmless = hostile.replace(/[<>&"=;]/g, 'x');
+    const [first, second] = [await record((c) => addForeignText(c, hostile)), await record((c) => addForeignText(c, harmless))]; // prettier-ignore
+    for (const name of names) {
+      const pages = [await page(first, name), await page(second, name)] as const;
+      expect(pages[0].$('img, script:not([src]), [onerror], [style], b[x]').length, name).to.equal(0);
+      expect(structureOf(pages[0].$), name).to.equal(structureOf(pages[1].$));
+      if (name !== 'runtime')
+        expect(pages[0].$('main').text(), name).to.contain('<img src=x onerror=alert(1)>');
+    }
+  });
+
+  it('stay below 60 KB for 200 queries and 500 log lines, and show the rest behind a link', async () => {
+    const token = await record((context) => addCrowd(context, { queries: 200, lines: 500 }));
+    for (const name of names) {
+      for (const query of ['', '&order=time', '&order=statement']) {
+        const { bytes } = await page(token, name, query);
+        expect(bytes, `${name}${query}`).to.be.lessThan(PAGE_LIMIT);
+      }
+    }
+    const shown: string[] = [];
+    for (let next: string | undefined = '?panel=database'; next !== undefined;) {
+      const { $ }: { $: cheerio.CheerioAPI } = await page(
+        token,
+        'database',
+        next.replace('?panel=database', ''),
+      );
+      shown.push(...$('#ql > li').toArray().map((element) => element.attribs.id ?? '')); // prettier-ignore
+      next = $('main a').filter((_, element) => $(element).text() === 'Next rows').attr('href'); // prettier-ignore
+      expect(shown.length).to.be.at.most(200);
+    }
+    expect(shown).to.deep.equal(Array.from({ length: 200 }, (_, index) => `q${index + 1}`));
+  });
+
+  it('open one query of many by its address, with its values in place', async () => {
+    const token = await record((context) => addCrowd(context, { queries: 200, lines: 0 }));
+    const { $ } = await page(token, 'database', '&open=q150');
+    expect($('#q150 details').attr('open')).not.to.equal(undefined);
+    expect($('#q150 pre').text()).to.contain(' = 149');
+    expect($('#q151 details').length).to.equal(0);
+  });
+
+  it('answer whatever the address asks for', async () => {
+    const token = await record(addBusyPage);
+    const odd = ['&from=-1', '&from=1e99', '&all=2', '&order=__proto__', '&over=NaN', '&shown=1', '&find=%00%ff', '&open=constructor', `&find=${'x'.repeat(3000)}`]; // prettier-ignore
+    for (const name of names) for (const query of odd) await page(token, name, query);
+  });
+
+  it('say what was left out', async () => {
+    const context = fixture.recorder.open('request');
+    for (let index = 0; index < 1003; index++)
+      context.add('log', { level: 'info', channel: 'c', message: 'm', context: null, caller: null, atMs: 1 });
+    const { $ } = await page(context.token, 'logs');
+    expect($('main').text()).to.contain('3 log lines left out');
+    fixture.recorder.finish(context);
+  });
+});
