@@ -6,7 +6,7 @@
  * when they are mounted: `use` of each application that is told of is wrapped.
  */
 import type { Express } from 'express';
-import { allMethods, declaredMethods, listLayer } from './route-list.ts';
+import { allMethods, declaredMethods, handlerName, listLayer } from './route-list.ts';
 import type { AppLike, LayerLike, RouteEntry, RouteLike } from './route-list.ts';
 
 /** A route whose pattern matches the path, whatever the method. */
@@ -89,6 +89,12 @@ function matchSafely(
   } catch (fault) {
     return { fault };
   }
+}
+
+/** A route is named by its handler, anything else by its function. */
+function nameOf({ handle, route }: LayerLike, method: string): string {
+  const name = route === undefined ? handle.name : handlerName(route, method);
+  return name === null || name === '' ? '<anonymous>' : name;
 }
 
 /** Whether a matched route answers the method; HEAD is answered like GET. */
@@ -201,7 +207,7 @@ export function createDryMatcher(
       const [pattern = ''] = listLayer(layer, [mount]);
       into.push({
         kind: layer.route !== undefined ? 'route' : inner === null ? 'middleware' : 'router',
-        name: layer.handle.name === '' ? '<anonymous>' : layer.handle.name,
+        name: nameOf(layer, method),
         pattern: pattern === '' ? '/' : pattern,
         methods: layer.route === undefined ? [] : declaredMethods(layer.route),
         verdict,

@@ -59,7 +59,8 @@ export function declaredMethods({ methods }: RouteLike): string[] {
   return Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
 }
 
-function handlerName({ stack }: RouteLike, method: string): string | null {
+/** Name of the last handler of a method; null where it has none. */
+export function handlerName({ stack }: RouteLike, method: string): string | null {
   const layer = stack.findLast((item) => item.method === undefined || item.method === method.toLowerCase());
   const name = layer?.name ?? '';
   return name === '' || name === '<anonymous>' || name === 'anonymous' ? null : name;
