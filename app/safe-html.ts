@@ -21,25 +21,17 @@ export class SafeHtml {
   }
 }
 
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const MARKUP = /[&<>"']/;
 /**
- * The markup characters; control characters (tab and line ends excepted), which HTML drops or forbids; and those that
- * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
+ * Control characters (tab and line ends excepted), which HTML drops or forbids; and those that embed, override or isolate
+ * a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
  */
-const SPECIAL = /[&<>"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
+const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
 const CONTROL_PICTURES = 0x2400;
 const DELETE = 0x7f;
 const DELETE_PICTURE = '\u2421';
 
-function replaceSpecial(character: string): string {
-  const entity = entities[character];
-  if (entity !== undefined) return entity;
+function showUnseen(character: string): string {
   const code = character.charCodeAt(0);
   if (code === DELETE) return DELETE_PICTURE;
   return code < DELETE
@@ -47,9 +39,21 @@ function replaceSpecial(character: string): string {
     : `‹U+${code.toString(16).toUpperCase()}›`;
 }
 
+/** One pass per character is several times faster on long texts than one expression with a function. */
+function escapeMarkup(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}
+
 /** Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). */
 export function escapeText(text: string): string {
-  return text.toWellFormed().replace(SPECIAL, replaceSpecial);
+  const whole = text.toWellFormed();
+  const marked = MARKUP.test(whole) ? escapeMarkup(whole) : whole;
+  return marked.replace(UNSEEN, showUnseen);
 }
 
 function textOf(value: unknown): string {

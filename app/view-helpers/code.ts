@@ -74,6 +74,13 @@ function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions):
   return markup`<pre class="${classes}"${attribute('id', id)} dir="ltr" tabindex="0" role="region" aria-label="${label}">${shown}</pre>`;
 }
 
+/** A long text as it is: no line of its own has a number or a mark, so that it costs no more than its characters. */
+function codeText(text: string, { label, id }: Pick<CodeOptions, 'label' | 'id'>): SafeHtml {
+  // The parser of HTML drops a line end right after <pre>.
+  const first = text.startsWith('\n') ? '\n' : '';
+  return markup`<pre class="code text"${attribute('id', id)} dir="ltr" tabindex="0" role="region" aria-label="${label}">${first}${text}</pre>`;
+}
+
 function jsonTokens(line: string): CodeToken[] {
   const tokens: CodeToken[] = [];
   let from = 0;
@@ -90,6 +97,7 @@ function jsonTokens(line: string): CodeToken[] {
 
 export const codeHelpers = {
   codeLines,
+  codeText,
   /** A plain value, pretty-printed and coloured, as lines for `codeLines`. */
   jsonLines(value: unknown): CodeLine[] {
     const text = JSON.stringify(value, null, 2) as string | undefined;

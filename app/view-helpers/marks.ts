@@ -13,8 +13,15 @@ function statusClass(status: number | null | undefined): string {
 }
 
 export function createMarkHelpers(assetUrl: (file: string) => string) {
-  const icon = (name: string): SafeHtml =>
+  const icons = new Map<string, SafeHtml>();
+  const drawIcon = (name: string): SafeHtml =>
     markup`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"/></svg>`;
+  function icon(name: string): SafeHtml {
+    const known = icons.get(name) ?? drawIcon(name);
+    icons.set(name, known);
+    return known;
+  }
+
   return {
     icon,
     statusClass,

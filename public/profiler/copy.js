@@ -3,6 +3,42 @@
 import { say } from './say.js';
 
 const SHOWN_FOR = 1200;
+const SVG = 'http://www.w3.org/2000/svg';
+
+function createIcon(href) {
+  const icon = document.createElementNS(SVG, 'svg');
+  icon.setAttribute('class', 'icon');
+  icon.setAttribute('aria-hidden', 'true');
+  const use = document.createElementNS(SVG, 'use');
+  use.setAttribute('href', href);
+  icon.append(use);
+  return icon;
+}
+
+function createButton(name, href) {
+  const button = document.createElement('button');
+  button.className = 'ibtn copy';
+  button.type = 'button';
+  button.dataset.copy = '';
+  button.title = `Copy ${name.slice(0, 80)}`;
+  button.setAttribute('aria-label', button.title);
+  button.append(createIcon(href));
+  return button;
+}
+
+// A copy button on each row of names and values: made here, as without script it would be of no use.
+export function addCopyButtons() {
+  const mark = document.querySelector('.brand use')?.getAttribute('href');
+  if (!mark) return;
+  const href = mark.replace(/#.*/, '#copy');
+  for (const row of document.querySelectorAll('table.kv > tbody > tr')) {
+    if (row.querySelector('td.act') !== null) continue;
+    const cell = document.createElement('td');
+    cell.className = 'act';
+    cell.append(createButton(row.querySelector('th')?.textContent ?? '', href));
+    row.append(cell);
+  }
+}
 
 function findCopied(button) {
   if (button.dataset.copy !== '') return document.getElementById(button.dataset.copy);
@@ -15,7 +51,7 @@ function findCopied(button) {
 function textOf(place) {
   const value = place.cloneNode(true);
   for (const remark of value.querySelectorAll('.say')) remark.remove();
-  if (!value.matches('pre')) return value.textContent.trim();
+  if (!value.matches('pre') || value.children.length === 0) return value.textContent.trim();
   return [...value.children].map((line) => line.textContent).join('\n');
 }
 

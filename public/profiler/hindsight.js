@@ -1,6 +1,6 @@
 // The profiler's pages in the browser: theme, copy, filter, folds, keyboard. Every page is complete without it.
 // What it acts on is declared in the markup: data-theme-toggle, data-copy, data-filter, data-fold, data-key, data-go.
-import { copyFrom } from './copy.js';
+import { addCopyButtons, copyFrom } from './copy.js';
 import { filterRows } from './filter.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
 import { closeKeys, onKey, openKeys } from './keys.js';
@@ -25,6 +25,7 @@ function onClick(event) {
 
 function start() {
   applyTheme(rememberedTheme());
+  addCopyButtons();
   closeFolds();
   openTarget();
   document.addEventListener('click', onClick);
