@@ -108,7 +108,7 @@ describe('panel request: what is kept', () => {
         .map((_i, cell) => $(cell).text())
         .get(),
     ).to.deep.equal(['title', 'password', 'tags']);
-    expect($('#fields td').eq(2).text()).to.contain('••••••');
+    expect($('#fields td').eq(1).text()).to.contain('••••••');
     expect($('[aria-label="Uploaded files"] tbody').text()).to.equal('photokettle.pngimage/png2.0 KiB');
     expect(JSON.stringify(profile)).to.not.match(/pw1|secret-in-raw-form/);
   });
