@@ -99,7 +99,7 @@ describe('the routing panel', () => {
       ['1', 'session', 'ran, went on', 'plain', 9.5],
       ['2', 'router /shop', 'entered', 'plain', null],
       ['2.1', 'check /shop', 'ran, went on', 'plain', 0.1],
-      ['2.2', 'GET /shop/orders/:id', 'matched, ran, went on', 'plain', 2],
+      ['2.2', 'GET /shop/orders/:id', 'matched, went on', 'plain', 2],
       ['2.3', 'GET /shop/orders/:id', 'matched, answered', 'on', 5],
     ]);
     expect(data.route).to.deep.include({ pattern: '/shop/orders/:id', params: [{ name: 'id', value: '4' }] });
@@ -116,7 +116,26 @@ describe('the routing panel', () => {
     });
     expect(trace.map(({ happened, tone }) => `${tone}: ${happened}`)).to.deep.equal([
       'bad: matched, threw',
-      'on: answered',
+      'on: was given the error, answered',
+    ]);
+  });
+
+  it('tells a router that had no answer from one left with an error', () => {
+    const router = { name: 'router', kind: 'router', pattern: '/a' } as const;
+    const { trace } = collect({
+      status: 500,
+      layers: [
+        router,
+        { name: 'x', depth: 1 },
+        router,
+        { name: 'y', depth: 1, outcome: 'threw', error: true },
+      ],
+    });
+    expect(trace.map(({ happened }) => happened)).to.deep.equal([
+      'entered, had no answer',
+      'ran, went on',
+      'entered, left with the error',
+      'threw',
     ]);
   });
 

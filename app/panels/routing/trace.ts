@@ -55,21 +55,33 @@ function answeredBy(facts: readonly LayerFact[], context: Context): LayerFact | 
   return unanswered ? null : last;
 }
 
+/** Whether the error of a layer inside it made a router go on. */
+function leftWithError(facts: readonly LayerFact[], index: number): boolean {
+  const depth = facts[index]?.depth ?? 0;
+  for (const fact of facts.slice(index + 1)) {
+    if (fact.depth <= depth) return false;
+    if (fact.outcome === 'threw') return true;
+  }
+  return false;
+}
+
 function happenedTo(
-  fact: LayerFact,
+  facts: readonly LayerFact[],
+  index: number,
   answered: LayerFact | null,
 ): { happened: string; tone: TraceRow['tone'] } {
-  const matched = fact.kind === 'handler' ? 'matched, ' : '';
-  if (fact.outcome === 'threw') return { happened: `${matched}threw`, tone: 'bad' };
-  if (fact === answered) return { happened: `${matched}answered`, tone: 'on' };
-  if (fact.outcome === 'next') {
-    const went = fact.kind === 'router' ? 'entered, had no answer' : 'ran, went on';
-    return {
-      happened: fact.kind === 'error' ? 'was given the error, went on' : `${matched}${went}`,
-      tone: 'plain',
-    };
+  const fact = facts[index];
+  if (fact === undefined) return { happened: '', tone: 'plain' };
+  const before = fact.kind === 'handler' ? 'matched, ' : fact.kind === 'error' ? 'was given the error, ' : '';
+  if (fact.outcome === 'threw') return { happened: `${before}threw`, tone: 'bad' };
+  if (fact === answered) return { happened: `${before}answered`, tone: 'on' };
+  if (fact.kind === 'router') {
+    const left = leftWithError(facts, index) ? ', left with the error' : ', had no answer';
+    return { happened: `entered${fact.outcome === 'next' ? left : ''}`, tone: 'plain' };
   }
-  return { happened: fact.kind === 'router' ? 'entered' : `${matched}ran, last of all`, tone: 'plain' };
+  if (fact.outcome === 'next')
+    return { happened: `${before}${before === '' ? 'ran, ' : ''}went on`, tone: 'plain' };
+  return { happened: `${before}ran, last of all`, tone: 'plain' };
 }
 
 function timeOf(fact: LayerFact, answered: LayerFact | null, totalMs: number | null): number | null {
@@ -80,6 +92,7 @@ function timeOf(fact: LayerFact, answered: LayerFact | null, totalMs: number | n
 }
 
 function ranRow(
+  facts: readonly LayerFact[],
   fact: LayerFact,
   answered: LayerFact | null,
   totalMs: number | null,
@@ -88,7 +101,7 @@ function ranRow(
     kind: fact.kind,
     label: labelOf(fact),
     handler: fact.kind === 'handler' || fact.kind === 'router' ? nameOf(fact) : null,
-    ...happenedTo(fact, answered),
+    ...happenedTo(facts, facts.indexOf(fact), answered),
     ms: timeOf(fact, answered, totalMs),
     source: fact.source,
   };
@@ -165,7 +178,7 @@ export function buildTrace(
     const number = numberOf(item.depth);
     return {
       number,
-      ...('outcome' in item ? ranRow(item, answered, context.durationMs) : askedRow(item, asked)),
+      ...('outcome' in item ? ranRow(ran, item, answered, context.durationMs) : askedRow(item, asked)),
     };
   });
   return {
