@@ -3,6 +3,7 @@ export { createProfiler, type Profiler, type ProfilerOptions } from './create-pr
 export { ConfigError, readConfig, type Config } from './config.ts';
 export { createService, type Service, type ServiceOptions } from './service.ts';
 export type { RouteEntry, Services } from './services.ts';
+export { runProfilerMigrations } from './database/run-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage } from './storage/postgres-profile-storage.ts';
 export type { Context } from './profiler/context.ts';

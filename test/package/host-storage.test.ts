@@ -1,0 +1,51 @@
+/** A host that keeps its profiles in its own PostgreSQL: what one process recorded, the next one shows. */
+import { expect } from 'chai';
+import express from 'express';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createPostgresStorage, createProfiler, runProfilerMigrations } from '../../app/index.ts';
+import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+
+describe('a host with its own PostgreSQL', () => {
+  const server = withDebianPostgres();
+
+  /** Runs a host as one process of it would: serves what `ask` asks for, then closes. */
+  async function runHost<T>(ask: (origin: string) => Promise<T>): Promise<T> {
+    const knex = openKnex(server().connection);
+    const schema = 'hindsight';
+    await runProfilerMigrations({ knex, schema });
+    const profiler = createProfiler({ storage: createPostgresStorage({ knex: () => knex, schema }) });
+    const app = express();
+    app.use(profiler.watch);
+    app.use(profiler.pages);
+    app.get('/hello', (_request, response) => {
+      response.send('hello');
+    });
+    const listening = app.listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo;
+    try {
+      return await ask(`http://127.0.0.1:${port}`);
+    } finally {
+      listening.close();
+      listening.closeAllConnections();
+      await profiler.close();
+      await knex.destroy();
+    }
+  }
+
+  it('finds a profile again after its process is gone', async function () {
+    this.timeout(30_000);
+    const token = await runHost(async (origin) => {
+      const answer = await fetch(`${origin}/hello`);
+      expect(await answer.text()).to.equal('hello');
+      return answer.headers.get('x-debug-token');
+    });
+    const page = await runHost(async (origin) => {
+      const answer = await fetch(`${origin}/_profiler/${token}`);
+      return { status: answer.status, text: await answer.text() };
+    });
+    expect(page.status).to.equal(200);
+    expect(page.text).to.include('/hello');
+  });
+});
