@@ -35,8 +35,9 @@ export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
   socket.resume();
 }
 
-/** Makes Node linger where it would close the socket after its last response. */
+/** Makes Node linger where it would close the socket after its last response. The first to ask sets the limits. */
 export function lingerOnClose(socket: Socket, limits: LingerLimits): void {
+  if (Object.hasOwn(socket, 'destroySoon')) return;
   socket.destroySoon = () => {
     linger(socket, limits);
   };

@@ -1,6 +1,7 @@
 /** Limits, parsers and uploads: interface.md section 5, over a raw socket where a client library would not go. */
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -81,6 +82,14 @@ function addReaders(app: Express): void {
     });
     req.on('end', () => res.end(String(bytes)));
   });
+  app.post('/fails', async (req) => {
+    try {
+      for await (const chunk of req) void chunk;
+    } catch (error) {
+      failures.push(error);
+      throw error;
+    }
+  });
   app.post('/begun', (req, res) => {
     res.write('begun');
     req.on('data', () => undefined).on('end', () => res.end());
@@ -106,6 +115,9 @@ function addHandlers(app: Express): void {
     req.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('end', () => res.end(String(bytes)));
   });
 }
+
+/** What the reader of a body that was cut off was told. */
+const failures: unknown[] = [];
 
 async function eventually(check: () => Promise<boolean>): Promise<boolean> {
   for (let i = 0; i < 40; i++) {
@@ -165,8 +177,10 @@ describe('bodies', () => {
           Buffer.alloc(LIMIT),
           Buffer.from('x'),
         ]);
-        // Without its end: the answer does not wait for it.
-        const { responses, closed, reset, ms } = await exchange(app.port, parts.slice(0, -1));
+        // The client goes on sending, and never ends: the answer waits for neither.
+        const more = ['400000\r\n', Buffer.alloc(4 * MIB)];
+        const exchanged = await exchange(app.port, [...parts.slice(0, -1), ...more]);
+        const { responses, closed, reset, ms } = exchanged;
         const message = 'The request body is limited to 16 MiB; more than 16 MiB were sent.';
         const response = expectError(app, responses[0], { status: 413, message });
         expect(response.headers.connection).to.equal('close');
@@ -175,6 +189,16 @@ describe('bodies', () => {
         expect(recordOf(response).errors).to.have.length(1);
       });
     }
+
+    it('is told to whoever reads the body', async () => {
+      failures.length = 0;
+      const { responses } = await exchange(
+        app.port,
+        chunked('/fails', {}, [Buffer.alloc(LIMIT), Buffer.from('x')]),
+      );
+      expectError(app, responses[0], { status: 413 });
+      expect(failures.map((error) => (error as { status?: number }).status)).to.deep.equal([413]);
+    });
 
     it('a chunked JSON body too, though a parser reads it', async () => {
       const parts = chunked('/echo', JSON_TYPE, [Buffer.from('"'), Buffer.alloc(LIMIT, 'x')]);
@@ -204,6 +228,21 @@ describe('bodies', () => {
       const { responses, closed } = await exchange(small.port, parts);
       expect(Date.now() - began).to.be.lessThan(3000);
       expect([responses[0]?.status ?? 413, closed]).to.deep.equal([413, true]);
+      await small.close();
+    });
+
+    it('closes on a client that holds on to its side', async () => {
+      const small = await startHttpApp({ limitBytes: 1000, linger: { bytes: MIB, ms: 200 } });
+      const socket = connect({ port: small.port, host: '127.0.0.1', allowHalfOpen: true });
+      const ended = new Promise((resolve) => socket.once('end', resolve));
+      socket.on('error', () => undefined).resume();
+      socket.write(head('POST /x', { 'content-length': '2000' }));
+      await ended;
+      const count = (): Promise<number> =>
+        new Promise((resolve) => small.server.getConnections((_error, open) => resolve(open)));
+      expect(await count()).to.equal(1);
+      expect(await eventually(async () => (await count()) === 0)).to.equal(true);
+      socket.destroy();
       await small.close();
     });
 
@@ -475,11 +514,25 @@ describe('bodies', () => {
       expect(await noUploadsLeft()).to.equal(true);
     });
 
+    it('that the disk does not take are answered by 503, and the next request works', async () => {
+      await mkdir(join(app.uploadFolder, '..'), { recursive: true });
+      await rm(app.uploadFolder, { recursive: true, force: true });
+      await writeFile(app.uploadFolder, 'a file where the folder should be');
+      const parts = [...post('/files', MULTIPART_TYPE, upload(100_000)), head('GET /ok')];
+      const { responses } = await exchange(app.port, parts, { count: 2 });
+      expectError(app, responses[0], { status: 503, message: "The upload can't be stored now: EEXIST" });
+      expect(responses[1]?.status).to.equal(200);
+      await rm(app.uploadFolder);
+      const again = await exchange(app.port, post('/files', MULTIPART_TYPE, upload(100)), { count: 1 });
+      expect(again.responses[0]?.status).to.equal(200);
+    });
+
     it('never use the name that the client gave', async () => {
+      expect(await noUploadsLeft()).to.equal(true);
       const body = multipart([{ name: 'f', value: 'x', filename: '../../../../tmp/evil.txt' }]);
       const running = exchange(app.port, post('/slow', MULTIPART_TYPE, body), { count: 1 });
       await eventually(async () => (await uploadsLeft()).length === 1);
-      expect(await uploadsLeft()).to.match(/^upload-\d+-[0-9a-f]{32}$/);
+      expect((await uploadsLeft()).join()).to.match(/^upload-\d+-[0-9a-f]{32}$/);
       await running;
     });
   });

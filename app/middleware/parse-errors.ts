@@ -1,0 +1,64 @@
+/**
+ * What a body parser raises -> what the request is answered with: 400 with the parser's own message for what is malformed,
+ * 413 for what is too much, 503 where the disk does not take an upload.
+ */
+import multer from 'multer';
+import { HindsightError, createError } from '../errors.ts';
+import { printLimit } from './body-limit.ts';
+
+/** Limits of the parsers beside the size of the body; what goes beyond is answered by 413. */
+export const PARSER_LIMITS = {
+  /** Deeper JSON is an attack on whoever walks it. */
+  jsonDepth: 1000,
+  nameDepth: 16,
+  parts: 1000,
+  files: 100,
+  parameters: 1000,
+  nameBytes: 1024,
+  /** A name such as `a[99999999]` makes an array of that length. */
+  arrayIndex: 1000,
+} as const;
+
+/** System calls that store an upload: a full or missing disk is no fault of the client. */
+const FILE_CALLS = new Set(['open', 'write', 'mkdir', 'close']);
+
+function tooMuch(limit: string, cause: unknown): HindsightError {
+  return createError('UPLOAD_TOO_LARGE', [limit, `more than ${limit}`], { cause });
+}
+
+function statusOf(error: object): number | null {
+  const status = 'status' in error ? error.status : null;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
+}
+
+/** An error of multer by its code; its own message says nothing about the limit. */
+function multerError(error: multer.MulterError, limitBytes: number): Error {
+  if (!error.code.startsWith('LIMIT_')) return createError('BAD_REQUEST', [error.message], { cause: error });
+  const limits: Record<string, string> = {
+    LIMIT_FILE_SIZE: printLimit(limitBytes),
+    LIMIT_FIELD_VALUE: printLimit(limitBytes),
+    LIMIT_PART_COUNT: `${PARSER_LIMITS.parts} parts`,
+    LIMIT_FILE_COUNT: `${PARSER_LIMITS.files} files`,
+    LIMIT_FIELD_KEY: `${PARSER_LIMITS.nameBytes} bytes in a name`,
+    LIMIT_FIELD_NESTING: `${PARSER_LIMITS.nameDepth} levels in a name`,
+    LIMIT_FIELD_ARRAY_INDEX: `an index of ${PARSER_LIMITS.arrayIndex} in a name`,
+  };
+  return tooMuch(limits[error.code] ?? 'fewer parts', error);
+}
+
+/** What a parser raises -> what is answered. */
+export function toRequestError(error: unknown, limitBytes: number): unknown {
+  if (!(error instanceof Error) || error instanceof HindsightError) return error;
+  if (error instanceof multer.MulterError) return multerError(error, limitBytes);
+  if ('type' in error && error.type === 'entity.too.large') {
+    const limit = printLimit(limitBytes);
+    return createError('BODY_TOO_LARGE', [limit, `more than ${limit}`], { cause: error });
+  }
+  if (statusOf(error) !== null) return error;
+  if ('syscall' in error && FILE_CALLS.has(String(error.syscall))) {
+    const reason = 'code' in error ? String(error.code) : error.name;
+    const message = `The upload can't be stored now: ${reason}`;
+    return new HindsightError('STORAGE_UNAVAILABLE', message, { status: 503, cause: error });
+  }
+  return createError('BAD_REQUEST', [error.message], { cause: error });
+}
