@@ -110,7 +110,16 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     return context?.kind === 'profiler' ? undefined : context;
   }
 
-  function open(
+  /** null where it can't be told: a host's proxy may throw when it is looked at. */
+  function open(context: Context, name: string, file: string | null, data: unknown, caller: string | null) {
+    try {
+      return add(context, name, file, data, caller);
+    } catch {
+      return null;
+    }
+  }
+
+  function add(
     context: Context,
     name: string,
     file: string | null,
@@ -160,6 +169,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
       const caller = findCaller?.({ below: render, skip: 'express' }) ?? null;
       const frame = open(context, args[0], null, args[1], caller);
+      if (frame === null) return Reflect.apply(original, this, args);
       const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');
       if (at !== -1) {
         const done = args[at] as (...results: unknown[]) => unknown;
@@ -170,9 +180,9 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
           return Reflect.apply(done, this, results);
         };
       }
-      return within(context, frame, () => Reflect.apply(original, this, args));
+      return within(context, frame, (): unknown => Reflect.apply(original, this, args));
     };
-    app.render = render as RenderingApp['render'];
+    app.render = render;
     undo.push(() => {
       if (app.render !== (render as RenderingApp['render'])) return;
       if (own === undefined) Reflect.deleteProperty(app, 'render');
@@ -200,7 +210,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   }
 
   /** The frame that a compiled template runs as: its render's own, or a new one. */
-  function frameFor(context: Context, file: string, root: string | null, data: unknown): Frame {
+  function frameFor(context: Context, file: string, root: string | null, data: unknown): Frame | null {
     const above = running.get(context) ?? null;
     if (above !== null && above.fact.file === null && above.fact.depth === 0) {
       above.fact.file = file;
@@ -218,7 +228,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   ): unknown {
     const own = frame.fact.durationMs === null && running.get(context) !== frame;
     try {
-      const result: unknown = within(context, frame, () => Reflect.apply(template, self, args));
+      const result: unknown = within(context, frame, (): unknown => Reflect.apply(template, self, args));
       if (isThenable(result)) {
         const settle = (): void => {
           end(context, frame);
@@ -247,9 +257,11 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       const watched = function (this: unknown, ...given: unknown[]): unknown {
         const context = currentContext();
         if (context === undefined) return Reflect.apply(template, this, given);
-        return runTemplate(template, context, frameFor(context, filename, root, given[0]), this, given);
+        const frame = frameFor(context, filename, root, given[0]);
+        if (frame === null) return Reflect.apply(template, this, given);
+        return runTemplate(template, context, frame, this, given);
       };
-      return Object.defineProperties(watched, Object.getOwnPropertyDescriptors(template)) as Template;
+      return Object.defineProperties(watched, Object.getOwnPropertyDescriptors(template));
     };
     engine.compile = compile;
     undo.push(() => {

@@ -176,10 +176,10 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   }
 
   /** A subscriber that throws would be an uncaught exception of the host's: none of ours does. */
-  function on<M extends object>(name: string, work: (message: M) => void): void {
+  function on(name: string, work: (message: never) => void): void {
     const listener = (message: unknown): void => {
       try {
-        work(message as M);
+        work(message as never);
       } catch {
         // What can't be recorded is left out.
       }
@@ -188,7 +188,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     undo.push(() => diagnostics.unsubscribe(name, listener));
   }
 
-  on<{ request: UndiciRequest }>('undici:request:create', ({ request }) => {
+  on('undici:request:create', ({ request }: { request: UndiciRequest }) => {
     const { origin, path, method, headers } = request;
     begin(request, {
       client: 'fetch',
@@ -197,32 +197,32 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
       requestHeaders: undiciHeaders(headers),
     });
   });
-  on<{ request: UndiciRequest }>('undici:request:bodySent', ({ request }) => {
+  on('undici:request:bodySent', ({ request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request is made.
     const entry = pending.get(request);
     if (entry !== undefined) entry.fact.requestHeaders = undiciHeaders(request.headers);
   });
-  on<{ request: object; response: { statusCode: number; headers: unknown[] } }>(
+  on(
     'undici:request:headers',
-    ({ request, response }) => {
+    ({ request, response }: { request: object; response: { statusCode: number; headers: unknown[] } }) => {
       const entry = pending.get(request);
       if (entry !== undefined) answered(entry, response.statusCode, response.headers);
     },
   );
-  on<{ request: object }>('undici:request:trailers', ({ request }) => {
+  on('undici:request:trailers', ({ request }: { request: object }) => {
     const entry = pending.get(request);
     if (entry !== undefined) end(entry);
   });
-  on<{ request: object; error: unknown }>('undici:request:error', ({ request, error }) => {
+  on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
     const entry = pending.get(request);
     if (entry !== undefined) failed(entry, error);
   });
 
   // Node 22: still in the caller's stack. `start` waits for a socket, where no caller is left.
-  on<{ request: ClientRequest }>('http.client.request.created', ({ request }) => {
+  on('http.client.request.created', ({ request }: { request: ClientRequest }) => {
     if (tracker.current() !== undefined) callers.set(request, callerOf());
   });
-  on<{ request: ClientRequest }>('http.client.request.start', ({ request }) => {
+  on('http.client.request.start', ({ request }: { request: ClientRequest }) => {
     const url = `${request.protocol}//${request.host}${hostPort(request)}${request.path}`;
     const entry = begin(request, {
       client: 'http',
@@ -231,13 +231,13 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
       requestHeaders: sentHeaders(request),
     });
     if (entry === null) return;
-    const { socket } = request;
-    if ((socket as Socket | null) !== null) timeConnection(socket as Socket, entry);
+    const socket: Socket | null = request.socket;
+    if (socket !== null) timeConnection(socket, entry);
     else request.once('socket', (given) => timeConnection(given, entry));
   });
-  on<{ request: object; response: IncomingMessage }>(
+  on(
     'http.client.response.finish',
-    ({ request, response }) => {
+    ({ request, response }: { request: object; response: IncomingMessage }) => {
       const entry = pending.get(request);
       if (entry === undefined) return;
       answered(entry, response.statusCode ?? null, response.rawHeaders);
@@ -245,7 +245,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
       response.once('end', () => end(entry));
     },
   );
-  on<{ request: object; error: unknown }>('http.client.request.error', ({ request, error }) => {
+  on('http.client.request.error', ({ request, error }: { request: object; error: unknown }) => {
     const entry = pending.get(request);
     if (entry !== undefined) failed(entry, error);
   });

@@ -123,7 +123,8 @@ interface Building {
 
 function queryRow(building: Building, index: number): QueryRow {
   const { data, slowMs, hrefOf } = building;
-  const query = data.queries[index] as DatabaseQuery;
+  const query = data.queries[index];
+  if (query === undefined) throw new RangeError(`There is no query ${index}.`);
   const sql = data.statements[query.statement]?.sql ?? '';
   const group = query.group === null ? undefined : data.groups[query.group];
   const names = group === undefined ? [] : differingNames(data, group);
@@ -192,7 +193,11 @@ function groupRow(
 }
 
 /** A row before it is built: only the rows of one page are. */
-type Plan = { members: readonly number[]; id: string | null; badge: QueryRow['badge'] };
+interface Plan {
+  members: readonly number[];
+  id: string | null;
+  badge: QueryRow['badge'];
+}
 
 /** In the order of running; a group stands where its first member ran. */
 function planAsRun(data: DatabaseData): Plan[] {

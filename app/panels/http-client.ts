@@ -189,27 +189,23 @@ function slowFindings(calls: readonly CallEntry[], wholeMs: number | null): Find
 }
 
 function repeatFindings(calls: readonly CallEntry[]): Finding[] {
-  const byName = new Map<string, number[]>();
+  const byName = new Map<string, { call: CallEntry; index: number; count: number; sumMs: number }>();
   calls.forEach((call, index) => {
     const key = `${nameOf(call)}\n${call.caller ?? ''}`;
-    byName.set(key, [...(byName.get(key) ?? []), index]);
+    const known = byName.get(key) ?? { call, index, count: 0, sumMs: 0 };
+    byName.set(key, { ...known, count: known.count + 1, sumMs: known.sumMs + (call.durationMs ?? 0) });
   });
   return [...byName.values()]
-    .filter((members) => members.length >= REPEATED_FROM)
+    .filter(({ count }) => count >= REPEATED_FROM)
     .slice(0, MOST_FINDINGS)
-    .map((members): Finding => {
-      const [first = 0] = members;
-      const call = calls[first] as CallEntry;
-      const sum = members.reduce((total, index) => total + (calls[index]?.durationMs ?? 0), 0);
-      return {
-        label: 'repeated calls',
-        severity: 'warn',
-        sentence: `${members.length} × ${nameOf(call)}, ${sum.toFixed(1)} ms in all`,
-        ...placed(call),
-        panel: 'http_client',
-        anchor: `c${first + 1}`,
-      };
-    });
+    .map(({ call, index, count, sumMs }) => ({
+      label: 'repeated calls',
+      severity: 'warn',
+      sentence: `${count} × ${nameOf(call)}, ${sumMs.toFixed(1)} ms in all`,
+      ...placed(call),
+      panel: 'http_client',
+      anchor: `c${index + 1}`,
+    }));
 }
 
 function failureFindings(calls: readonly CallEntry[]): Finding[] {

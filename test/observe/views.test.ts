@@ -116,6 +116,25 @@ describe('views as they are observed', () => {
     expect(new Set(titles).size).to.equal(50);
   });
 
+  it('lets a page be rendered whose locals throw when they are looked at', async () => {
+    const app = createHost();
+    observer.watchApp(app);
+    observer.watchEngine(ejs);
+    app.get('/', (_req, res) => {
+      const locals = new Proxy(
+        { title: 'odd' },
+        {
+          getOwnPropertyDescriptor(target, name) {
+            if (new Error().stack?.includes('localsOf') === true) throw new Error('do not look');
+            return Reflect.getOwnPropertyDescriptor(target, name);
+          },
+        },
+      );
+      res.render('page', locals);
+    });
+    await request(app).get('/').expect(200, '<h1>odd</h1><li>1</li><li>2</li>');
+  });
+
   it('does not see pages of the profiler, nor anything once closed', async () => {
     const app = createHost();
     const compile = ejs.compile;

@@ -9,7 +9,7 @@ const panel = createTimelinePanel();
 function collect(fill: (context: Context) => void, ms = 100): TimelineData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), ms);
   fill(context);
-  return panel.collect(context) as TimelineData;
+  return panel.collect(context)!;
 }
 
 interface Row {
