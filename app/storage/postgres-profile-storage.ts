@@ -33,6 +33,8 @@ export interface PostgresStorageOptions {
   findTimeoutMs?: number;
 }
 
+/** Milliseconds that work under way gets at close. */
+const CLOSE_WITHIN_MS = 1000;
 const KEY_BYTES = 16;
 const KEY_NAME = 'token_key';
 
@@ -51,13 +53,34 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   const { schema, onClash, findTimeoutMs = 1000 } = options;
   const columns = INDEX_COLUMNS.join(', ');
 
-  /** Runs `work` on the pool; what goes wrong becomes an error of the catalogue. */
-  async function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
+  /** What is under way on the pool. */
+  const running = new Set<Promise<unknown>>();
+
+  async function perform<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
     try {
       return await work(await options.knex());
     } catch (error) {
       throw explain(error, findTimeoutMs);
     }
+  }
+
+  /** Runs `work` on the pool; what goes wrong becomes an error of the catalogue. */
+  function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
+    const result = perform(work);
+    const over = (): void => void running.delete(result);
+    running.add(result);
+    result.then(over, over);
+    return result;
+  }
+
+  /** Lets what is under way end, such as a lease of tokens, since the pool is closed next; a database that hangs is left. */
+  async function close(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, CLOSE_WITHIN_MS);
+    });
+    await Promise.race([Promise.allSettled(running), patience]);
+    clearTimeout(timer);
   }
 
   async function read(knex: Knex, token: string): Promise<ReadProfile | null> {
@@ -150,6 +173,6 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     find: (query) => using((knex) => find(knex, query)),
     purge: (limits) => using((knex) => purgeProfiles({ knex, schema }, limits)),
     leaseTokens: () => using(leaseTokens),
-    close: () => Promise.resolve(),
+    close,
   };
 }
