@@ -16,7 +16,7 @@ import {
   pairHeaders,
   type NamedValue,
 } from './request/http-text.ts';
-import { toCurl } from './request/curl.ts';
+import { leavesBodyOut, toCurl } from './request/curl.ts';
 
 export interface ReceivedBody {
   bytes: number;
@@ -186,6 +186,7 @@ export function createRequestPanel(): Panel<RequestPanelData> {
     collect,
     present: (data, { profile }) => ({
       curl: toCurl(data),
+      bodyLeftOut: leavesBodyOut(data),
       masked: profile.masked,
       setCookies: (data.response?.headers ?? []).filter(({ name }) => name.toLowerCase() === 'set-cookie'),
     }),

@@ -38,8 +38,7 @@ function namesOf(frames: readonly ThrownFrame[]): string {
 function isSame(a: ThrownFrame | undefined, b: ThrownFrame | undefined): boolean {
   return (
     a !== undefined &&
-    b !== undefined &&
-    a.file === b.file &&
+    a.file === b?.file &&
     a.line === b.line &&
     a.column === b.column &&
     a.function === b.function

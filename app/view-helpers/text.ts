@@ -5,6 +5,8 @@ import { numberHelpers } from './numbers.ts';
 /** Longer values are folded; their beginning stays in sight. */
 const FOLD_ABOVE = 300;
 const SUMMARY_LENGTH = 120;
+/** JSON up to this length stays on one line. */
+const ONE_LINE = 100;
 const LONGEST_PLACE = 200;
 /** How the redactor marks what it took out (app/profiler/redact.ts). */
 const MASK = '••••••';
@@ -13,7 +15,8 @@ const MASK = '••••••';
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
-  return JSON.stringify(value, null, 2);
+  const line = JSON.stringify(value);
+  return line.length <= ONE_LINE ? line : JSON.stringify(value, null, 2);
 }
 
 function withMasks(text: string): SafeHtml {

@@ -44,6 +44,11 @@ function isMultipart(data: RequestPanelData): boolean {
   return /^multipart\/form-data/i.test(data.body?.contentType ?? '');
 }
 
+/** Whether a body was sent that the command does not send: only its beginning was kept, or it is no text. */
+export function leavesBodyOut(data: RequestPanelData): boolean {
+  return data.body !== null && data.body.bytes > 0 && bodyOptions(data).length === 0;
+}
+
 function bodyOptions(data: RequestPanelData): string[] {
   const { body } = data;
   if (body === null) return [];
