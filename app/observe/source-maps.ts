@@ -117,8 +117,9 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
       if (!COMPILED.test(file)) return null;
       try {
         const map = consumerOf(file);
-        if (map === null || map.consumer === null) return null;
-        const place = map.consumer.originalPositionFor({ line, column: Math.max(0, column - 1) });
+        const consumer = map?.consumer ?? null;
+        if (map === null || consumer === null) return null;
+        const place = consumer.originalPositionFor({ line, column: Math.max(0, column - 1) });
         // The type says otherwise, but a position without a mapping has null parts.
         const { source, line: sourceLine } = place as { source: string | null; line: number | null };
         if (source === null || sourceLine === null) return null;

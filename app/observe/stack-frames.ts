@@ -104,7 +104,6 @@ export function parseStack(stack: string, name: string, message: string): RawFra
 export function headPlace(text: string): RawFrame | null {
   const first = text.slice(0, LONGEST_LINE).split('\n', 1)[0] ?? '';
   const place = placeOf(first.trim());
-  return place?.location != null && isAbsolute(place.location)
-    ? { function: null, ...place, async: false }
-    : null;
+  const isPath = isAbsolute(place?.location ?? '');
+  return place === null || !isPath ? null : { function: null, ...place, async: false };
 }

@@ -1,6 +1,5 @@
 /** The last lines that a request logged, as the exception panel repeats them beside the error. */
 import type { Context } from '../../profiler/context.ts';
-import type { FactName } from '../../profiler/facts.ts';
 import { cutText } from '../../profiler/plain.ts';
 
 export interface ErrorLog {
@@ -27,8 +26,7 @@ function readLine(fact: unknown): ErrorLog | null {
 }
 
 export function readLogs(context: Context): { logs: ErrorLog[]; logsCut: number } {
-  // Whether lines are recorded at all is up to an observer that this panel does not know.
-  const facts: readonly unknown[] = context.all('log' as FactName);
+  const facts: readonly unknown[] = context.all('log');
   const logs = facts.slice(-MOST_LINES).map(readLine);
   return { logs: logs.filter((line) => line !== null), logsCut: Math.max(0, facts.length - MOST_LINES) };
 }

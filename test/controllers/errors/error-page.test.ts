@@ -208,13 +208,16 @@ describe('the page of an error', () => {
       let error: Error | undefined;
       for (let link = 0; link < 10; link++) {
         const outer: Error = new Error(`${name} ${link} ${'word '.repeat(100)}`, error && { cause: error });
-        const values = Array.from({ length: 100 }, (_value, index) => [`field${index}`, 'v'.repeat(3000)]);
+        const values = Array.from({ length: 100 }, (_value, index): [string, string] => [
+          `field${index}`,
+          'v'.repeat(3000),
+        ]);
         const frames = Array.from(
           { length: 50 },
           (_value, index) => `    at f (/lib/${name}/${link}/${index}.js:1:1)`,
         );
         outer.stack = `Error: ${outer.message}\n${frames.join('\n')}`;
-        error = Object.assign(outer, Object.fromEntries(values));
+        error = Object.assign(outer, Object.fromEntries(values) as Record<string, string>);
       }
       return error ?? new Error(name);
     };
