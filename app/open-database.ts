@@ -45,6 +45,8 @@ export interface DatabaseAccess {
    * there is none to wait for; rejects where the embedded server should work and does not.
    */
   open(): Promise<void>;
+  /** Where to connect; rejects while there is nowhere. */
+  connection(): Promise<ConnectionSettings>;
   /** Starts the read of the migration table for a request, beside it. */
   readMigrations(context: Context): void;
   close(): Promise<void>;
@@ -125,6 +127,7 @@ export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAc
   }
 
   return {
+    connection,
     knex() {
       if (pool !== null) return pool;
       throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);

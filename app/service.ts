@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import express from 'express';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
+import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler, type Profiler } from './create-profiler.ts';
 import { createDatabaseAccess, type DatabaseAccess } from './open-database.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
@@ -36,6 +37,8 @@ export interface Service {
   address(): string;
   /** Starts or finds the database and migrates it; resolves when it is ready, or when there is none to wait for. */
   openDatabase(): Promise<void>;
+  /** Where the database is, for tools that connect by themselves. */
+  databaseSettings(): Promise<ConnectionSettings>;
   /** One text about an error, without secrets. */
   describe(error: unknown): string;
   /** Stops accepting, finishes what runs, stores what is buffered, lets go of the database. */
@@ -197,6 +200,7 @@ export function createService(options: ServiceOptions): Service {
       return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
     },
     openDatabase,
+    databaseSettings: access.connection,
     describe: (error) =>
       redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     async close() {
