@@ -50,7 +50,7 @@ function escapeMarkup(text: string): string {
 }
 
 /** Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). */
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   const whole = text.toWellFormed();
   const marked = MARKUP.test(whole) ? escapeMarkup(whole) : whole;
   return marked.replace(UNSEEN, showUnseen);

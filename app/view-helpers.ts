@@ -39,5 +39,3 @@ export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
     join,
   } as const;
 }
-
-export type ViewHelpers = ReturnType<typeof createViewHelpers>;

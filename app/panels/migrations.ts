@@ -51,7 +51,7 @@ function collect(context: Context): MigrationsPanelData | null {
 }
 
 /** What stands in a table that was read. */
-export function wasRead({ state }: Pick<MigrationsPanelData, 'state'>): boolean {
+function wasRead({ state }: Pick<MigrationsPanelData, 'state'>): boolean {
   return state === 'ok' || state === 'behind' || state === 'ahead';
 }
 

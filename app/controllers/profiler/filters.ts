@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, readonly ProfileKind[]>> = {
   profiler: ['profiler'],
   all: ['request', 'error_page', 'profiler'],
 };
-export const SORT_COLUMNS: Readonly<Record<string, SortColumn>> = {
+const SORT_COLUMNS: Readonly<Record<string, SortColumn>> = {
   at: 'startedAt',
   time: 'durationMs',
   status: 'status',
