@@ -1,0 +1,67 @@
+/** Debug off: nothing of the profiler is left, and what the contract keeps stays. */
+import { expect } from 'chai';
+import { type RunningShop, startShop } from '../support/shop.ts';
+import { exchange } from '../support/raw-http.ts';
+
+describe('the service with debug off', function () {
+  this.timeout(30_000);
+  let shop: RunningShop;
+  before(async () => {
+    shop = await startShop({ APP_ENV: 'prod' });
+  });
+  after(() => shop.close());
+
+  function ask(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${shop.origin}${path}`, { redirect: 'manual', ...init });
+  }
+
+  it('has no token, no child and no page of the profiler', async () => {
+    for (const path of [
+      '/login',
+      '/nope',
+      '/_profiler',
+      '/_profiler/',
+      '/_profiler/latest',
+      '/_profiler/search.json',
+      '/_profiler/abcdef',
+    ]) {
+      const { status, headers } = await ask(path);
+      if (path !== '/login') expect(status, path).to.equal(404);
+      for (const name of headers.keys()) expect(name, path).to.not.match(/debug/);
+      expect(headers.get('x-robots-tag')).to.equal('noindex');
+      expect(headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
+    }
+    expect(shop.service.profiler).to.equal(null);
+  });
+
+  it('answers errors by the status and its phrase, the message only where it is meant to be seen', async () => {
+    const missing = await ask('/nope');
+    expect(missing.headers.get('cache-control')).to.equal('no-cache, private');
+    expect(missing.headers.get('content-type')).to.equal('text/html; charset=UTF-8');
+    const text = await missing.text();
+    expect(text).to.contain('404').and.to.contain('Not Found').and.to.contain('No route found');
+    const failed = await ask('/orders');
+    expect(failed.status).to.equal(503);
+    const body = await failed.text();
+    expect(body).to.contain('503').and.to.contain('Service Unavailable');
+    for (const leak of ['at ', '.ts', '.js', 'node_modules', 'DATABASE_URL', 'Hindsight', 'stack'])
+      expect(body).to.not.contain(leak);
+    expect(body.length).to.be.below(1000);
+  });
+
+  it('keeps limits, host checks, redirects, 405 and the rule of OPTIONS', async () => {
+    const wrong = await ask('/login', { method: 'PUT' });
+    expect(wrong.status).to.equal(405);
+    expect(wrong.headers.get('allow')).to.equal('GET, POST');
+    expect((await ask('/login', { method: 'OPTIONS' })).status).to.equal(405);
+    const { responses } = await exchange(shop.port, ['GET /login HTTP/1.1\r\nHost: a b\r\n\r\n'], {
+      count: 1,
+    });
+    expect(responses[0]?.status).to.equal(400);
+    expect(responses[0]?.body).to.contain('Bad Request');
+    const refused = await exchange(shop.port, ['GARBAGE\r\n\r\n']);
+    expect(refused.responses[0]?.status).to.equal(400);
+    expect(refused.responses[0]?.headers).to.have.property('x-robots-tag', 'noindex');
+    for (const name of Object.keys(refused.responses[0]?.headers ?? {})) expect(name).to.not.match(/debug/);
+  });
+});
