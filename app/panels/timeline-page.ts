@@ -24,6 +24,8 @@ export const FILTERS: readonly { name: string; label: string; kind: SpanKind }[]
   { name: 'waits', label: 'Waits', kind: 'wait' },
 ];
 
+/** Shorter rows are left out at first: middleware that only looks at a request, mostly. */
+const SHORTEST_SHOWN = 0.1;
 /** Bars of one row; more could not be told apart. */
 const BARS_SHOWN = 60;
 const STEPS = 6;
@@ -65,20 +67,25 @@ function axisOf({ totalMs, spans }: TimelineData): { axisMs: number; ticks: numb
 }
 
 export function presentTimeline(data: TimelineData, { query }: PanelPage) {
-  const given = Number(query.over ?? 0);
-  const over = Number.isFinite(given) && given > 0 ? given : 0;
+  const given = Number(query.over ?? SHORTEST_SHOWN);
+  const over = Number.isFinite(given) && given >= 0 ? given : SHORTEST_SHOWN;
   // A form without its checks is one whose boxes are all empty only when it says that it was sent.
   const sent = query.shown === '1';
   const filters = FILTERS.map((filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined }));
   const off = new Set(filters.filter(({ on }) => !on).map(({ kind }) => kind));
   const listed = data.spans.map((span, index) => ({ span, index }));
   const chosen = listed.filter(({ span, index }) => index === 0 || !off.has(span.kind));
-  const long = chosen.filter(({ span, index }) => index === 0 || span.durationMs >= over);
-  const rows = fold(long);
+  const folded = fold(chosen);
+  const rows = folded.filter(({ sumMs, id }) => id === 's0' || sumMs >= over);
   const page = pageOf(rows, { query, cost: ({ bars, span }) => 330 + span.label.length + bars.length * 72 });
   const kept = Object.fromEntries(filters.filter(({ on }) => sent && on).map(({ name }) => [name, '1']));
   const link = (changes: Record<string, string | number | null>): string =>
-    addressOf('timeline', { over: over === 0 ? null : over, shown: sent ? '1' : null, ...kept, ...changes });
+    addressOf('timeline', {
+      over: over === SHORTEST_SHOWN ? null : over,
+      shown: sent ? '1' : null,
+      ...kept,
+      ...changes,
+    });
   return {
     over,
     filters,
@@ -87,7 +94,8 @@ export function presentTimeline(data: TimelineData, { query }: PanelPage) {
     nextHref: page.next === null ? null : link({ from: page.next }),
     allHref: link({ all: 1 }),
     spans: data.spans.length,
-    short: chosen.length - long.length,
+    short: folded.length - rows.length,
+    shortHref: link({ over: 0 }),
     filtered: listed.length - chosen.length,
     ...axisOf(data),
   };

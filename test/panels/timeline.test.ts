@@ -106,8 +106,16 @@ describe('the timeline panel', () => {
     const loop = all.page.rows.find(({ count }) => count > 1);
     expect(loop?.count).to.equal(18);
     expect(loop?.bars).to.have.length(18);
-    const long = present(data, { over: '1' });
-    expect(long.short).to.equal(2);
+    expect(present(data, { over: '1' }).short).to.equal(2);
+    expect(present(data).short).to.equal(0);
+    const cheap = collect((context) => {
+      context.add('layer', layer({ nextMs: 0.04 }));
+      for (let i = 0; i < 5; i++)
+        context.add('query', query({ bindings: [i], startMs: 1 + i, durationMs: 0.05 }));
+    });
+    expect(present(cheap).short).to.equal(1);
+    expect(present(cheap).page.rows.map(({ count }) => count)).to.deep.equal([1, 5]);
+    expect(present(cheap, { over: '0' }).short).to.equal(0);
     expect(present(data, { shown: '1', layers: '1' }).filtered).to.equal(31);
     expect(present(data, { over: 'nonsense' }).short).to.equal(0);
   });
