@@ -35,6 +35,7 @@ const FILES = [
   'create-profiler',
   'create-pages',
   'create-error-pages',
+  'errors',
   'open-database',
   'render-page',
 ];

@@ -22,13 +22,15 @@ function frameCount(count: number): string {
   return count === 1 ? '1 frame' : `${count} frames`;
 }
 
+/** Package of a foreign frame; without one it is the profiler's own, or lies outside the application. */
+function ownerOf({ kind, package: name, file }: ThrownFrame): string {
+  if (kind !== 'vendor') return 'node';
+  return name ?? (file?.startsWith('/') === false ? 'express-hindsight' : 'other folders');
+}
+
 /** `express, router and 2 others`. */
 function namesOf(frames: readonly ThrownFrame[]): string {
-  const names = [
-    ...new Set(
-      frames.map(({ kind, package: name }) => (kind === 'vendor' ? (name ?? 'other folders') : 'node')),
-    ),
-  ];
+  const names = [...new Set(frames.map(ownerOf))];
   const shown = names.slice(0, 3);
   const rest = names.length - shown.length;
   const last = rest > 0 ? `${rest} others` : (shown.pop() ?? '');
@@ -135,7 +137,7 @@ function propertyRows(
   const all = chain.flatMap((link) =>
     [['code', link.code] as const, ['status', link.status] as const, ...Object.entries(link.properties)]
       .filter(([name, value]) => value !== null || (name !== 'code' && name !== 'status'))
-      .map(([name, value]) => ({ name: `${link.class}.${name}`, value })),
+      .map(([name, value]) => ({ name: chain.length === 1 ? name : `${link.class}.\u200b${name}`, value })),
   );
   const rows: { name: string; value: unknown }[] = [];
   for (const { name, value } of all) {

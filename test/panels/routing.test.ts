@@ -169,6 +169,37 @@ describe('the routing panel', () => {
     ]);
   });
 
+  it('knows what ran before the request was watched, and says what still runs', () => {
+    const asked = {
+      kind: 'middleware',
+      pattern: '/',
+      methods: [],
+      depth: 0,
+      source: null,
+      verdict: 'passed',
+    } as const;
+    const context = contextOf({
+      layers: [{ name: 'second' }, { name: 'third', nextMs: null, outcome: 'running' }],
+      routing: {
+        considered: [
+          { ...asked, name: 'watch' },
+          { ...asked, name: 'second' },
+          { ...asked, kind: 'router', pattern: '/api', name: 'router', verdict: 'path' },
+          { ...asked, name: 'third' },
+        ],
+      },
+    });
+    const response = context.first('response');
+    if (response !== undefined) response.headersAtMs = null;
+    expect(
+      routingPanel.collect(context)?.trace.map(({ label, happened }) => `${label}: ${happened}`),
+    ).to.deep.equal([
+      'second: ran, went on',
+      'router /api: path does not begin with /api',
+      'third: is running',
+    ]);
+  });
+
   it('lists the routes, methods of one pattern together, with the reason each did not match', () => {
     const table = [row('GET', '/orders'), row('POST', '/orders'), row('GET', '/orders/:id'), row('GET', '/')];
     const { routes } = collect({ url: '/order', status: 404, routing: { table } });

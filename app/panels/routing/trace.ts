@@ -55,6 +55,19 @@ function answeredBy(facts: readonly LayerFact[], context: Context): LayerFact | 
   return unanswered ? null : last;
 }
 
+/** How the request ended, as far as its layers show it. */
+interface Outcome {
+  answered: LayerFact | null;
+  /** The headers are out. */
+  isOver: boolean;
+  totalMs: number | null;
+}
+
+function outcomeOf(facts: readonly LayerFact[], context: Context): Outcome {
+  const isOver = context.ended || (context.first('response')?.headersAtMs ?? null) !== null;
+  return { answered: answeredBy(facts, context), isOver, totalMs: context.durationMs };
+}
+
 /** Whether the error of a layer inside it made a router go on. */
 function leftWithError(facts: readonly LayerFact[], index: number): boolean {
   const depth = facts[index]?.depth ?? 0;
@@ -68,7 +81,7 @@ function leftWithError(facts: readonly LayerFact[], index: number): boolean {
 function happenedTo(
   facts: readonly LayerFact[],
   index: number,
-  answered: LayerFact | null,
+  { answered, isOver }: Outcome,
 ): { happened: string; tone: TraceRow['tone'] } {
   const fact = facts[index];
   if (fact === undefined) return { happened: '', tone: 'plain' };
@@ -81,28 +94,23 @@ function happenedTo(
   }
   if (fact.outcome === 'next')
     return { happened: `${before}${before === '' ? 'ran, ' : ''}went on`, tone: 'plain' };
-  return { happened: `${before}ran, last of all`, tone: 'plain' };
+  return { happened: `${before}${isOver ? 'ran, last of all' : 'is running'}`, tone: 'plain' };
 }
 
-function timeOf(fact: LayerFact, answered: LayerFact | null, totalMs: number | null): number | null {
+function timeOf(fact: LayerFact, { answered, totalMs }: Outcome): number | null {
   if (fact.kind === 'router') return null;
   if (fact.nextMs !== null) return fact.nextMs;
   if (fact === answered && totalMs !== null) return Math.max(0, totalMs - fact.startMs);
   return fact.settledMs ?? fact.durationMs;
 }
 
-function ranRow(
-  facts: readonly LayerFact[],
-  fact: LayerFact,
-  answered: LayerFact | null,
-  totalMs: number | null,
-): Omit<TraceRow, 'number'> {
+function ranRow(facts: readonly LayerFact[], fact: LayerFact, outcome: Outcome): Omit<TraceRow, 'number'> {
   return {
     kind: fact.kind,
     label: labelOf(fact),
     handler: fact.kind === 'handler' || fact.kind === 'router' ? nameOf(fact) : null,
-    ...happenedTo(facts, facts.indexOf(fact), answered),
-    ms: timeOf(fact, answered, totalMs),
+    ...happenedTo(facts, facts.indexOf(fact), outcome),
+    ms: timeOf(fact, outcome),
     source: fact.source,
   };
 }
@@ -153,11 +161,16 @@ function interleave(
       rows.push(layer);
       continue;
     }
-    const at = ran.findIndex(
-      (fact, index) => index >= next && fact.pattern === layer.pattern && fact.depth === layer.depth,
-    );
-    if (at === -1) continue;
     const isRoute = layer.kind === 'route';
+    const at = ran.findIndex(
+      (fact, index) =>
+        index >= next &&
+        fact.pattern === layer.pattern &&
+        fact.depth === layer.depth &&
+        (isRoute || fact.name === layer.name),
+    );
+    // What ran before the request was watched left no fact.
+    if (at === -1) continue;
     let end = at + 1;
     while (isRoute && ran[end]?.kind === 'handler' && ran[end]?.pattern === layer.pattern) end++;
     rows.push(...ran.slice(next, end));
@@ -169,22 +182,21 @@ function interleave(
 export function buildTrace(
   context: Context,
   asked: Asked,
-): { trace: TraceRow[]; traceCut: number; ran: number; answered: boolean } {
+): { trace: TraceRow[]; traceCut: number; ran: number } {
   const ran = context.all('layer');
-  const answered = answeredBy(ran, context);
+  const outcome = outcomeOf(ran, context);
   const considered = context.last('routing')?.considered ?? [];
   const numberOf = createNumbering();
   const rows = interleave(ran, considered).map((item): TraceRow => {
     const number = numberOf(item.depth);
     return {
       number,
-      ...('outcome' in item ? ranRow(ran, item, answered, context.durationMs) : askedRow(item, asked)),
+      ...('outcome' in item ? ranRow(ran, item, outcome) : askedRow(item, asked)),
     };
   });
   return {
     trace: rows.slice(0, MOST_ROWS),
     traceCut: Math.max(0, rows.length - MOST_ROWS),
     ran: ran.length,
-    answered: answered !== null,
   };
 }
