@@ -16,17 +16,22 @@ export const defaultLingerLimits: LingerLimits = { bytes: 64 * 1024 * 1024, ms: 
 /** Ends the writing side now, takes the reading side from the HTTP parser, and destroys the socket when all is said. */
 export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
   if (socket.destroyed) return;
-  socket.removeAllListeners('data');
-  socket.removeAllListeners('end');
   let left = bytes;
-  socket.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) socket.destroy();
-  });
-  socket.on('end', () => {
-    if (socket.writableFinished) socket.destroy();
-    else socket.once('finish', () => socket.destroy());
-  });
+  const discard = (): void => {
+    socket.removeAllListeners('data');
+    socket.removeAllListeners('end');
+    socket.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) socket.destroy();
+    });
+    socket.on('end', () => {
+      if (socket.writableFinished) socket.destroy();
+      else socket.once('finish', () => socket.destroy());
+    });
+  };
+  // While the HTTP parser owns a paused socket, only its own listener for `resume` starts the reading again.
+  if (socket.isPaused()) socket.once('resume', discard);
+  else discard();
   const timer = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => {
     clearTimeout(timer);

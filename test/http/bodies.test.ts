@@ -55,6 +55,12 @@ function chunked(
 }
 
 function addReaders(app: Express): void {
+  app.post('/consumed', express.raw({ type: '*/*', limit: '20mb' }), (_req, _res, next) => {
+    next();
+  });
+  app.post('/refuses', () => {
+    throw Object.assign(new Error('not today'), { status: 403 });
+  });
   app.post('/raw', express.raw({ type: '*/*', limit: '20mb' }), (req, res) => {
     res.end(String((req.body as Buffer).length));
   });
@@ -97,6 +103,9 @@ function addReaders(app: Express): void {
 }
 
 function addHandlers(app: Express): void {
+  app.post('/consumed', (req, res) => {
+    res.end(String((req.body as Buffer).length));
+  });
   app.post('/echo', echo);
   app.put('/echo', echo);
   app.get('/ok', echo);
@@ -307,6 +316,22 @@ describe('bodies', () => {
         const { body: fact } = recordOf(responses[0]);
         expect([fact?.bytes, fact?.preview.length, fact?.truncated]).to.deep.equal([3 * MIB, 1024, true]);
       }
+    });
+
+    it('that a router before the parsers has read are not parsed again', async () => {
+      for (const headers of [MULTIPART_TYPE, JSON_TYPE, { 'content-type': 'a/b' }]) {
+        const { responses } = await exchange(app.port, post('/consumed', headers, 'x'.repeat(5000)), {
+          count: 1,
+        });
+        expect(responses[0]?.body).to.equal('5000');
+      }
+    });
+
+    it('do not cost the client the page where they are refused unread and the connection closes', async () => {
+      const parts = post('/refuses', { connection: 'close' }, Buffer.alloc(12 * MIB));
+      const { responses, reset } = await exchange(app.port, parts);
+      expectError(app, responses[0], { status: 403, message: 'not today' });
+      expect(reset).to.equal(false);
     });
 
     it('reach an own multer', async () => {

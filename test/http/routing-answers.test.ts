@@ -1,7 +1,7 @@
 /** 404, 405, 301 and OPTIONS over a raw socket: interface.md sections 3 and 4, one row per case. */
 import { expect } from 'chai';
 import express from 'express';
-import type { Express } from 'express';
+import type { ErrorRequestHandler, Express } from 'express';
 import { expectError } from '../support/error-answer.ts';
 import { echo, startHttpApp } from '../support/http-app.ts';
 import type { HttpApp } from '../support/http-app.ts';
@@ -281,5 +281,43 @@ describe('routing answers', () => {
     expect(kept.responses[0]?.headers['x-request-id']).to.equal('abc-1');
     const made = await exchange(app.port, [head('GET /nothing', { 'X-Request-ID': 'a b' })], { count: 1 });
     expect(made.responses[0]?.headers['x-request-id']).to.match(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('an application that matches nearly everything', () => {
+  let app: HttpApp;
+  before(async () => {
+    app = await startHttpApp({
+      after: (owner) => {
+        owner.get('/p/:id', echo);
+        owner.get('/*rest/', echo);
+        owner.use(((error: unknown, _req, _res, next) => {
+          void error;
+          next();
+        }) as ErrorRequestHandler);
+      },
+    });
+  });
+  after(() => app.close());
+
+  it('is never redirected to another host', async () => {
+    for (const path of [
+      '//evil.test',
+      '/\\evil.test',
+      '/%2fevil.test',
+      '/%5Cevil.test',
+      '///evil.test',
+      '//',
+    ]) {
+      const { responses } = await exchange(app.port, [head(`GET ${path}`)], { count: 1 });
+      expectError(app, responses[0], { status: 404, message: `No route found for "GET ${path}"` });
+    }
+    const { responses } = await exchange(app.port, [head('GET /fine//x')], { count: 1 });
+    expect(responses[0]?.headers.location).to.equal('http://app.test/fine//x/');
+  });
+
+  it('answers 400 to what can not be decoded, also where an owner swallows the error', async () => {
+    const { responses } = await exchange(app.port, [head('GET /p/%zz')], { count: 1 });
+    expectError(app, responses[0], { status: 400, message: "Failed to decode param '%zz'" });
   });
 });

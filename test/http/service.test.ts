@@ -1,0 +1,175 @@
+/** The HTTP contract through the whole service, profiler included: every token that is given opens, at once. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import express from 'express';
+import { readConfig } from '../../app/config.ts';
+import { createService } from '../../app/service.ts';
+import type { Service } from '../../app/service.ts';
+import type { RouteEntry } from '../../app/services.ts';
+import { exchange, head } from '../support/raw-http.ts';
+import type { RawResponse } from '../support/raw-http.ts';
+
+function buildRouter(): express.Router {
+  const router = express.Router({ strict: true });
+  router.get('/thing/', (_req, res) => res.json({ ok: true }));
+  router.get('/cached', (_req, res) => res.status(304).end());
+  router.post('/only', (req, res) => res.json(req.body as unknown));
+  router.get('/item/:id', (req, res) => res.json(req.params));
+  router.get('/boom', () => {
+    throw new Error('boom');
+  });
+  router.post('/upload', (req, res) => res.json({ files: (req.files as unknown[]).length }));
+  return router;
+}
+
+const routes: RouteEntry[] = [{ mount: '/shop', router: buildRouter, parsers: 'after' }];
+
+/** Request; status; message of an error, or Location. */
+const rows: [request: string, status: number, expected?: string][] = [
+  [head('GET /robots.txt'), 404, 'No route found for "GET /robots.txt"'],
+  [head('HEAD /robots.txt'), 404],
+  [head('OPTIONS /robots.txt'), 404, 'No route found for "OPTIONS /robots.txt"'],
+  [head('GET /'), 404],
+  [
+    head('GET /x?y', { Referer: 'http://r.test/' }),
+    404,
+    'No route found for "GET /x" (from "http://r.test/")',
+  ],
+  [head('GET /shop/only'), 405, 'No route found for "GET /shop/only": Method Not Allowed (Allow: POST)'],
+  [
+    head('OPTIONS /shop/only'),
+    405,
+    'No route found for "OPTIONS /shop/only": Method Not Allowed (Allow: POST)',
+  ],
+  [head('POST /_profiler/search', { 'content-length': '0' }), 405],
+  [head('GET /shop/thing?a=%20b'), 301, 'http://app.test/shop/thing/?a=%20b'],
+  [head('GET /shop/thing/'), 200],
+  [head('GET /shop/cached'), 304],
+  [head('GET /shop/item/%zz'), 400, "Failed to decode param '%zz'"],
+  [head('GET /shop/boom'), 500, 'boom'],
+  [head('GET /x', {}, 'a b'), 400, 'Invalid Host "a b".'],
+  [head('GET /_profiler/', {}, 'a b'), 400, 'Invalid Host "a b".'],
+  [head('GET /x', {}, null), 400, 'Invalid Host "".'],
+  ['GET / HTTP/1.1\r\nHost: app.test\r\nbad header\r\n\r\n', 400, 'Parse Error: Invalid header token'],
+  [`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: app.test\r\n\r\n`, 431],
+  [head('CONNECT a.test:1'), 405],
+  [head('GET /x', { Expect: 'x' }), 417],
+  [
+    head('POST /shop/only', { 'content-length': '16777217' }),
+    413,
+    'The request body is limited to 16 MiB; 16777217 bytes were sent.',
+  ],
+  [`${head('POST /shop/only', { 'content-type': 'application/json', 'content-length': '1' })}{`, 400],
+  [`${head('POST /nowhere', { 'content-type': 'application/json', 'content-length': '2' })}{}`, 404],
+];
+
+async function start(
+  environment: Record<string, string>,
+): Promise<{ service: Service; port: number; folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'hindsight-service-'));
+  const config = readConfig({ APP_ENV: 'test', VAR_DIR: folder, PORT: '0', ...environment });
+  const service = createService({ config, routes, log: () => undefined });
+  await new Promise<void>((resolve) => service.server.listen(0, '127.0.0.1', resolve));
+  return { service, port: (service.server.address() as AddressInfo).port, folder };
+}
+
+function decode(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replace(/&quot;|&#34;/g, '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+describe('the service', () => {
+  let service: Service;
+  let port: number;
+  let folder: string;
+  before(async function () {
+    this.timeout(30_000);
+    ({ service, port, folder } = await start({}));
+  });
+  after(async function () {
+    this.timeout(30_000);
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function open(token: string | undefined): Promise<RawResponse | undefined> {
+    const { responses } = await exchange(port, [head(`GET /_profiler/${token ?? ''}`)], { count: 1 });
+    return responses[0];
+  }
+
+  for (const [index, [request, status, expected]] of rows.entries()) {
+    it(`${index}: ${request.slice(0, 50).split('\r')[0] ?? ''} -> ${status}`, async () => {
+      const methods = [request.split(' ')[0] ?? ''];
+      const { responses } = await exchange(port, [request], { count: 1, methods });
+      const { headers, body, ...line } = responses[0] ?? {
+        headers: {} as Record<string, string>,
+        body: '',
+        status: 0,
+      };
+      expect(line.status, body.slice(0, 500)).to.equal(status);
+      expect(headers['x-robots-tag']).to.equal('noindex');
+      expect(headers).to.not.have.any.keys('set-cookie', 'x-powered-by');
+      expect(
+        headers['x-debug-token-link']?.endsWith(`/_profiler/${headers['x-debug-token'] ?? ''}`),
+      ).to.equal(true);
+      expect((await open(headers['x-debug-token']))?.status, 'the profile').to.equal(200);
+      if (status < 400) {
+        expect(headers).to.not.have.property('x-previous-debug-token');
+        if (status === 301) expect(headers.location).to.equal(expected);
+        return;
+      }
+      expect(headers['cache-control']).to.equal('no-cache, private');
+      expect(headers['content-type']).to.equal('text/html; charset=UTF-8');
+      expect(headers['content-security-policy']).to.match(/^default-src 'none'/);
+      expect(headers).to.not.have.any.keys('etag', 'transfer-encoding', 'strict-transport-security');
+      expect((await open(headers['x-previous-debug-token']))?.status, 'the child').to.equal(200);
+      if (expected !== undefined) expect(decode(body)).to.include(expected);
+      if (methods[0] !== 'HEAD') expect(Buffer.byteLength(body)).to.equal(Number(headers['content-length']));
+    });
+  }
+
+  it('shows the fields of a form posted to a wrong path', async () => {
+    const form = 'customer=Ann+Smith&note=shoes';
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': String(form.length),
+    };
+    const { responses } = await exchange(port, [`${head('POST /wrong', headers)}${form}`], { count: 1 });
+    const profile = await exchange(
+      port,
+      [head(`GET /_profiler/${responses[0]?.headers['x-debug-token'] ?? ''}?panel=request`)],
+      { count: 1 },
+    );
+    expect(profile.responses[0]?.body).to.include('Ann Smith').and.include('customer');
+  });
+});
+
+describe('the service with debug off', () => {
+  it('keeps its answers and shows nothing of the profiler', async function () {
+    this.timeout(30_000);
+    const { service, port, folder } = await start({ APP_ENV: 'prod' });
+    try {
+      for (const [request, status] of rows.filter(([request]) => !request.includes('_profiler'))) {
+        const { responses } = await exchange(port, [request], {
+          count: 1,
+          methods: [request.split(' ')[0] ?? ''],
+        });
+        const { headers = {}, body = '' } = responses[0] ?? {};
+        expect(responses[0]?.status, request.slice(0, 60)).to.equal(status);
+        expect(headers['x-robots-tag']).to.equal('noindex');
+        expect(Object.keys(headers).filter((name) => name.includes('debug'))).to.deep.equal([]);
+        expect(body).to.not.match(/boom|node_modules|\.ts:\d|_profiler/);
+      }
+    } finally {
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
