@@ -48,3 +48,13 @@ export async function servePages(
       }),
   };
 }
+
+/** Serves for as long as `work` takes, also when it fails. */
+export async function withPages(pages: Dispatch, work: (server: PageServer) => Promise<void>): Promise<void> {
+  const server = await servePages(pages);
+  try {
+    await work(server);
+  } finally {
+    await server.close();
+  }
+}

@@ -4,7 +4,7 @@ import { createDispatch, type DispatchOptions } from '../../../app/controllers/p
 import { createProfilerRoutes } from '../../../app/routes/profiler.ts';
 import { createProfilerControllers } from '../../../app/controllers/profiler/index.ts';
 import type { HindsightError } from '../../../app/errors.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { servePages, type PageServer, withPages } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 
@@ -78,9 +78,9 @@ describe('addresses of the profiler', () => {
 
   it('redirect relatively where the host is invalid', async () => {
     const pages = createPageFixture([], { originOf: () => null }).pages;
-    const lost = await servePages(pages);
-    expect((await ask(lost, 'GET', '/_profiler')).headers.location).to.equal('/_profiler/');
-    await lost.close();
+    await withPages(pages, async (lost) => {
+      expect((await ask(lost, 'GET', '/_profiler')).headers.location).to.equal('/_profiler/');
+    });
   });
 
   for (const path of [
@@ -140,10 +140,10 @@ describe('addresses of the profiler', () => {
       redactText: services.redactText,
       guard: () => Promise.reject(new Error('not you')),
     };
-    const guarded = await servePages(createDispatch(options));
-    for (const path of ['/_profiler/', '/_profiler', `/_profiler/${token}.json`, '/_profiler/nothing'])
-      expect((await ask(guarded, 'GET', path)).body, path).to.equal('not you');
-    await guarded.close();
+    await withPages(createDispatch(options), async (guarded) => {
+      for (const path of ['/_profiler/', '/_profiler', `/_profiler/${token}.json`, '/_profiler/nothing'])
+        expect((await ask(guarded, 'GET', path)).body, path).to.equal('not you');
+    });
   });
 
   it('have a name each, and none that looks like a token', () => {

@@ -4,7 +4,7 @@ import type { Panel } from '../../../app/profiler/panel.ts';
 import type { Profiles } from '../../../app/profiler/profiles.ts';
 import { createPages } from '../../../app/routes/profiler.ts';
 import { createProfilerControllers } from '../../../app/controllers/profiler/index.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { servePages, type PageServer, withPages } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 
@@ -274,9 +274,9 @@ describe('pages of the profiler', () => {
         controllers: createProfilerControllers(services),
         originOf: () => ORIGIN,
       });
-      const other = await servePages(pages);
-      expect(await (await fetch(`${other.address}/_profiler/`)).text()).to.contain('can’t be read now');
-      await other.close();
+      await withPages(pages, async (other) => {
+        expect(await (await fetch(`${other.address}/_profiler/`)).text()).to.contain('can’t be read now');
+      });
     });
   });
 
