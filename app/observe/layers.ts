@@ -160,7 +160,9 @@ export function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObse
   const routeLayers = new WeakMap<Layer, Layer>();
   const listed = new WeakMap<object, number>();
   const traces = new WeakMap<Context, RequestTrace>();
-  const calls = new WeakMap<LayerCall, { fact: LayerFact; context: Context }>();
+  /** Kept on the call itself, which lives as long: a WeakMap costs as much again as all the rest. */
+  const noted = Symbol('noted layer');
+  type NotedCall = LayerCall & { [noted]?: { fact: LayerFact; context: Context } };
 
   /** Notes which layers a router holds, again when it has grown. */
   function list(router: unknown): void {
@@ -273,7 +275,7 @@ export function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObse
     };
     wentOn(trace.facts, depth, startMs);
     trace.facts.push(fact);
-    calls.set(call, { fact, context });
+    (call as NotedCall)[noted] = { fact, context };
     context.add('layer', fact, 200);
     if (kind === 'handler') noteRoute(trace, call, fact);
     if (kind === 'router') {
@@ -283,7 +285,7 @@ export function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObse
   }
 
   function elapsed(call: LayerCall): { fact: LayerFact; ms: number } | null {
-    const known = calls.get(call);
+    const known = (call as NotedCall)[noted];
     if (known === undefined) return null;
     return { fact: known.fact, ms: known.context.sinceStart(performance.now()) - known.fact.startMs };
   }

@@ -129,7 +129,7 @@ function askedRow(layer: Considered, asked: Asked): Omit<TraceRow, 'number'> {
       : layer.kind === 'router'
         ? `router ${layer.pattern}`
         : layer.name,
-    handler: isRoute ? nameOf(layer) : null,
+    handler: null,
     happened: reasons[layer.verdict] ?? 'not reached',
     tone: layer.verdict === 'method' ? 'near' : 'off',
     ms: null,
