@@ -291,8 +291,7 @@ describe('an application that matches nearly everything', () => {
       after: (owner) => {
         owner.get('/p/:id', echo);
         owner.get('/*rest/', echo);
-        owner.use(((error: unknown, _req, _res, next) => {
-          void error;
+        owner.use(((_error, _req, _res, next) => {
           next();
         }) as ErrorRequestHandler);
       },

@@ -66,6 +66,11 @@ const rows: [request: string, status: number, expected?: string][] = [
   [`${head('POST /nowhere', { 'content-type': 'application/json', 'content-length': '2' })}{}`, 404],
 ];
 
+function answerOf([response]: readonly RawResponse[]): RawResponse {
+  if (response === undefined) throw new Error('no answer');
+  return response;
+}
+
 async function start(
   environment: Record<string, string>,
 ): Promise<{ service: Service; port: number; folder: string }> {
@@ -108,12 +113,9 @@ describe('the service', () => {
     it(`${index}: ${request.slice(0, 50).split('\r')[0] ?? ''} -> ${status}`, async () => {
       const methods = [request.split(' ')[0] ?? ''];
       const { responses } = await exchange(port, [request], { count: 1, methods });
-      const { headers, body, ...line } = responses[0] ?? {
-        headers: {} as Record<string, string>,
-        body: '',
-        status: 0,
-      };
-      expect(line.status, body.slice(0, 500)).to.equal(status);
+      const response = answerOf(responses);
+      const { headers, body } = response;
+      expect(response.status, body.slice(0, 500)).to.equal(status);
       expect(headers['x-robots-tag']).to.equal('noindex');
       expect(headers).to.not.have.any.keys('set-cookie', 'x-powered-by');
       expect(
