@@ -33,6 +33,11 @@ export interface QueryRow {
 
 export interface GroupRow {
   id: string;
+  /** Id that findings and the timeline lead to; null where a card above has it. */
+  anchor: string | null;
+  failed: number;
+  /** What the first that failed was told. */
+  error: string | null;
   number: string;
   tokens: SqlToken[];
   badge: { text: string; tone: 'bad' | 'warn' | 'plain' } | null;
@@ -118,6 +123,8 @@ interface Building {
   brief: boolean;
   /** Id of the row that was asked for. */
   open: string;
+  /** Groups that are explained above the list. */
+  explained: ReadonlySet<string>;
   hrefOf: (id: string) => string;
 }
 
@@ -176,8 +183,13 @@ function groupRow(
   const open = building.open === id;
   const shown = members.slice(0, open ? members.length : building.brief ? 0 : MEMBERS_SHOWN);
   const memberOf = { ...building, brief: true };
+  const failed = queries.filter(({ error }) => error !== null);
+  const anchor = id.startsWith('r') ? `g${id.slice(1)}` : null;
   return {
     id,
+    anchor: anchor === null || building.explained.has(anchor) ? null : anchor,
+    failed: failed.length,
+    error: failed[0]?.error ?? null,
     number: numbersOf(members),
     tokens: oneLine(data.statements[queries[0]?.statement ?? 0]?.sql ?? ''),
     badge,
@@ -313,18 +325,20 @@ export function presentDatabase(data: DatabaseData, { query, slowMs }: PanelPage
   const open = query.open ?? '';
   const asked = { ...query, from: query.from ?? fromOf(data, found, open) };
   const planned = pageOf(found, { query: asked, cost: (plan) => costOf(data, plan, brief) });
+  const cards = data.groups
+    .map((group, at) => ({ group, at }))
+    .filter(({ group }) => group.kind !== 'duplicate')
+    .sort((a, b) => b.group.durationMs - a.group.durationMs);
+  const shownCards = cards.slice(0, CARDS_SHOWN).map(({ group, at }) => cardOf(data, group, at));
   const building: Building = {
     data,
     slowMs,
     brief,
     open,
+    explained: new Set(shownCards.map(({ id }) => id)),
     hrefOf: (id) => `${link({ from: planned.from === 0 ? null : planned.from, open: id })}#${id}`,
   };
   const page: Page<DatabaseRow> = { ...planned, rows: planned.rows.map((plan) => build(building, plan)) };
-  const cards = data.groups
-    .map((group, at) => ({ group, at }))
-    .filter(({ group }) => group.kind !== 'duplicate')
-    .sort((a, b) => b.group.durationMs - a.group.durationMs);
   return {
     order,
     orders: Object.entries(ORDERS).map(([name, title]) => ({
@@ -338,7 +352,7 @@ export function presentDatabase(data: DatabaseData, { query, slowMs }: PanelPage
     nextHref: page.next === null ? null : link({ from: page.next }),
     firstHref: link({}),
     allHref: link({ all: 1 }),
-    cards: cards.slice(0, CARDS_SHOWN).map(({ group, at }) => cardOf(data, group, at)),
+    cards: shownCards,
     moreCards: Math.max(0, cards.length - CARDS_SHOWN),
     slowestMs: Math.max(0, ...data.queries.map(({ durationMs }) => durationMs ?? 0)),
   };

@@ -148,6 +148,12 @@ function ofRequest(part: number, whole: number | null): string {
   return whole === null || whole <= 0 ? ms(part) : `${ms(part)} of ${ms(whole)}`;
 }
 
+/** Row of a query: that of its loop, where it is in one. */
+function rowOf(data: DatabaseData, index: number): string {
+  const group = data.queries[index]?.group ?? null;
+  return group === null ? `q${index + 1}` : `r${group + 1}`;
+}
+
 /** `place` is left out, not null, where it is not known. */
 function placed(finding: Finding, place: string | null): Finding {
   return place === null ? finding : { ...finding, place };
@@ -190,7 +196,7 @@ function slowFindings(data: DatabaseData, slowMs: number, wholeMs: number | null
       const rows = query.rows === null ? '' : ` and gave ${query.rows} ${query.rows === 1 ? 'row' : 'rows'}`;
       const sentence = `${label} took ${ofRequest(query.durationMs ?? 0, wholeMs)}${rows}`;
       return placed(
-        { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor: `q${index + 1}` },
+        { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor: rowOf(data, index) },
         query.caller,
       );
     });
@@ -206,13 +212,14 @@ function failureFinding(data: DatabaseData): Finding[] {
   const sentence = `${label} failed${more}: ${(query.error ?? '').slice(0, 300)}`;
   return [
     placed(
-      { label: 'query failed', severity: 'warn', sentence, panel: 'database', anchor: `q${index + 1}` },
+      { label: 'query failed', severity: 'warn', sentence, panel: 'database', anchor: rowOf(data, index) },
       query.caller,
     ),
   ];
 }
 
-function waitFinding({ totals, queries }: DatabaseData, wholeMs: number | null): Finding[] {
+function waitFinding(data: DatabaseData, wholeMs: number | null): Finding[] {
+  const { totals, queries } = data;
   if (totals.waitMs < LONG_WAIT_MS || (wholeMs !== null && totals.waitMs < wholeMs / 10)) return [];
   const longest = queries.reduce(
     (worst, query, index) => (query.waitMs > (queries[worst]?.waitMs ?? 0) ? index : worst),
@@ -222,7 +229,7 @@ function waitFinding({ totals, queries }: DatabaseData, wholeMs: number | null):
   const sentence = `Waited ${ofRequest(totals.waitMs, wholeMs)} for a connection of the pool, ${waits} ${waits === 1 ? 'time' : 'times'}`;
   return [
     placed(
-      { label: 'pool', severity: 'warn', sentence, panel: 'database', anchor: `q${longest + 1}` },
+      { label: 'pool', severity: 'warn', sentence, panel: 'database', anchor: rowOf(data, longest) },
       queries[longest]?.caller ?? null,
     ),
   ];

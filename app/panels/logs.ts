@@ -32,8 +32,12 @@ export interface LogRow {
   spanMs: number;
   /** What differs, of the first few. */
   values: string[];
-  /** Context as text; cut. Empty where there is none. */
-  context: string;
+  /** What was given beside the message, without a stack; null where nothing was. */
+  details: Json | null;
+  /** Lines of the stack of an error that was logged. */
+  stack: string[];
+  /** Characters of both. */
+  length: number;
 }
 
 /** From here on lines are called a flood. */
@@ -42,6 +46,7 @@ const VALUES_SHOWN = 4;
 /** Characters of one message and one context that a page shows. */
 const MESSAGE_LENGTH = 2000;
 const CONTEXT_LENGTH = 1500;
+const STACK_LINES = 20;
 
 function collect(context: Context): LogsData | null {
   const facts = context.all('log');
@@ -67,6 +72,21 @@ function collect(context: Context): LogsData | null {
 /** Numbers, ids and quoted texts: what usually differs between lines of one place. */
 const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]*\d[0-9a-f]*\b/gi;
 
+/** A stack is read as lines, not as a JSON text. */
+function detailsOf(context: Json | null): Pick<LogRow, 'details' | 'stack' | 'length'> {
+  const length = context === null ? 0 : JSON.stringify(context, null, 2).length;
+  if (
+    typeof context !== 'object' ||
+    context === null ||
+    Array.isArray(context) ||
+    typeof context.stack !== 'string'
+  )
+    return { details: context, stack: [], length };
+  const { stack, ...rest } = context;
+  const plain = Object.keys(rest).length === 0 ? null : rest;
+  return { details: plain, stack: stack.split('\n').slice(0, STACK_LINES), length };
+}
+
 function groupRows(lines: readonly { entry: LogEntry; index: number }[]): LogRow[] {
   const rows: LogRow[] = [];
   const byShape = new Map<string, LogRow>();
@@ -88,7 +108,7 @@ function groupRows(lines: readonly { entry: LogEntry; index: number }[]): LogRow
       count: 1,
       spanMs: 0,
       values: value === '' ? [] : [value],
-      context: entry.context === null ? '' : JSON.stringify(entry.context, null, 2),
+      ...detailsOf(entry.context),
     };
     byShape.set(shape, made);
     rows.push(made);
@@ -109,8 +129,8 @@ function matches({ message, channel, caller, context }: LogEntry, text: string):
   return inContext || `${message}\n${channel}\n${caller ?? ''}`.toLowerCase().includes(text);
 }
 
-function costOf({ entry, context }: LogRow): number {
-  const folded = context === '' ? 0 : 220 + Math.min(context.length, CONTEXT_LENGTH) * 2;
+function costOf({ entry, length }: LogRow): number {
+  const folded = length === 0 ? 0 : 320 + Math.min(length, CONTEXT_LENGTH) * 2;
   return 400 + Math.min(entry.message.length, MESSAGE_LENGTH) + (entry.caller?.length ?? 0) + folded;
 }
 

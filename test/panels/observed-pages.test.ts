@@ -11,7 +11,7 @@ import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
-import { addBusyPage, addCrowd, addForeignText } from '../support/observed-samples.ts';
+import { addBusyPage, addCrowd, addForeignText, query } from '../support/observed-samples.ts';
 
 const panels: Panel[] = [
   createTimelinePanel(),
@@ -92,7 +92,19 @@ describe('pages of the observed panels', () => {
   });
 
   it('lead from the timeline to rows that are there', async () => {
-    const token = await record(addBusyPage);
+    const token = await record((context) => {
+      addBusyPage(context);
+      // Loops and repeated reads, more than are explained above the list; one of them fails.
+      for (let group = 0; group < 5; group++)
+        for (let id = 0; id < 3; id++) {
+          const error = group === 4 ? 'deadlock detected' : null;
+          const caller = `src/loop-${group}.ts:${group}`;
+          context.add(
+            'query',
+            query({ bindings: [group < 3 ? id : 1], startMs: 200 + group, caller, error }),
+          );
+        }
+    });
     const { $ } = await page(token, 'timeline');
     const links = $('.wf th a').toArray().map((element) => element.attribs.href ?? ''); // prettier-ignore
     expect(links.length).to.be.greaterThan(15);
@@ -103,6 +115,11 @@ describe('pages of the observed panels', () => {
       const { $: target } = await page(token, url.searchParams.get('panel') ?? '', rest);
       expect(target(url.hash).length, href).to.equal(1);
     }
+    const { $: database } = await page(token, 'database');
+    const findings = database('.findings a[href*="database"]').toArray().map((element) => element.attribs.href ?? ''); // prettier-ignore
+    expect(findings.length).to.be.greaterThan(3);
+    for (const href of findings) expect(database(href.slice(href.indexOf('#'))).length, href).to.equal(1);
+    expect(database('main').text()).to.contain('deadlock detected');
   });
 
   it('make no markup of foreign text', async () => {
