@@ -97,7 +97,7 @@ describe("Knex's command line", function () {
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    const code = await new Promise((resolve) => child.once('close', resolve));
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
     expect(`${code} ${output}`).to.match(/^0 .*(No migrations|Found|Database status|none)/is);
     const { startEmbeddedPostgres } = await import('../app/database/embedded-postgres/index.ts');
     const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });

@@ -115,7 +115,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     return {
       ...withTimeouts(settings, CONNECT_MS),
       expirationChecker: () => stale,
-    } as Knex.StaticConnectionConfig;
+    };
   }
 
   async function openPools(): Promise<Pools> {

@@ -78,7 +78,7 @@ async function explain(error: unknown, { knex, schema }: RunMigrationsOptions): 
   }
   if (
     error instanceof Error &&
-    (error.name === 'MigrationLocked' || /table is already locked/.test(error.message))
+    (error.name === 'MigrationLocked' || error.message.includes('table is already locked'))
   ) {
     return new MigrationError(
       `The migrations of the schema "${schema}" are locked (${OWNER_VERSION_TABLE}_lock): a "knex migrate" is under ` +

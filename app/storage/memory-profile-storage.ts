@@ -60,7 +60,11 @@ export function createMemoryStorage({
       if (before.index.state === 'final' && index.state === 'running') return true;
       bytes -= before.document.length;
     }
-    entries.set(index.token, { index: { ...index }, document, amendments: before?.amendments ?? new Map() });
+    entries.set(index.token, {
+      index: { ...index },
+      document,
+      amendments: before?.amendments ?? new Map<string, string>(),
+    });
     bytes += document.length;
     return true;
   }

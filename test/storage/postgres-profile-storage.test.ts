@@ -31,7 +31,7 @@ function describePostgresStorage(server: () => TestServer): void {
   });
 
   it('leases blocks that never meet, with one key for all', async () => {
-    const leases = await Promise.all(Array.from({ length: 20 }, () => create().leaseTokens?.()));
+    const leases = await Promise.all(Array.from({ length: 20 }, async () => create().leaseTokens?.()));
     const starts = leases.map((lease) => lease?.start ?? -1);
     expect(new Set(starts).size).to.equal(20);
     for (const start of starts) expect(start % LEASE_SIZE).to.equal(0);

@@ -118,7 +118,7 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
   }
 
   async function resume(): Promise<void> {
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) return;
+    if (child?.exitCode === null && child.signalCode === null) return;
     const options = { ...user, cwd: '/', stdio: 'ignore' as const };
     child = spawn(join(bin ?? '', 'postgres'), ['-D', data, '-k', folder, ...given], options);
     for (let tries = 0; tries < 200 && !(await answers(connection)); tries++) await sleep(25);

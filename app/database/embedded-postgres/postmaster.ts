@@ -79,7 +79,9 @@ export async function isServer(pid: number): Promise<boolean> {
     if (stat !== null) return !/\) [ZX]/.test(stat) && stat.includes('(postgres)');
   }
   const description = await describeProcess(pid);
-  return description === null ? exists(pid) : !description.startsWith('Z') && /postgres/.test(description);
+  return description === null
+    ? exists(pid)
+    : !description.startsWith('Z') && description.includes('postgres');
 }
 
 /** A process number that no system gives out. */

@@ -9,7 +9,7 @@
  */
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { childEnvironment } from './account.ts';
 import type { Places } from './places.ts';
@@ -114,8 +114,9 @@ function runScript({ places, socketFolder, temporary, linger }: LaunchOptions, c
     },
   );
   child.unref();
-  const pipe = child.stdin as Socket;
-  pipe.unref();
+  const pipe = child.stdin;
+  // A pipe to a child is a socket; it must not keep this process alive.
+  if (pipe instanceof Socket) pipe.unref();
   pipe.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('exit', resolve);

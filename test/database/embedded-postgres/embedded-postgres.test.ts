@@ -315,7 +315,7 @@ describe('embedded PostgreSQL', function () {
       const varDir = freshFolder();
       const { child, serverPid } = await startUser(varDir);
       for (const pid of processesOf(varDir).filter((found) =>
-        /HINDSIGHT_WATCH/.test(readFileSync(`/proc/${found}/cmdline`, 'utf8')),
+        readFileSync(`/proc/${found}/cmdline`, 'utf8').includes('HINDSIGHT_WATCH'),
       )) {
         process.kill(pid, 'SIGKILL');
       }
