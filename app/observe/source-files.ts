@@ -24,7 +24,8 @@ interface Entry {
 
 const LARGEST_FILE = 2 * 1024 * 1024;
 const LARGEST_MAP = 8 * 1024 * 1024;
-const CACHED_FILES = 100;
+/** Of all files together. */
+const CACHED_CHARACTERS = 32 * 1024 * 1024;
 const CODE = new Set(
   ['.js', '.mjs', '.cjs', '.jsx', '.ts', '.mts', '.cts', '.tsx', '.ejs', '.vue', '.svelte', '.coffee'], // prettier-ignore
 );
@@ -49,22 +50,42 @@ function liesBelow(file: string, root: string): boolean {
 export function createSourceFiles({ roots }: { roots: readonly string[] }): SourceFiles {
   const allowed = realRoots(roots);
   const cache = new Map<string, Entry>();
+  let cached = 0;
+
+  function remember(file: string, entry: Entry): void {
+    forget(file);
+    cache.set(file, entry);
+    cached += entry.text.length;
+    for (const oldest of cache.keys()) {
+      if (cached <= CACHED_CHARACTERS || oldest === file) return;
+      forget(oldest);
+    }
+  }
+
+  function forget(file: string): void {
+    cached -= cache.get(file)?.text.length ?? 0;
+    cache.delete(file);
+  }
+
+  /** The file's real path and a stamp of its state; null where it may not be read. */
+  function inspect(file: string, endings: ReadonlySet<string>, largest: number) {
+    if (!isAbsolute(file) || file.includes('\0') || !endings.has(extname(file).toLowerCase())) return null;
+    const real = realpathSync(resolve(file));
+    if (!endings.has(extname(real).toLowerCase()) || !allowed.some((root) => liesBelow(real, root)))
+      return null;
+    const stat = statSync(real);
+    if (!stat.isFile() || stat.size > largest) return null;
+    return { real, stamp: `${stat.mtimeMs}/${stat.size}/${stat.ino}` };
+  }
 
   function read(file: string, endings: ReadonlySet<string>, largest: number): Entry | null {
     try {
-      if (!isAbsolute(file) || file.includes('\0') || !endings.has(extname(file).toLowerCase())) return null;
-      const real = realpathSync(resolve(file));
-      const stat = statSync(real);
-      if (!stat.isFile() || stat.size > largest || !endings.has(extname(real).toLowerCase())) return null;
-      if (!allowed.some((root) => liesBelow(real, root))) return null;
-      const stamp = `${stat.mtimeMs}/${stat.size}/${stat.ino}`;
-      const known = cache.get(real);
-      if (known?.stamp === stamp) return known;
-      const entry: Entry = { stamp, text: readFileSync(real, 'utf8'), lines: null };
-      cache.delete(real);
-      cache.set(real, entry);
-      const oldest = cache.keys().next();
-      if (cache.size > CACHED_FILES && oldest.done !== true) cache.delete(oldest.value);
+      const found = inspect(file, endings, largest);
+      if (found === null) return null;
+      const known = cache.get(found.real);
+      if (known?.stamp === found.stamp) return known;
+      const entry: Entry = { stamp: found.stamp, text: readFileSync(found.real, 'utf8'), lines: null };
+      remember(found.real, entry);
       return entry;
     } catch {
       return null;

@@ -24,14 +24,16 @@ export interface SourceMaps {
 }
 
 interface ParsedMap {
-  from: string;
+  /** Of the file that ran. */
+  text: string;
+  /** null where it names no map, or one that can't be read. */
   consumer: SourceMapConsumer | null;
   /** Folder that sources are relative to. */
   folder: string;
   contents: Map<string, readonly string[] | null>;
 }
 
-const CACHED_MAPS = 20;
+const CACHED_MAPS = 60;
 const COMPILED = /\.[cm]?js$/i;
 const MARK = 'sourceMappingURL=';
 /** Node and the TypeScript compiler write the comment at the end; nothing else is taken for one. */
@@ -62,11 +64,8 @@ function pathOfSource(source: string, folder: string): string {
 export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps {
   const cache = new Map<string, ParsedMap>();
 
-  /** The JSON of the map of a file, and the folder it lies in. */
-  function mapOf(file: string): { json: string; folder: string } | null {
-    const text = files.text(file);
-    const url = text === null ? null : mapUrlOf(text);
-    if (url === null) return null;
+  /** The JSON that `url` stands for, and the folder it lies in. */
+  function mapOf(file: string, url: string): { json: string; folder: string } | null {
     if (url.startsWith('data:')) {
       const json = inlineMap(url);
       return json === null ? null : { json, folder: dirname(file) };
@@ -84,15 +83,18 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     }
   }
 
+  /** A file is looked at anew when its text changed: a build that changes the map changes that too. */
   function consumerOf(file: string): ParsedMap | null {
-    const found = mapOf(file);
-    if (found === null) return null;
+    const text = files.text(file);
+    if (text === null) return null;
     const known = cache.get(file);
-    if (known?.from === found.json) return known;
+    if (known?.text === text) return known;
+    const url = mapUrlOf(text);
+    const found = url === null ? null : mapOf(file, url);
     const parsed = {
-      from: found.json,
-      consumer: parse(found.json),
-      folder: found.folder,
+      text,
+      consumer: found === null ? null : parse(found.json),
+      folder: found?.folder ?? dirname(file),
       contents: new Map<string, readonly string[] | null>(),
     };
     cache.delete(file);

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
+import ejs from 'ejs';
 import { createErrorDescriber } from '../../app/observe/errors.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
@@ -353,6 +354,18 @@ describe('what may be read for an excerpt', () => {
     });
   }
 
+  it('is the line of a template that failed', async () => {
+    const file = join(root, 'page.ejs');
+    writeFileSync(file, '<h1>Order</h1>\n<p><%= order.total %></p>\n');
+    let thrown: unknown;
+    await ejs.renderFile(file, {}).catch((error: unknown) => {
+      thrown = error;
+    });
+    const [frame] = describerOf(root)(thrown).chain[0]?.frames ?? [];
+    expect(`${frame?.file ?? ''}:${frame?.line ?? ''}`).to.equal('page.ejs:2');
+    expect(frame?.excerpt?.lines[1]).to.equal('<p><%= order.total %></p>');
+  });
+
   it('is never a file that the message names', () => {
     const thrown = describerOf(root)(new Error(`${root}/own.js:1\n >> 1| x`));
     expect(JSON.stringify(thrown.chain[0]?.frames)).not.to.include('own();');
@@ -428,7 +441,9 @@ describe('source maps', () => {
     mkdirSync(join(root, 'src'));
     compile('external', ['--sourceMap']);
     compile('inline', ['--inlineSourceMap', '--inlineSources']);
-    compile('bare', []);
+    mkdirSync(join(root, 'dist', 'bare'));
+    const compiled = readFileSync(join(root, 'dist', 'external', 'external.js'), 'utf8');
+    writeFileSync(join(root, 'dist', 'bare', 'bare.js'), compiled.replace(/\/\/# sourceMappingURL.*/, ''));
   });
   after(() => {
     rmSync(root, { recursive: true, force: true });
