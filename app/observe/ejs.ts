@@ -7,32 +7,8 @@
  * Wrapping `renderFile` was rejected: it sees no partial. Contexts of the profiler's own pages are left alone.
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { Json } from '../profiler/panel.ts';
-import { type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
-
-export interface ViewFact {
-  /** As it was asked for, such as `orders/show`; a partial's path below the views. */
-  name: string;
-  /** Full path of the template, where known. */
-  file: string | null;
-  startMs: number;
-  durationMs: number | null;
-  /** 0 for what the handler rendered, 1 for its partials … */
-  depth: number;
-  /** Index of the including template among the views of the request. */
-  parent: number | null;
-  /** What the template got, without what Express adds; cut. */
-  locals: Json;
-  caller: string | null;
-  error: string | null;
-}
-
-declare module '../profiler/facts.ts' {
-  interface Facts {
-    view: ViewFact;
-  }
-}
+import { createViewTrace, type Frame } from './view-trace.ts';
 
 /** What is used of an Express application. */
 export interface RenderingApp {
@@ -65,42 +41,12 @@ export interface ViewObserver {
   close(): void;
 }
 
-interface Frame {
-  fact: ViewFact;
-  index: number;
-}
-
-const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
-/** What Express and EJS put beside the locals of the application. */
-const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
-const FACT_BYTES = 300;
-
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** Names and values of what the handler gave; of Express's `res.locals` those too. */
-function localsOf(data: unknown): Json {
-  if (typeof data !== 'object' || data === null) return {};
-  const inherited: unknown = Object.getOwnPropertyDescriptor(data, '_locals')?.value;
-  const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  for (const source of [inherited, data]) {
-    if (typeof source !== 'object' || source === null) continue;
-    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(source))) {
-      if (NOT_OURS.has(name) || typeof descriptor.value === 'function') continue;
-      own[name] = 'value' in descriptor ? (descriptor.value as unknown) : '[getter]';
-    }
-  }
-  return toPlain(own, LOCALS);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.slice(0, 2000) : String(error).slice(0, 2000);
-}
-
 export function observeViews({ tracker, findCaller }: ObserveViewsOptions): ViewObserver {
-  /** The template that runs now, per request; templates run one inside the other. */
-  const running = new WeakMap<Context, Frame | null>();
+  const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
   let closed = false;
@@ -108,55 +54,6 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   function currentContext(): Context | undefined {
     const context = closed ? undefined : tracker.current();
     return context?.kind === 'profiler' ? undefined : context;
-  }
-
-  /** null where it can't be told: a host's proxy may throw when it is looked at. */
-  function open(context: Context, name: string, file: string | null, data: unknown, caller: string | null) {
-    try {
-      return add(context, name, file, data, caller);
-    } catch {
-      return null;
-    }
-  }
-
-  function add(
-    context: Context,
-    name: string,
-    file: string | null,
-    data: unknown,
-    caller: string | null,
-  ): Frame {
-    const above = running.get(context) ?? null;
-    const fact: ViewFact = {
-      name,
-      file,
-      startMs: context.elapsedMs(),
-      durationMs: null,
-      depth: above === null ? 0 : above.fact.depth + 1,
-      parent: above?.index ?? null,
-      // A partial gets the same locals again; only the page's are kept.
-      locals: above === null ? localsOf(data) : {},
-      caller,
-      error: null,
-    };
-    const index = context.all('view').length;
-    const kept = context.add('view', fact, FACT_BYTES + name.length + JSON.stringify(fact.locals).length);
-    return { fact, index: kept ? index : -1 };
-  }
-
-  function end(context: Context, { fact }: Frame): void {
-    fact.durationMs ??= context.elapsedMs() - fact.startMs;
-  }
-
-  /** Runs `work` as the template that others are included into. */
-  function within<T>(context: Context, frame: Frame, work: () => T): T {
-    const before = running.get(context) ?? null;
-    running.set(context, frame);
-    try {
-      return work();
-    } finally {
-      running.set(context, before);
-    }
   }
 
   function watchApp(app: RenderingApp): void {
@@ -168,7 +65,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
       const caller = findCaller?.({ below: render, skip: 'express' }) ?? null;
-      const frame = open(context, args[0], null, args[1], caller);
+      const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');
       if (at !== -1) {
@@ -176,7 +73,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
         args[at] = function (this: unknown, ...results: unknown[]): unknown {
           end(context, frame);
           const [error] = results;
-          if (error !== null && error !== undefined) frame.fact.error = messageOf(error);
+          if (error !== null && error !== undefined) fail(context, frame, error);
           return Reflect.apply(done, this, results);
         };
       }
@@ -211,12 +108,12 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
 
   /** The frame that a compiled template runs as: its render's own, or a new one. */
   function frameFor(context: Context, file: string, root: string | null, data: unknown): Frame | null {
-    const above = running.get(context) ?? null;
+    const above = running(context);
     if (above !== null && above.fact.file === null && above.fact.depth === 0) {
       above.fact.file = file;
       return above;
     }
-    return open(context, shortName(file, root), file, data, null);
+    return open(context, { name: shortName(file, root), file, data, caller: null });
   }
 
   function runTemplate(
@@ -226,7 +123,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     self: unknown,
     args: unknown[],
   ): unknown {
-    const own = frame.fact.durationMs === null && running.get(context) !== frame;
+    const own = frame.fact.durationMs === null && running(context) !== frame;
     try {
       const result: unknown = within(context, frame, (): unknown => Reflect.apply(template, self, args));
       if (isThenable(result)) {
@@ -237,8 +134,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       } else if (own) end(context, frame);
       return result;
     } catch (error) {
-      frame.fact.error = messageOf(error);
-      end(context, frame);
+      fail(context, frame, error);
       throw error;
     }
   }

@@ -8,6 +8,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
+import { describeError } from '../profiler/recorder.ts';
 import type { FindCaller } from './caller.ts';
 
 export interface CallFact {
@@ -99,10 +100,9 @@ function headerValue(pairs: readonly string[], name: string): string | null {
 }
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return cutText(String(error), 2000);
-  const code: unknown = (error as NodeJS.ErrnoException).code;
-  const message = error.message === '' && typeof code === 'string' ? code : error.message;
-  return cutText(`${error.name}: ${message}`, 2000);
+  const { name, message } = describeError(error);
+  const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
+  return cutText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
 }
 
 /** The parts of a new connection, told by its socket's events. */

@@ -14,6 +14,7 @@ import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { describeError } from '../profiler/recorder.ts';
 import type { FindCaller } from './caller.ts';
 
 export interface QueryFact {
@@ -84,8 +85,16 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Rows as the drivers tell them: pg's result, or a list of rows. */
+/** Rows as the drivers tell them: pg's result, or a list of rows. Never throws: nobody would catch it. */
 function rowsOf(answer: unknown): number | null {
+  try {
+    return countRows(answer);
+  } catch {
+    return null;
+  }
+}
+
+function countRows(answer: unknown): number | null {
   const response: unknown = (answer as { response?: unknown } | null | undefined)?.response ?? answer;
   if (Array.isArray(response)) {
     const first: unknown = response[0];
@@ -97,7 +106,7 @@ function rowsOf(answer: unknown): number | null {
 
 /** The driver's own message: Knex puts the statement with its values in front of it. */
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const { message } = describeError(error);
   const end = message.lastIndexOf(' - ');
   return cutText(end === -1 ? message : message.slice(end + 3), 2000);
 }
@@ -250,8 +259,12 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       },
       (error: unknown) => {
         const waitMs = context.elapsedMs() - askedMs;
-        const fact = record(context, {}, { sql: '', method: 'connect' }, null);
-        Object.assign(fact, { startMs: askedMs, durationMs: waitMs, waitMs, error: messageOf(error) });
+        const refused = { startMs: askedMs, durationMs: waitMs, waitMs, error: messageOf(error) };
+        try {
+          Object.assign(record(context, {}, { sql: '', method: 'connect' }, null), refused);
+        } catch {
+          // What can't be recorded is left out: thrown here, it would end the process.
+        }
       },
     );
     return acquired;

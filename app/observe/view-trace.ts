@@ -1,0 +1,130 @@
+/**
+ * The views of a request as they run, one inside the other: frames with their facts. Knows no engine; `ejs.ts` tells
+ * when a template begins and ends. Nothing thrown here reaches the host.
+ */
+import type { Context } from '../profiler/context.ts';
+import type { Json } from '../profiler/panel.ts';
+import { type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { describeError } from '../profiler/recorder.ts';
+
+export interface ViewFact {
+  /** As it was asked for, such as `orders/show`; a partial's path below the views. */
+  name: string;
+  /** Full path of the template, where known. */
+  file: string | null;
+  startMs: number;
+  durationMs: number | null;
+  /** 0 for what the handler rendered, 1 for its partials … */
+  depth: number;
+  /** Index of the including template among the views of the request. */
+  parent: number | null;
+  /** What the template got, without what Express adds; cut. */
+  locals: Json;
+  caller: string | null;
+  error: string | null;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    view: ViewFact;
+  }
+}
+
+/** A template that runs, or ran. */
+export interface Frame {
+  fact: ViewFact;
+  /** Among the views of its request; null where the budget was spent. */
+  index: number | null;
+}
+
+const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
+/** What Express and EJS put beside the locals of the application. */
+const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
+const FACT_BYTES = 300;
+
+/** Names and values of what the handler gave; of Express's `res.locals` those too. */
+function localsOf(data: unknown): Json {
+  if (typeof data !== 'object' || data === null) return {};
+  const inherited: unknown = Object.getOwnPropertyDescriptor(data, '_locals')?.value;
+  const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const source of [inherited, data]) {
+    if (typeof source !== 'object' || source === null) continue;
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(source))) {
+      if (NOT_OURS.has(name) || typeof descriptor.value === 'function') continue;
+      own[name] = 'value' in descriptor ? (descriptor.value as unknown) : '[getter]';
+    }
+  }
+  return toPlain(own, LOCALS);
+}
+
+export interface ViewTrace {
+  /** The innermost template that runs now. */
+  running(context: Context): Frame | null;
+  /** A template begins; null where that can't be recorded. */
+  open(context: Context, begun: BegunView): Frame | null;
+  /** It ended; later ends change nothing. */
+  end(context: Context, frame: Frame): void;
+  fail(context: Context, frame: Frame, error: unknown): void;
+  /** Runs `work` as the template that others are included into. */
+  within<T>(context: Context, frame: Frame, work: () => T): T;
+}
+
+export interface BegunView {
+  name: string;
+  file: string | null;
+  data: unknown;
+  caller: string | null;
+}
+
+export function createViewTrace(): ViewTrace {
+  const innermost = new WeakMap<Context, Frame | null>();
+
+  function add(context: Context, { name, file, data, caller }: BegunView): Frame {
+    const above = innermost.get(context) ?? null;
+    const fact: ViewFact = {
+      name,
+      file,
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      depth: above === null ? 0 : above.fact.depth + 1,
+      parent: above?.index ?? null,
+      // A partial gets the same locals again; only the page's are kept.
+      locals: above === null ? localsOf(data) : {},
+      caller,
+      error: null,
+    };
+    const index = context.all('view').length;
+    const kept = context.add('view', fact, FACT_BYTES + name.length + JSON.stringify(fact.locals).length);
+    return { fact, index: kept ? index : null };
+  }
+
+  function end(context: Context, { fact }: Frame): void {
+    fact.durationMs ??= context.elapsedMs() - fact.startMs;
+  }
+
+  return {
+    running: (context) => innermost.get(context) ?? null,
+    open(context, begun) {
+      try {
+        return add(context, begun);
+      } catch {
+        // A host's proxy may throw when it is looked at.
+        return null;
+      }
+    },
+    end,
+    fail(context, frame, error) {
+      frame.fact.error = describeError(error).message.slice(0, 2000);
+      end(context, frame);
+    },
+    within(context, frame, work) {
+      const before = innermost.get(context) ?? null;
+      innermost.set(context, frame);
+      try {
+        return work();
+      } finally {
+        innermost.set(context, before);
+      }
+    },
+  };
+}
