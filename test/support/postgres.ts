@@ -14,12 +14,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knexLibrary, { type Knex } from 'knex';
 import { startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
+import { acceptsSessions } from '../../app/database/embedded-postgres/postmaster.ts';
 import { skipOrFail } from './parts.ts';
 
 export interface TestConnection {
@@ -67,22 +67,6 @@ export function serverFolder(prefix: string): string {
   return folder;
 }
 
-/** Whether a server is there: any answer of it counts, also a refusal. */
-function answers({ host, port }: TestConnection): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(`${host}/.s.PGSQL.${port}`);
-    // A request for encryption: answered by one byte by a server that is up.
-    socket.once('connect', () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])));
-    const settle = (up: boolean): void => {
-      socket.destroy();
-      resolve(up);
-    };
-    socket.once('data', () => settle(true));
-    socket.once('error', () => settle(false));
-    socket.once('close', () => settle(false));
-  });
-}
-
 function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => child.once('exit', () => resolve()));
@@ -121,7 +105,12 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
     if (child?.exitCode === null && child.signalCode === null) return;
     const options = { ...user, cwd: '/', stdio: 'ignore' as const };
     child = spawn(join(bin ?? '', 'postgres'), ['-D', data, '-k', folder, ...given], options);
-    for (let tries = 0; tries < 200 && !(await answers(connection)); tries++) await sleep(25);
+    for (
+      let tries = 0;
+      tries < 200 && !(await acceptsSessions({ pid: 0, socketFolder: folder, port: 5432 }));
+      tries++
+    )
+      await sleep(25);
   }
 
   await resume();

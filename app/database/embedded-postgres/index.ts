@@ -35,7 +35,7 @@ export interface EmbeddedServer {
   ensure(): Promise<EmbeddedConnection>;
   /** Lets go; the server ends when nobody holds it any more. */
   stop(): Promise<void>;
-  /** Resolves when the server's process is gone. */
+  /** Resolves when the server's process is gone; rejects when it is not within 15 s. */
   ended(): Promise<void>;
 }
 
@@ -53,10 +53,14 @@ export interface EmbeddedOptions {
 /** Milliseconds for a start, with the recovery after a crash. */
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 5;
+/** Above the linger and the five seconds of a fast shutdown. */
+const END_MS = 15_000;
 
 interface Running {
   postmaster: Postmaster;
   hold: Hold;
+  /** Settles when the script that we started has ended; absent where another process did. */
+  exited?: Promise<number | null>;
 }
 
 interface Setup {
@@ -97,7 +101,7 @@ async function joinRunning(setup: Setup): Promise<Running | 'wait' | null> {
   const hold = joinUsers(postmaster);
   if (await acceptsSessions(postmaster)) {
     const options = { places, socketFolder: postmaster.socketFolder, temporary: false, linger };
-    return { postmaster, hold: hold ?? adopt(options, postmaster) };
+    return hold === null ? { postmaster, ...adopt(options, postmaster) } : { postmaster, hold };
   }
   hold?.release();
   if (await isServer(postmaster.pid)) return 'wait';
@@ -149,7 +153,7 @@ async function startServer({ places, linger }: Setup): Promise<Running | 'lost'>
     throw cannotRun(places.native, places.runAs, error);
   }
   if (outcome !== null && typeof outcome !== 'number') {
-    if (outcome.socketFolder === folder) return { postmaster: outcome, hold: launched.hold };
+    if (outcome.socketFolder === folder) return { postmaster: outcome, ...launched };
     launched.hold.release();
     return 'lost';
   }
@@ -219,11 +223,31 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     return { host, port, user: 'postgres', database: 'postgres' };
   }
 
+  /** A script that was killed can't stop the server when we leave: another one takes over, or a new server is started. */
+  function keepWatched({ exited, hold }: Running): void {
+    const lost = (): void => {
+      if (!stopped && running.hold === hold) ensure().catch((error: unknown) => log(String(error)));
+    };
+    exited?.then(lost, lost);
+  }
+
   async function restart(): Promise<void> {
     const before = running.hold;
     running = await begin();
     before.release();
+    keepWatched(running);
+    if (stopped) running.hold.release();
   }
+
+  async function ensure(): Promise<EmbeddedConnection> {
+    if (!stopped && !(running.hold.watched() && (await acceptsSessions(running.postmaster)))) {
+      starting ??= restart().finally(() => (starting = null));
+      await starting;
+    }
+    return connection();
+  }
+
+  keepWatched(running);
 
   return {
     get connection() {
@@ -233,13 +257,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     get pid() {
       return running.postmaster.pid;
     },
-    async ensure() {
-      if (!stopped && !(await acceptsSessions(running.postmaster))) {
-        starting ??= restart().finally(() => (starting = null));
-        await starting;
-      }
-      return connection();
-    },
+    ensure,
     stop() {
       stopped = true;
       running.hold.release();
@@ -247,7 +265,12 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     },
     async ended() {
       const { pid } = running.postmaster;
-      while (isAlive(pid) && (await isServer(pid))) await sleep(20);
+      const deadline = Date.now() + END_MS;
+      while (isAlive(pid) && (await isServer(pid))) {
+        if (Date.now() > deadline)
+          throw new EmbeddedPostgresError('failed', `PostgreSQL (process ${pid}) does not end.`);
+        await sleep(20);
+      }
     },
   };
 }

@@ -12,6 +12,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { childEnvironment } from './account.ts';
+import { codeOf } from './errors.ts';
 import type { Places } from './places.ts';
 import { SOCKET_PORT } from './places.ts';
 import type { Postmaster } from './postmaster.ts';
@@ -82,6 +83,8 @@ exit "$code"
 /** This process's hold on a server; letting go twice is harmless. */
 export interface Hold {
   release(): void;
+  /** Whether the script is still there to see that we leave. */
+  watched(): boolean;
 }
 
 export interface Launch {
@@ -123,7 +126,11 @@ function runScript({ places, socketFolder, temporary, linger }: LaunchOptions, c
     child.once('error', reject);
   });
   exited.catch(() => undefined);
-  return { hold: { release: () => pipe.destroy() }, exited };
+  const hold: Hold = {
+    release: () => pipe.destroy(),
+    watched: () => child.exitCode === null && child.signalCode === null,
+  };
+  return { hold, exited };
 }
 
 /** Starts a server; it is ready when `postmaster.pid` says so. */
@@ -138,8 +145,8 @@ export function launch(options: LaunchOptions): Launch {
 }
 
 /** Watches over a server that has lost its script, or was started by other means. */
-export function adopt(options: LaunchOptions, { pid }: Postmaster): Hold {
-  return runScript(options, ['adopt', String(pid)]).hold;
+export function adopt(options: LaunchOptions, { pid }: Postmaster): Launch {
+  return runScript(options, ['adopt', String(pid)]);
 }
 
 /** Joins the users of a running server; null where nobody watches over it. */
@@ -159,11 +166,16 @@ export function joinUsers(postmaster: Postmaster): Hold | null {
     if (open) closeSync(descriptor);
     open = false;
   };
-  try {
-    writeSync(descriptor, '\n');
-  } catch {
-    release();
-    return null;
-  }
-  return { release };
+  /** Without a reader the pipe refuses; a full one (64 KiB of such lines) has one. */
+  const watched = (): boolean => {
+    try {
+      writeSync(descriptor, '\n');
+      return true;
+    } catch (error) {
+      return codeOf(error) === 'EAGAIN';
+    }
+  };
+  if (watched()) return { release, watched };
+  release();
+  return null;
 }

@@ -311,21 +311,44 @@ describe('embedded PostgreSQL', function () {
       expect(await query(server, 'select 1 as value')).to.equal(1);
     });
 
-    it('is watched again when it lost its watcher', async () => {
+    function watchersOf(varDir: string): number[] {
+      return processesOf(varDir).filter((pid) => {
+        const file = `/proc/${pid}/cmdline`;
+        return isAlive(pid) && existsSync(file) && readFileSync(file, 'utf8').includes('HINDSIGHT_WATCH');
+      });
+    }
+
+    async function killWatchers(varDir: string): Promise<void> {
+      const pids = watchersOf(varDir);
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      await until(() => !pids.some(isAlive), 5000);
+    }
+
+    it('is watched again when it lost its watcher and its user', async () => {
       const varDir = freshFolder();
       const { child, serverPid } = await startUser(varDir);
-      for (const pid of processesOf(varDir).filter((found) =>
-        readFileSync(`/proc/${found}/cmdline`, 'utf8').includes('HINDSIGHT_WATCH'),
-      )) {
-        process.kill(pid, 'SIGKILL');
-      }
+      child.kill('SIGSTOP');
+      await killWatchers(varDir);
       child.kill('SIGKILL');
-      await sleep(200);
+      await until(() => child.signalCode !== null, 5000);
       expect(isAlive(serverPid)).to.equal(true);
       const server = await start(varDir);
       expect(server.pid).to.equal(serverPid);
       await server.stop();
       expect(await until(() => !isAlive(serverPid), 9000)).to.be.below(8000);
+    });
+
+    it('is watched again by those who use it', async () => {
+      const varDir = freshFolder();
+      const [first, second] = [await start(varDir), await start(varDir)];
+      await killWatchers(varDir);
+      await until(() => watchersOf(varDir).length > 0, 5000);
+      await second.ensure();
+      await first.stop();
+      await sleep(500);
+      expect(isAlive(second.pid)).to.equal(true);
+      await second.stop();
+      expect(await until(() => !isAlive(second.pid), 9000)).to.be.below(8000);
     });
 
     it('makes a whole cluster after one that was killed in the making', async () => {
