@@ -187,7 +187,10 @@ export function createService(options: ServiceOptions): Service {
     });
   }
 
+  /** Without a database asked for there is nothing to wait for at the end. */
+  let storing = false;
   async function openDatabase(): Promise<void> {
+    storing = true;
     cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
     await access.open();
   }
@@ -205,7 +208,7 @@ export function createService(options: ServiceOptions): Service {
       redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     async close() {
       await responses.drain();
-      const counters = await profiler?.close(STORE_WITHIN);
+      const counters = await profiler?.close(storing ? STORE_WITHIN : 0);
       const lost = Object.entries(counters?.dropped ?? {});
       if (lost.length > 0)
         log(`Profiles lost: ${lost.map(([reason, count]) => `${count} (${reason})`).join(', ')}.`);

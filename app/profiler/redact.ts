@@ -7,8 +7,24 @@
  * itself gave as a secret: a value masked by name is masked in its queries, logs and messages too.
  * The list of names is fixed when the redactor is made, never taken from input.
  */
+import {
+  createNameRule,
+  decodeName,
+  learn,
+  MASK,
+  maskByName,
+  MAYBE_SHAPE,
+  PAIR_IN_ESCAPED_JSON,
+  PAIR_IN_JSON,
+  PAIR_IN_MULTIPART,
+  PAIR_IN_QUERY,
+  PAIR_IN_TEXT,
+  PAIR_IN_XML,
+  patternOf,
+  SHAPES,
+} from './redact-rules.ts';
 
-export const MASK = '••••••';
+export { MASK } from './redact-rules.ts';
 
 /** A place where something was masked, and by which rule. */
 export interface MaskedValue {
@@ -33,162 +49,11 @@ export interface RedactorOptions {
   publicValues?: readonly string[];
 }
 
-/** Shorter values would be masked inside ordinary words. */
-const SHORTEST_KNOWN_VALUE = 8;
 /** Longest string that a profile holds; the rest is counted in words. */
 const LONGEST_STRING = 65_536;
 /** Masked places listed per profile. */
 const LISTED_PLACES = 200;
 const DEEPEST = 40;
-
-const SECRET_WORDS = [
-  'password', 'passwd', 'passphrase', 'passcode', 'pwd', 'pass', 'secret', 'secrets', 'token', 'tokens', 'auth', 'authorization',
-  'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp', 'ssn', 'cvv', 'cvc', 'csrf',
-  'xsrf', 'jwt', 'bearer', 'sid', 'sessionid', 'pin', 'iban',
-]; // prettier-ignore
-const SECRET_JOINED =
-  /password|passwd|passwort|secret|apikey|accesskey|privatekey|signingkey|encryptionkey|cardnumber|creditcard|authtoken|accesstoken|refreshtoken|sessiontoken|sessionid|xauthkey/;
-/** Names that hold a secret word and no secret: our own headers, and what only describes. */
-const PUBLIC_NAMES = new Set([
-  'xdebugtoken',
-  'xdebugtokenlink',
-  'xpreviousdebugtoken',
-  'debugtoken',
-  'tokencount',
-  'maxtokens',
-  'tokentype',
-  'cookieparser',
-]);
-
-/** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
-function wordsOf(name: string): string[] {
-  return name
-    .slice(0, 200)
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '');
-}
-
-function createNameRule(extra: readonly string[]): (name: string) => boolean {
-  const words = new Set([...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())]);
-  const known = new Map<string, boolean>();
-  return (name) => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    const parts = wordsOf(name);
-    const joined = parts.join('');
-    const secret =
-      !PUBLIC_NAMES.has(joined) && (parts.some((word) => words.has(word)) || SECRET_JOINED.test(joined));
-    if (known.size > 5000) known.clear();
-    known.set(name, secret);
-    return secret;
-  };
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
-}
-
-/** The spellings under which a value may turn up: plain, percent-encoded, form-encoded, JSON-escaped, base64 at any offset. */
-function spellingsOf(value: string): string[] {
-  const encoded = encodeURIComponent(value.toWellFormed());
-  const spellings = new Set([
-    value,
-    encoded,
-    encoded.replace(/%20/g, '+'),
-    encoded.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`),
-    JSON.stringify(value).slice(1, -1),
-  ]);
-  for (const lower of [...spellings])
-    spellings.add(lower.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()));
-  for (let offset = 0; offset < 3; offset++) {
-    const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
-    const whole = Math.floor(bytes.length / 3) * 3;
-    const base64 = bytes
-      .subarray(0, whole)
-      .toString('base64')
-      .slice(Math.ceil((offset * 8) / 6));
-    if (base64.length < SHORTEST_KNOWN_VALUE) continue;
-    spellings.add(base64);
-    spellings.add(base64.replaceAll('+', '-').replaceAll('/', '_'));
-  }
-  return [...spellings].sort((a, b) => b.length - a.length);
-}
-
-/** One expression for all values in all spellings; null where there are none. */
-function patternOf(values: readonly string[]): RegExp | null {
-  const long = values.filter((value) => value.length >= SHORTEST_KNOWN_VALUE);
-  return long.length === 0 ? null : new RegExp(long.flatMap(spellingsOf).map(escapeRegExp).join('|'), 'g');
-}
-
-const SHAPES: readonly { test: RegExp; replace: string }[] = [
-  { test: /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]{0,200}):[^\s/@'"<>]{1,500}@/gi, replace: `$1:${MASK}@` },
-  { test: /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/g, replace: MASK },
-  {
-    test: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{0,20000}?-----END [A-Z ]*PRIVATE KEY-----/g,
-    replace: MASK,
-  },
-  {
-    test: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b/g,
-    replace: MASK,
-  },
-  { test: /\b(Bearer|Basic|Digest|Token)(\s+)[A-Za-z0-9._~+/=-]{8,}/g, replace: `$1$2${MASK}` },
-];
-/** Cheap test before the shapes are tried. */
-const MAYBE_SHAPE =
-  /:\/\/|eyJ|-----BEGIN|AKIA|ASIA|gh[pousr]_|k_live_|k_test_|xox|Bearer|Basic|Digest|Token/i;
-
-const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=([^&;\s"'<>)]*)/g;
-const PAIR_IN_JSON = /("(?:[^"\\]|\\.){1,200}"\s*:\s*)("(?:[^"\\]|\\.)*(?:"|$)|-?\d[\d.eE+-]*|true|false)/g;
-const PAIR_IN_ESCAPED_JSON = /(\\"[^"\\]{1,200}\\"\s*:\s*)(\\"(?:[^"\\]|\\\\.)*?\\")/g;
-const PAIR_IN_TEXT =
-  /\b([A-Za-z][\w.-]{2,60})(\s*[:=]\s*)(?!\/\/)("[^"]{1,500}"|'[^']{1,500}'|[^\s,;&"'<>()[\]{}]{3,500})/g;
-
-function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name.replaceAll('+', ' '));
-  } catch {
-    return name;
-  }
-}
-
-/** What stays readable of a value that is masked by its name: the scheme of an Authorization, names of cookies. */
-function maskByName(name: string, value: string): string {
-  const lower = name.toLowerCase();
-  if (lower === 'cookie')
-    return value.replace(
-      /(^|;\s*)([^=;]*)=([^;]*)/g,
-      (_all, gap: string, key: string) => `${gap}${key}=${MASK}`,
-    );
-  if (lower === 'set-cookie')
-    return value.replace(/^([^=;]*)=([^;]*)/, (_all, key: string) => `${key}=${MASK}`);
-  const scheme = /^(Basic|Bearer|Digest|Negotiate|Token|AWS4-HMAC-SHA256)\s/i.exec(value);
-  return scheme === null ? MASK : `${scheme[1] ?? ''} ${MASK}`;
-}
-
-/** Secret parts of a value masked by name, to be found again elsewhere in the same request. */
-function learn(name: string, value: string, into: Set<string>): void {
-  const lower = name.toLowerCase();
-  const parts =
-    lower === 'cookie'
-      ? value.split(/;\s*/).map((pair) => pair.slice(pair.indexOf('=') + 1))
-      : lower === 'set-cookie'
-        ? [(value.split(';')[0] ?? '').replace(/^[^=]*=/, '')]
-        : lower.endsWith('authorization')
-          ? [value.replace(/^\S+\s+/, '')]
-          : [value];
-  for (const part of parts) {
-    if (part.length >= SHORTEST_KNOWN_VALUE && part.length <= 4096 && into.size < 100 && !part.includes(MASK))
-      into.add(part);
-    if (lower.endsWith('authorization') && /^[A-Za-z0-9+/=]+$/.test(part)) {
-      const password = Buffer.from(part, 'base64')
-        .toString('utf8')
-        .replace(/^[^:]*:/, '');
-      if (password.length >= SHORTEST_KNOWN_VALUE && into.size < 100) into.add(password);
-    }
-  }
-}
 
 interface Pass {
   learned: Set<string>;
@@ -240,6 +105,19 @@ export function createRedactor({
     return result;
   }
 
+  /** Masks the values of markup and multipart fields. */
+  function maskFields(text: string, pass: Pass): string {
+    const mask = (all: string, head: string, name: string, value: string): string => {
+      if (!isSecretName(name) || value === MASK) return all;
+      learn(name, value, pass.learned);
+      return `${head}${MASK}`;
+    };
+    let result = text;
+    if (result.includes('</')) result = result.replace(PAIR_IN_XML, mask);
+    if (result.includes('name="')) result = result.replace(PAIR_IN_MULTIPART, mask);
+    return result;
+  }
+
   function maskLoosePairs(text: string): string {
     return text.replace(PAIR_IN_TEXT, (all, name: string, gap: string, value: string) => {
       if (
@@ -267,28 +145,47 @@ export function createRedactor({
       for (const { test, replace } of SHAPES) result = result.replace(test, replace);
       if (result !== before) note(pass, where, 'shape');
     }
-    if (result.includes('=') || result.includes(':')) {
+    if (result.includes('=') || result.includes(':') || result.includes('</')) {
       const before = result;
-      result = maskLoosePairs(maskPairs(result, pass));
+      result = maskLoosePairs(maskPairs(maskFields(result, pass), pass));
       if (result !== before) note(pass, where, 'name');
     }
     return result;
   }
 
-  function maskNamed(name: string, value: unknown, where: string, pass: Pass): unknown {
-    if (value === null || value === '' || typeof value === 'boolean') return value;
-    if (typeof value === 'string') {
-      learn(name, value, pass.learned);
-      note(pass, where, 'name');
-      return maskText(maskByName(name, value), where, pass);
+  /** Everything below a secret name is masked, numbers and nested fields too; what is only a yes or no stays. */
+  function maskNamed(
+    name: string,
+    value: unknown,
+    at: { where: string; depth: number },
+    pass: Pass,
+  ): unknown {
+    const { where, depth } = at;
+    if (value === null || value === undefined || value === '' || typeof value === 'boolean') return value;
+    if (typeof value === 'object' && depth <= DEEPEST) {
+      const below = (item: unknown, place: string): unknown =>
+        maskNamed(name, item, { where: place, depth: depth + 1 }, pass);
+      if (Array.isArray(value)) return value.map((item, index) => below(item, `${where}[${index}]`));
+      return rebuild(value, (key, item) => below(item, `${where}.${key}`));
     }
-    if (typeof value === 'number') {
-      note(pass, where, 'name');
-      return MASK;
+    note(pass, where, 'name');
+    if (typeof value !== 'string') return MASK;
+    learn(name, value, pass.learned);
+    return maskText(maskByName(name, value), where, pass);
+  }
+
+  /** A new object with the same keys; `__proto__` is a key like any other, and a known value in a key is masked. */
+  function rebuild(source: object, change: (key: string, item: unknown) => unknown): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    for (const [key, item] of Object.entries(source)) {
+      Object.defineProperty(result, known === null ? key : key.replace(known, MASK), {
+        value: change(key, item),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
     }
-    if (Array.isArray(value))
-      return value.map((item, index) => maskNamed(name, item, `${where}[${index}]`, pass));
-    return undefined;
+    return result;
   }
 
   /** Rebuilds the tree with `leaf` applied to each string; recursion is bounded by the depth cap. */
@@ -301,21 +198,13 @@ export function createRedactor({
     const source = value as Record<string, unknown>;
     // { name: 'authorization', value: '…' }: a row of a table carries its name beside its value.
     const rowName = typeof source.name === 'string' && 'value' in source ? source.name : null;
-    const result: Record<string, unknown> = {};
-    for (const key of Object.keys(source)) {
+    return rebuild(source, (key, item) => {
       const place = where === '' ? key : `${where}.${key}`;
-      const item = source[key];
       const name = rowName !== null && key === 'value' ? rowName : key;
-      const masked = isSecretName(name) ? maskNamed(name, item, place, pass) : undefined;
-      const safeKey = known === null ? key : key.replace(known, MASK);
-      Object.defineProperty(result, safeKey, {
-        value: masked === undefined ? walk(item, place, depth + 1, pass) : masked,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    }
-    return result;
+      return isSecretName(name)
+        ? maskNamed(name, item, { where: place, depth: depth + 1 }, pass)
+        : walk(item, place, depth + 1, pass);
+    });
   }
 
   /** Masks what this request gave as a secret, wherever else it turns up. */

@@ -41,6 +41,18 @@ describe('masking', () => {
       'planted-secret-1',
     ],
     ['a log line', { message: 'login failed, password: planted-secret-1' }, 'planted-secret-1'],
+    [
+      'XML',
+      { body: '<login><user>bob</user><Password kind="x">planted-secret-1</Password></login>' },
+      'planted-secret-1',
+    ],
+    [
+      'a multipart field',
+      { body: '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nplanted-secret-1\r\n--b--' },
+      'planted-secret-1',
+    ],
+    ['a nested container', { auth: { user: { key: ['planted-secret-1'] } } }, 'planted-secret-1'],
+    ['rows below a secret name', { cookies: [{ key: 'a', text: 'planted-secret-1' }] }, 'planted-secret-1'],
     ['an api key header', { name: 'X-Api-Key', value: 'planted-secret-1' }, 'planted-secret-1'],
   ];
   for (const [what, value, secret] of byName) {
@@ -113,6 +125,11 @@ describe('masking', () => {
       'monkey=1',
     ])
       expect(text).to.contain(word);
+  });
+
+  it('keeps the shape of what lies below a secret name', () => {
+    const { value } = redactor.tree({ cookies: [{ secure: true, lifetime: null, text: 'x' }] });
+    expect(value).to.deep.equal({ cookies: [{ secure: true, lifetime: null, text: MASK }] });
   });
 
   it('leaves short known values in ordinary words', () => {
