@@ -126,7 +126,7 @@ function patternText(pattern: unknown): string {
 }
 
 /** `/shop` and `/orders/:id` -> `/shop/orders/:id`; a mount at `/` adds nothing. */
-export function joinPatterns(mount: string, pattern: string): string {
+function joinPatterns(mount: string, pattern: string): string {
   if (pattern === '/' || pattern === '') return mount === '' ? '/' : mount;
   return mount === '/' ? pattern : `${mount}${pattern}`;
 }
@@ -153,7 +153,7 @@ function paramsOf(req: IncomingMessage): Readonly<Record<string, unknown>> {
   return typeof params === 'object' && params !== null ? { ...params } : {};
 }
 
-export function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOptions): LayerTrace {
+function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOptions): LayerTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
   /** Layers inside a route -> the layer of the route. */
