@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knexLibrary, { type Knex } from 'knex';
+import { findBinaries } from '../../app/database/embedded-postgres/binaries.ts';
 import { startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
 import { acceptsSessions } from '../../app/database/embedded-postgres/postmaster.ts';
 import { skipOrFail } from './parts.ts';
@@ -151,11 +152,14 @@ export async function startEmbeddedForTest(): Promise<TestServer> {
   };
 }
 
-function withServer<S extends TestServer>(start: () => Promise<S>, missing: () => string | null): () => S {
+function withServer<S extends TestServer>(
+  start: () => Promise<S>,
+  missing: () => Promise<string | null>,
+): () => S {
   let server: S | undefined;
   before(async function () {
     this.timeout(30_000);
-    const part = missing();
+    const part = await missing();
     if (part !== null) skipOrFail(this, part);
     server = await start();
   });
@@ -172,12 +176,17 @@ function withServer<S extends TestServer>(start: () => Promise<S>, missing: () =
 export function withDebianPostgres(settings: readonly string[] = []): () => DebianServer {
   return withServer(
     () => startDebianPostgres(settings),
-    () => (debianBinaries() === null ? `a PostgreSQL under ${DEBIAN_FOLDER}` : null),
+    () => Promise.resolve(debianBinaries() === null ? `a PostgreSQL under ${DEBIAN_FOLDER}` : null),
   );
 }
 
 export function withEmbeddedPostgres(): () => TestServer {
-  return withServer(startEmbeddedForTest, () => null);
+  return withServer(startEmbeddedForTest, () =>
+    findBinaries().then(
+      () => null,
+      () => 'the package embedded-postgres for this platform',
+    ),
+  );
 }
 
 /** A small pool; the caller destroys it. */
