@@ -22,21 +22,25 @@ function setMethod(req: IncomingMessage, name: 'push' | 'destroy', value: () => 
 }
 
 export function cutOff({ error, req, res, answer, linger }: CutOff): void {
+  // Node takes the socket off a request whose stream is destroyed by a pipeline.
+  const socket = res.socket ?? req.socket;
   const destroy = req.destroy.bind(req);
   // Readers destroy a stream that failed, and with it the socket that the page still has to leave through.
   setMethod(req, 'destroy', () => req);
   setMethod(req, 'push', () => true);
-  req.socket.once('close', () => {
+  socket.once('close', () => {
     setMethod(req, 'destroy', destroy);
     destroy();
   });
   if (!res.headersSent) {
-    lingerOnClose(req.socket, linger);
+    lingerOnClose(socket, linger);
     res.setHeader('connection', 'close');
   } else if (res.writableEnded) {
-    // The answer is complete, but nothing can be read behind this body.
+    // The answer is complete, but nothing can be read behind this body. A client that does not take it is not waited for.
+    const timer = setTimeout(() => socket.destroy(), linger.ms);
     res.once('close', () => {
-      lingerNow(req.socket, linger);
+      clearTimeout(timer);
+      lingerNow(socket, linger);
     });
   }
   answer(error, req, res);

@@ -117,8 +117,12 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
 
   /** A client that still sends would lose the page to a reset, were the connection closed behind it. */
   function closeGently(req: IncomingMessage, res: ServerResponse): void {
+    // Nobody can read what is left of a body whose stream was destroyed, so nothing can follow it.
+    if (req.destroyed && !req.complete) res.setHeader('connection', 'close');
     const last = !res.shouldKeepAlive || res.getHeader('connection') === 'close';
-    if (last && !req.complete && announcedBytes(req) !== 0) lingerOnClose(req.socket, defaultLingerLimits);
+    const { socket } = res;
+    if (socket === null || !last || req.complete || announcedBytes(req) === 0) return;
+    lingerOnClose(socket, defaultLingerLimits);
   }
 
   function send(error: unknown, req: IncomingMessage, res: ServerResponse): void {
@@ -144,7 +148,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
         send(error, req, res);
       } catch (failure) {
         guard(req, undefined, () => log?.(failure, req));
-        req.socket.destroy();
+        res.socket?.destroy();
       }
       return;
     }
@@ -155,7 +159,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
         guard(req, undefined, () => log?.(error, req));
     }
     // An answer that is complete stays so; a half one must not look complete.
-    if (!res.writableEnded) req.socket.destroy();
+    if (!res.writableEnded) res.socket?.destroy();
   }
 
   return {

@@ -103,7 +103,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const recorded = safely(() => record?.(request) ?? null);
     const page = recorded?.html ?? null;
     const rendered = typeof page === 'function' ? safely(page) : page;
-    const html = rendered ?? shortPage({ status, message }, { showMessage: record !== undefined });
+    const html = rendered ?? shortPage({ status, message }, { showMessage: error.expose });
     const bytes = printRawAnswer({
       status,
       html,

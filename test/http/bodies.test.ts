@@ -2,6 +2,7 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -96,6 +97,18 @@ function addReaders(app: Express): void {
       throw error;
     }
   });
+  app.post('/destroys', (req) => {
+    req.on('data', () => undefined).on('error', () => req.destroy());
+  });
+  app.post('/breaks', async (req, res) => {
+    if (req.query.begun !== undefined) res.write('begun');
+    const broken = new Writable({
+      write: (_chunk, _encoding, done) => {
+        done(Object.assign(new Error('disk full'), { status: 507 }));
+      },
+    });
+    await pipeline(req, broken);
+  });
   app.post('/begun', (req, res) => {
     res.write('begun');
     req.on('data', () => undefined).on('end', () => res.end());
@@ -180,7 +193,16 @@ describe('bodies', () => {
       });
     }
 
-    for (const path of ['/echo', '/nowhere', '/raw', '/iterate', '/pipeline', '/paused', '/stream']) {
+    for (const path of [
+      '/echo',
+      '/nowhere',
+      '/raw',
+      '/iterate',
+      '/pipeline',
+      '/paused',
+      '/destroys',
+      '/stream',
+    ]) {
       it(`a chunked one to ${path} is refused on the first byte over`, async () => {
         const parts = chunked(path, { 'content-type': 'application/octet-stream' }, [
           Buffer.alloc(LIMIT),
@@ -250,7 +272,9 @@ describe('bodies', () => {
       const count = (): Promise<number> =>
         new Promise((resolve) => small.server.getConnections((_error, open) => resolve(open)));
       expect(await count()).to.equal(1);
+      const began = Date.now();
       expect(await eventually(async () => (await count()) === 0)).to.equal(true);
+      expect(Date.now() - began).to.be.lessThan(1000);
       socket.destroy();
       await small.close();
     });
@@ -332,6 +356,24 @@ describe('bodies', () => {
       const { responses, reset } = await exchange(app.port, parts);
       expectError(app, responses[0], { status: 403, message: 'not today' });
       expect(reset).to.equal(false);
+    });
+
+    it('that a pipeline broke off are answered by its error, and the connection closes', async () => {
+      for (const parts of [
+        post('/breaks', {}, Buffer.alloc(4 * MIB)),
+        chunked('/breaks', {}, [Buffer.alloc(4 * MIB)]),
+      ]) {
+        const { responses, reset, closed } = await exchange(app.port, [...parts, head('GET /ok')]);
+        const { headers } = expectError(app, responses[0], { status: 507, message: 'disk full' });
+        expect([headers.connection, closed, reset, responses.length]).to.deep.equal([
+          'close',
+          true,
+          false,
+          1,
+        ]);
+      }
+      const begun = await exchange(app.port, post('/breaks?begun', {}, Buffer.alloc(4 * MIB)));
+      expect([begun.responses.length, begun.timedOut]).to.deep.equal([0, false]);
     });
 
     it('reach an own multer', async () => {
