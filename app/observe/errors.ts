@@ -6,13 +6,25 @@
 import { realpathSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
-import { types } from 'node:util';
-import { cutText, toPlain } from '../profiler/plain.ts';
-import type { Json } from '../profiler/panel.ts';
+import { cutText } from '../profiler/plain.ts';
 import type { FrameKind, SourceExcerpt, Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
+import {
+  classOf,
+  codeOf,
+  cutMessage,
+  field,
+  has,
+  isError,
+  isObject,
+  membersOf,
+  messageOfValue,
+  propertiesOf,
+  statusOf,
+  textOf,
+} from './thrown-value.ts';
 
 export type DescribeThrown = (value: unknown) => Thrown;
 
@@ -25,7 +37,6 @@ export interface ErrorDescriberOptions {
   foreignFolders?: readonly string[];
 }
 
-const LONGEST_MESSAGE = 8192;
 const LONGEST_CHAIN = 10;
 const MOST_MEMBERS = 10;
 /** Links in all, over chain and members. */
@@ -38,108 +49,11 @@ const LINES_AROUND = 5;
 const LONGEST_LINE = 300;
 /** Milliseconds after which no more source is read. */
 const SOURCE_BUDGET = 60;
-const MOST_PROPERTIES = 60;
-const PROPERTY_LIMITS = { depth: 4, width: 40, length: 2000, total: 300 };
-const FIELDS = new Set([
-  'name',
-  'message',
-  'stack',
-  'cause',
-  'errors',
-  'code',
-  'status',
-  'statusCode', // prettier-ignore
-]);
-
 /** Work left for one thrown value. */
 interface Budget {
   links: number;
   excerpts: number;
   deadline: number;
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
-}
-
-/** Reads a field without letting a getter or trap break anything. */
-function field(value: object, name: string): unknown {
-  try {
-    return Reflect.get(value, name);
-  } catch {
-    return undefined;
-  }
-}
-
-function has(value: object, name: string): boolean {
-  try {
-    return name in value;
-  } catch {
-    return false;
-  }
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-function isError(value: object): boolean {
-  if (types.isNativeError(value)) return true;
-  try {
-    if (value instanceof Error) return true;
-  } catch {
-    return false;
-  }
-  return textOf(field(value, 'message')) !== null && textOf(field(value, 'stack')) !== null;
-}
-
-function classOf(value: object): string {
-  const name = textOf(field(value, 'name'));
-  if (name !== null && name !== '' && name !== 'Error' && typeof value !== 'function')
-    return cutText(name, 200);
-  const maker = field(value, 'constructor');
-  const made = isObject(maker) ? textOf(field(maker, 'name')) : null;
-  return cutText(made === null || made === '' ? (name ?? 'Object') : made, 200);
-}
-
-function statusOf(value: object): number | null {
-  for (const name of ['status', 'statusCode']) {
-    const status = field(value, name);
-    if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599)
-      return status;
-  }
-  return null;
-}
-
-function codeOf(value: object): string | number | null {
-  const code = field(value, 'code');
-  if (typeof code === 'string') return cutText(code, 200);
-  return typeof code === 'number' && Number.isFinite(code) ? code : null;
-}
-
-/** Own properties as plain data, without those that have a place of their own; getters are named, not run. */
-function propertiesOf(value: object): Record<string, Json> {
-  const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  try {
-    for (const name of Object.keys(value).slice(0, MOST_PROPERTIES)) {
-      if (FIELDS.has(name)) continue;
-      const descriptor = Object.getOwnPropertyDescriptor(value, name);
-      if (descriptor !== undefined) own[name] = 'value' in descriptor ? descriptor.value : '[getter]';
-    }
-  } catch {
-    return {};
-  }
-  return toPlain(own, PROPERTY_LIMITS) as Record<string, Json>;
-}
-
-/** Members of an AggregateError; empty for everything else. */
-function membersOf(value: object): readonly unknown[] {
-  const members = field(value, 'errors');
-  try {
-    return Array.isArray(members) ? members : [];
-  } catch {
-    return [];
-  }
 }
 
 /** A file that could not be parsed: named above the stack by Node, and in message and `path` by template engines. */
@@ -148,28 +62,6 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
   if (named !== null) return named;
   const place = headPlace(message);
   return place !== null && place.location === field(value, 'path') ? place : null;
-}
-
-/** A one-line message for what is no error. */
-function messageOfValue(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (isObject(value)) {
-    const message = textOf(field(value, 'message'));
-    if (message !== null) return message;
-    try {
-      return JSON.stringify(toPlain(value, { depth: 2, width: 20, length: 200, total: 60 }));
-    } catch {
-      return 'something that can not be read';
-    }
-  }
-  return String(value);
-}
-
-function cutMessage(message: string): { message: string; messageCut: number } {
-  return {
-    message: message.slice(0, LONGEST_MESSAGE),
-    messageCut: Math.max(0, message.length - LONGEST_MESSAGE),
-  };
 }
 
 function packageOf(file: string): string | null {

@@ -4,7 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createCallerFinder } from '../../app/observe/caller.ts';
-import { createLayerObserver, type LayerFact } from '../../app/observe/layers.ts';
+import type { LayerFact } from '../../app/observe/layer-fact.ts';
+import { createLayerObserver } from '../../app/observe/layers.ts';
 import { observeRegistrations, type RegistrationObserver } from '../../app/observe/registrations.ts';
 import { Context } from '../../app/profiler/context.ts';
 

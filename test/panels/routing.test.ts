@@ -1,6 +1,6 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
-import type { LayerFact } from '../../app/observe/layers.ts';
+import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
 import { routingPanel, type RoutingData } from '../../app/panels/routing.ts';
 import { whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';

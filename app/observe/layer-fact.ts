@@ -1,0 +1,32 @@
+/** The fact `layer`: one call of a middleware, handler, router, error handler or parameter callback. Types only. */
+
+export type LayerKind = 'middleware' | 'handler' | 'router' | 'error' | 'param';
+
+export interface LayerFact {
+  name: string;
+  kind: LayerKind;
+  /** Mount path or route, with the mounts above it: `/shop/orders/:id`. */
+  pattern: string;
+  /** Upper-case method a handler is bound to; null where it takes any. */
+  method: string | null;
+  /** `file:line` of the registration; null where not known. */
+  source: string | null;
+  startMs: number;
+  /** Until the function returned; what ran inside `next()` is part of it. null while it runs. */
+  durationMs: number | null;
+  /** Until its promise settled; null where it returned none, or it runs. */
+  settledMs: number | null;
+  /** From its start until the layer after it started; null where none did. */
+  nextMs: number | null;
+  outcome: 'next' | 'threw' | 'running';
+  /** It threw, rejected, or handed an error to `next`. */
+  error: boolean;
+  /** 0 in the application's own router, one more in each router mounted in another. */
+  depth: number;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    layer: LayerFact;
+  }
+}
