@@ -35,7 +35,7 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
 
   function note(method: Method, args: readonly unknown[], below: Write): void {
     const context = closed || recording ? undefined : tracker.current();
-    if (context === undefined) return;
+    if (context === undefined || context.isFull('log')) return;
     recording = true;
     try {
       const caller = findCaller?.({ below, frames: 8 }) ?? null;

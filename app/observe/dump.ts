@@ -36,7 +36,7 @@ function typeOf(value: unknown): string {
 export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {
   const dump: Dump = (value, label) => {
     const context = tracker.current();
-    if (context === undefined) return value;
+    if (context === undefined || context.isFull('dump')) return value;
     const plain = toPlain(value, defaultPlainLimits);
     const fact: DumpFact = {
       value: plain,

@@ -138,7 +138,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
   ): Pending | null {
     const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler') return null;
+    if (context === undefined || context.kind === 'profiler' || context.isFull('call')) return null;
     const fact: CallFact = {
       ...call,
       status: null,

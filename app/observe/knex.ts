@@ -210,7 +210,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     send: () => Promise<unknown>,
   ): Promise<unknown> {
     const context = tracker.current();
-    if (context === undefined || !isObserved(client)) return send();
+    if (context === undefined || !isObserved(client) || context.isFull('query')) return send();
     const caller = callerOf(query, below);
     const startMs = context.elapsedMs();
     const answer = send();

@@ -95,7 +95,7 @@ function fill(format: string, values: unknown[]): string {
 }
 
 /** Arguments -> message and context, as `console` would join them; objects go into the context. */
-export function formatLog(args: readonly unknown[]): { message: string; context: Json | null } {
+function formatLog(args: readonly unknown[]): { message: string; context: Json | null } {
   const values = args.slice(0, MOST_ARGUMENTS);
   const words: string[] = [];
   const rest: unknown[] = [];

@@ -105,6 +105,7 @@ export function createViewTrace(): ViewTrace {
   return {
     running: (context) => innermost.get(context) ?? null,
     open(context, begun) {
+      if (context.isFull('view')) return null;
       try {
         return add(context, begun);
       } catch {

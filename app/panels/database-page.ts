@@ -21,7 +21,7 @@ import {
 import { addressOf, PAGE_BUDGET, type Page, pageOf } from './shared/rows.ts';
 import { sqlLines, type SqlToken } from './shared/sql-tokens.ts';
 
-export const ORDERS = { run: 'As run', time: 'Slowest first', statement: 'Grouped by statement' } as const;
+const ORDERS = { run: 'As run', time: 'Slowest first', statement: 'Grouped by statement' } as const;
 type Order = keyof typeof ORDERS;
 
 /** An N+1 as the page explains it, above the list. */

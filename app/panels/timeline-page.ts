@@ -16,7 +16,7 @@ export interface TimelineRow {
 }
 
 /** Kinds that can be left out, as a form names them. */
-export const FILTERS: readonly { name: string; label: string; kind: SpanKind }[] = [
+const FILTERS: readonly { name: string; label: string; kind: SpanKind }[] = [
   { name: 'layers', label: 'Layers', kind: 'app' },
   { name: 'queries', label: 'Queries', kind: 'db' },
   { name: 'calls', label: 'Calls', kind: 'out' },

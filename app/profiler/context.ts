@@ -100,6 +100,16 @@ export class Context {
     return true;
   }
 
+  /**
+   * True, and counts one as cut, where no more entries of this kind are kept: observers ask before they do the work of
+   * making one, so that a flood costs next to nothing.
+   */
+  isFull(name: FactName): boolean {
+    if ((this.#facts.get(name)?.length ?? 0) < this.#limits.factsPerKind) return false;
+    this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
+    return true;
+  }
+
   /** All facts of a kind in the order they came; empty where there are none. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
     return (this.#facts.get(name) ?? []) as Facts[N][];

@@ -103,6 +103,25 @@ describe('console as it is observed', () => {
     expect(target.log).to.equal(log);
   });
 
+  it('counts a flood without looking at it', () => {
+    const { console: target } = createConsole();
+    let captured = 0;
+    const findCaller = (): null => {
+      captured++;
+      return null;
+    };
+    const observation = observeConsole({ tracker, console: target, findCaller });
+    const limits = { factsPerKind: 10, bytes: 1_000_000 };
+    const context = new Context({ token: '000001', kind: 'request', limits });
+    tracker.run(context, () => {
+      for (let line = 0; line < 500; line++) target.log('line', line);
+    });
+    observation.close();
+    expect(context.all('log')).to.have.length(10);
+    expect(context.cut.get('log')).to.equal(490);
+    expect(captured).to.equal(10);
+  });
+
   it('keeps the lines of fifty concurrent requests apart', async () => {
     const { console: target } = createConsole();
     const observation = observeConsole({ tracker, console: target });
