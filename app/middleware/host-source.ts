@@ -28,7 +28,7 @@ function splitHost(text: string): { host: string; port: number | null } {
 
 export function sourceOfHost(req: IncomingMessage): RequestSource {
   const parts = req as IncomingMessage & ExpressParts;
-  const encrypted = (req.socket as TLSSocket).encrypted;
+  const encrypted = (req.socket as Partial<TLSSocket>).encrypted;
   const scheme = (parts.protocol ?? (encrypted ? 'https' : 'http')) === 'https' ? 'https' : 'http';
   const sent = splitHost(parts.host ?? req.headers.host ?? '');
   const standard = scheme === 'https' ? 443 : 80;

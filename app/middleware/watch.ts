@@ -116,7 +116,10 @@ function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
   const parts = req as IncomingMessage & { body?: unknown; file?: unknown; files?: unknown };
   return Object.defineProperties(fact, {
     parsed: { get: () => parts.body },
-    files: { get: () => [parts.file, ...Object.values(parts.files ?? {}).flat()].flatMap(uploadedFile) },
+    files: {
+      get: () =>
+        [parts.file, ...(Object.values(parts.files ?? {}).flat() as unknown[])].flatMap(uploadedFile),
+    },
   });
 }
 

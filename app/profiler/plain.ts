@@ -28,7 +28,7 @@ function className(value: object): string {
   try {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === null) return 'null prototype';
-    const maker: unknown = Object.getOwnPropertyDescriptor(prototype as object, 'constructor')?.value;
+    const maker: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
     return typeof maker === 'function' && typeof maker.name === 'string' && maker.name !== ''
       ? maker.name
       : 'Object';
@@ -38,7 +38,7 @@ function className(value: object): string {
 }
 
 /** A value that is no container, as JSON; undefined for containers. */
-function scalar(value: unknown, limits: PlainLimits): Json | undefined {
+function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | undefined {
   switch (typeof value) {
     case 'string':
       return cutText(value, limits.length);

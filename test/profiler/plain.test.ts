@@ -14,7 +14,9 @@ describe('plain values', () => {
       i: -Infinity,
       b: 10n,
       s: Symbol('x'),
-      f: function named() {},
+      f: function named() {
+        return 1;
+      },
       d: new Date(0),
       r: /a/g,
       m: new Map([['k', 1]]),

@@ -210,7 +210,7 @@ function suite(
           method: 'POST',
           headers,
           ...(chunked ? { body: pieces(), duplex: 'half' } : { body: whole }),
-        } as RequestInit);
+        });
       };
       for (const chunked of [false, true]) {
         expect((await post(limit, chunked)).status, `whole, chunked ${chunked}`).to.equal(404);
@@ -308,10 +308,10 @@ function suite(
 
     const write = process.stdout.write.bind(process.stdout);
     before(() => {
-      process.stdout.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
+      process.stdout.write = (chunk: string | Uint8Array, ...rest: never[]) => {
         output += String(chunk);
         return write(chunk, ...rest);
-      }) as typeof process.stdout.write;
+      };
     });
     after(() => {
       process.stdout.write = write;
