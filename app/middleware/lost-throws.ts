@@ -5,30 +5,31 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 
-export interface LostThrows {
-  /** The falsy value that a handler of this request threw; null where none was. */
-  of(req: IncomingMessage): { thrown: unknown } | null;
-  close(): void;
+const CHANNEL = 'tracing:express.router.request:end';
+const LOST = Symbol('hindsight.lost-throw');
+
+interface Marked extends IncomingMessage {
+  [LOST]?: { thrown: unknown };
 }
 
-const CHANNEL = 'tracing:express.router.request:end';
-
-function isFalsyThrow(message: unknown): message is { req: IncomingMessage; error: unknown } {
+function isFalsyThrow(message: unknown): message is { req: Marked; error: unknown } {
   if (typeof message !== 'object' || message === null || !('error' in message) || !('req' in message))
     return false;
   return !message.error && typeof message.req === 'object';
 }
 
-export function watchLostThrows(): LostThrows {
-  const lost = new WeakMap<IncomingMessage, { thrown: unknown }>();
+/** Marks requests in which something falsy was thrown; returns the function that stops it. */
+export function watchLostThrows(): () => void {
   const listen = (message: unknown): void => {
-    if (isFalsyThrow(message)) lost.set(message.req, { thrown: message.error });
+    if (isFalsyThrow(message)) message.req[LOST] = { thrown: message.error };
   };
   subscribe(CHANNEL, listen);
-  return {
-    of: (req) => lost.get(req) ?? null,
-    close: () => {
-      unsubscribe(CHANNEL, listen);
-    },
+  return () => {
+    unsubscribe(CHANNEL, listen);
   };
+}
+
+/** The falsy value that a handler of this request threw; null where none was. */
+export function lostThrowOf(req: IncomingMessage): { thrown: unknown } | null {
+  return (req as Marked)[LOST] ?? null;
 }

@@ -7,19 +7,16 @@ import type { Request, RequestHandler, Response } from 'express';
 import { HindsightError, createError } from '../errors.ts';
 import { originOf } from './attach-origin.ts';
 import { readRest } from './body-tap.ts';
-import type { AnswerError } from './cut-off.ts';
 import { answers } from './dry-match.ts';
 import type { DryMatcher } from './dry-match.ts';
 import { escapeHtml } from './escape-html.ts';
-import type { LostThrows } from './lost-throws.ts';
+import { lostThrowOf } from './lost-throws.ts';
 import { setOwnHeaders } from './own-headers.ts';
 
 export interface NotFoundOptions {
   matcher: DryMatcher;
   /** Masks secrets in a text that stands alone. */
   redactText: (text: string) => string;
-  /** Falsy values thrown, which Express takes for none; answered by `answer`. */
-  lost?: { throws: LostThrows; answer: AnswerError };
   /** Milliseconds without a byte after which the rest of a body is not waited for. */
   idleMs?: number;
 }
@@ -90,12 +87,7 @@ function routeNotFound(req: Request, redactText: (text: string) => string): Hind
   return new HindsightError(code, message + suffix, { status, cause: miss });
 }
 
-export function createNotFound({
-  matcher,
-  redactText,
-  lost,
-  idleMs = IDLE_MS,
-}: NotFoundOptions): RequestHandler {
+export function createNotFound({ matcher, redactText, idleMs = IDLE_MS }: NotFoundOptions): RequestHandler {
   function decide(req: Request): { redirect: string } | { error: unknown } {
     const path = routedPath(req);
     const { routes, fault } = path === null ? { routes: [], fault: null } : matcher.match(path);
@@ -115,9 +107,9 @@ export function createNotFound({
   return async function notFound(req, res, next) {
     await readRest(req, { idleMs });
     if (res.headersSent || res.destroyed) return;
-    const thrown = lost?.throws.of(req) ?? null;
-    if (thrown !== null) {
-      lost?.answer(thrown.thrown, req, res);
+    if (lostThrowOf(req) !== null) {
+      // It can't be handed on as an error; the end of routeAllTargets answers it.
+      next();
       return;
     }
     const decision = decide(req);

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
 import { createError } from '../errors.ts';
 import type { AnswerError } from './cut-off.ts';
+import { lostThrowOf, watchLostThrows } from './lost-throws.ts';
 
 const REFUSED = Symbol('hindsight.refused-target');
 
@@ -44,19 +45,23 @@ function prepare(req: Target): void {
 /**
  * Lets every request of the application begin with a target that Express can route, and end with `answer` what falls past
  * all its middleware, such as a second `next(error)`: Express's own final handler would close the connection.
+ * Returns the function that stops watching for falsy values thrown.
  */
-export function routeAllTargets(application: Express, answer: AnswerError): void {
+export function routeAllTargets(application: Express, answer: AnswerError): () => void {
   const app = application as unknown as Handles;
   const handle = app.handle.bind(app);
   app.handle = (req, res, done) => {
     prepare(req);
     const finish = (error?: unknown): void => {
       const { method = '', url = '' } = req;
+      const lost = lostThrowOf(req);
       if (error !== undefined && error !== null) answer(error, req, res);
+      else if (lost !== null) answer(lost.thrown, req, res);
       else if (!res.headersSent) answer(createError('ROUTE_NOT_FOUND', [method, url]), req, res);
     };
     return handle(req, res, done ?? finish);
   };
+  return watchLostThrows();
 }
 
 /** 400 for the targets that could not be parsed. */

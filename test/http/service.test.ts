@@ -21,6 +21,9 @@ function buildRouter(): express.Router {
   router.get('/boom', () => {
     throw new Error('boom');
   });
+  router.get('/null', () => {
+    throw null;
+  });
   router.post('/upload', (req, res) => res.json({ files: (req.files as unknown[]).length }));
   return router;
 }
@@ -50,6 +53,7 @@ const rows: [request: string, status: number, expected?: string][] = [
   [head('GET /shop/cached'), 304],
   [head('GET /shop/item/%zz'), 400, "Failed to decode param '%zz'"],
   [head('GET /shop/boom'), 500, 'boom'],
+  [head('GET /shop/null'), 500],
   [head('GET /x', {}, 'a b'), 400, 'Invalid Host "a b".'],
   [head('GET /_profiler/', {}, 'a b'), 400, 'Invalid Host "a b".'],
   [head('GET /x', {}, null), 400, 'Invalid Host "".'],

@@ -19,7 +19,6 @@ import type { ErrorPage } from '../../app/middleware/errors.ts';
 import { escapeHtml } from '../../app/middleware/escape-html.ts';
 import { createExpectationCheck } from '../../app/middleware/expectation.ts';
 import { createHostCheck } from '../../app/middleware/host-check.ts';
-import { watchLostThrows } from '../../app/middleware/lost-throws.ts';
 import { createNotFound, createOptionsRule } from '../../app/middleware/not-found.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { createParsers } from '../../app/middleware/parsers.ts';
@@ -152,7 +151,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     recorder: debug ? recorder.errors : undefined,
     log: (error) => logged.push(error),
   });
-  routeAllTargets(app, errors.answer);
+  const unwatch = routeAllTargets(app, errors.answer);
   app.use(createOriginMiddleware(resolver), createRobots());
   if (debug) app.use(recorder.watch);
   app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
@@ -169,11 +168,8 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   };
   app.use(createParsers({ uploadFolder, onParsed, ...limits }));
   options.after?.(app);
-  const throws = watchLostThrows();
-  const lost = { throws, answer: errors.answer };
   app.use(
     createNotFound({
-      lost,
       matcher,
       redactText: (text) => text.replaceAll('hunter2hunter2', '••••••'),
       idleMs: 300,
@@ -215,7 +211,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     logged,
     async close() {
       stop();
-      throws.close();
+      unwatch();
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       await rm(join(uploadFolder, '..'), { recursive: true, force: true });
