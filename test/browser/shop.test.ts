@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
 import { startTlsProxy, type TlsProxy } from '../support/nginx.ts';
-import { type RunningShop, startShop } from '../support/shop.ts';
+import { sign } from '../../examples/webhook/router.ts';
+import { type RunningShop, startShop, WEBHOOK_SECRET } from '../support/shop.ts';
 
 const PASSWORD = 'correct horse battery';
 const CARD = '4111 1111 1111 1111';
@@ -79,6 +80,23 @@ describe('the example shop in a browser', function () {
     for (const spelling of [CARD, CARD.replaceAll(' ', '+'), CARD.replaceAll(' ', '%20')]) {
       expect(text).to.not.include(spelling);
     }
+  });
+
+  it('reads the bytes of a webhook untouched: the signature holds, and the profile shows the body', async () => {
+    const body = Buffer.from('{"paid": true,\n "order": 25}');
+    const send = (signature: string): Promise<Response> =>
+      fetch(`${shop.origin}/webhook`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-signature': signature },
+        body,
+      });
+    const refused = await send(sign(body, 'another secret of the same form'));
+    expect(refused.status).to.equal(401);
+    const taken = await send(sign(body, WEBHOOK_SECRET));
+    expect(taken.status).to.equal(202);
+    expect(await taken.json()).to.deep.equal({ receivedBytes: body.length });
+    const profile = await fetch(`${taken.headers.get('x-debug-token-link')}.json`);
+    expect(await profile.text()).to.include('order');
   });
 
   it('finds the N+1 of the order list', async () => {

@@ -38,7 +38,7 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-export function findChromium(): string | null {
+function findChromium(): string | null {
   return process.env.CHROMIUM_PATH ?? findProgram(['chromium', 'chromium-browser', 'google-chrome']);
 }
 
