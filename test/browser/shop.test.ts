@@ -96,7 +96,7 @@ describe('the example shop in a browser', function () {
     expect(taken.status).to.equal(202);
     expect(await taken.json()).to.deep.equal({ receivedBytes: body.length });
     const profile = await fetch(`${taken.headers.get('x-debug-token-link')}.json`);
-    expect(await profile.text()).to.include('order');
+    expect(await profile.text()).to.include('paid');
   });
 
   it('finds the N+1 of the order list', async () => {
