@@ -113,6 +113,8 @@ export const PAIR_IN_ESCAPED_JSON = /(\\"[^"\\]{1,200}\\"\s*:\s*)(\\"(?:[^"\\]|\
 export const PAIR_IN_TEXT =
   /\b([A-Za-z][\w.-]{2,60})(\s*[:=]\s*)(?!\/\/)("[^"]{1,500}"|'[^']{1,500}'|[^\s,;&"'<>()[\]{}]{3,500})/g;
 
+/** What stands behind a secret name and is none: a scheme, a constant, a placeholder of SQL. */
+export const NO_VALUE = /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|\?|\$\d+|[:@]\w+)$/i;
 /** `<password>…</password>`, and a part of a multipart body. */
 export const PAIR_IN_XML = /(<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]{0,500})?>)([^<>]{1,2000})(?=<\/)/g;
 export const PAIR_IN_MULTIPART =

@@ -14,6 +14,7 @@ import {
   MASK,
   maskByName,
   MAYBE_SHAPE,
+  NO_VALUE,
   PAIR_IN_ESCAPED_JSON,
   PAIR_IN_JSON,
   PAIR_IN_MULTIPART,
@@ -78,7 +79,7 @@ export function createRedactor({
     if (result.includes('=')) {
       result = result.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
         const plainName = decodeName(name);
-        if (value === '' || !isSecretName(plainName)) return all;
+        if (value === '' || NO_VALUE.test(value) || !isSecretName(plainName)) return all;
         learn(plainName, decodeName(value), pass.learned);
         return `${gap}${name}=${MASK}`;
       });
@@ -118,15 +119,10 @@ export function createRedactor({
     return result;
   }
 
-  function maskLoosePairs(text: string): string {
+  function maskLoosePairs(text: string, isCode: boolean): string {
     return text.replace(PAIR_IN_TEXT, (all, name: string, gap: string, value: string) => {
-      if (
-        !isSecretName(name) ||
-        value.includes(MASK) ||
-        /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false)$/i.test(value)
-      )
-        return all;
-      return `${name}${gap}${MASK}`;
+      if (!isSecretName(name) || value.includes(MASK) || NO_VALUE.test(value)) return all;
+      return isCode && !/^["'`]/.test(value) ? all : `${name}${gap}${MASK}`;
     });
   }
 
@@ -147,7 +143,9 @@ export function createRedactor({
     }
     if (result.includes('=') || result.includes(':') || result.includes('</')) {
       const before = result;
-      result = maskLoosePairs(maskPairs(maskFields(result, pass), pass));
+      // In an excerpt of source only a literal can be a secret: `token: string` is none.
+      const isCode = where.includes('.excerpt.');
+      result = maskLoosePairs(isCode ? result : maskPairs(maskFields(result, pass), pass), isCode);
       if (result !== before) note(pass, where, 'name');
     }
     return result;

@@ -132,6 +132,18 @@ describe('masking', () => {
     expect(value).to.deep.equal({ cookies: [{ secure: true, lifetime: null, text: MASK }] });
   });
 
+  it('leaves types and placeholders readable, and masks literals in source', () => {
+    const frame = {
+      excerpt: { from: 1, lines: ['  token: string;', "  password: 'planted-secret-1',", 'secret=read()'] },
+    };
+    expect(
+      redactor.tree({ frame, sql: 'select * from users where password = $1 and pin=?' }).value,
+    ).to.deep.equal({
+      frame: { excerpt: { from: 1, lines: ['  token: string;', `  password: ${MASK},`, 'secret=read()'] } },
+      sql: 'select * from users where password = $1 and pin=?',
+    });
+  });
+
   it('leaves short known values in ordinary words', () => {
     expect(redactor.text('abcdef')).to.equal('abcdef');
   });
