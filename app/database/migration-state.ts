@@ -27,11 +27,11 @@ export interface MigrationFact {
   schema: string;
   table: string;
   /** In the order they ran; empty where the table could not be read. */
-  executed: ExecutedMigration[];
+  executed: readonly ExecutedMigration[];
   /** In the folder, not in the table. */
-  pending: string[];
+  pending: readonly string[];
   /** In the table, not in the folder. */
-  unknown: string[];
+  unknown: readonly string[];
   /** Milliseconds from the question to the answer. */
   durationMs: number;
   /** One sentence; null where all is well. */
@@ -56,20 +56,18 @@ export interface MigrationReaderOptions {
 
 const TIMEOUT_MS = 500;
 /** The server gives up a locked table a little earlier than we do, so that the connection stays of use. */
-const LOCK_SHARE = 0.6;
+const SERVER_SHARE = 0.6;
 const NAMES_EVERY_MS = 1000;
 /** Milliseconds before a database that did not answer is asked again. */
 const PAUSE_MS = 1000;
 
-/** SQLSTATE: undefined_table, invalid_schema_name, lock_not_available, query_canceled. */
+/** SQLSTATE: undefined_table, invalid_schema_name; query_canceled, which is how a lock shows. */
 const MISSING = new Set(['42P01', '3F000']);
-const LOCKED = new Set(['55P03', '57014']);
+const CANCELED = '57014';
 
-interface VersionRow {
-  name: string;
-  batch: number;
-  at: string | null;
-}
+/** Between the columns and between the rows of the table as one text: control characters that no name holds. */
+const COLUMN = '\u001f';
+const ROW = '\u001e';
 
 class ReadTimeout extends Error {}
 
@@ -90,35 +88,58 @@ async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   }
 }
 
-function sentence(
-  known: Pick<MigrationFact, 'pending' | 'unknown'>,
-): Pick<MigrationFact, 'state' | 'message'> {
-  const { pending, unknown } = known;
+function parse(text: string): ExecutedMigration[] {
+  if (text === '') return [];
+  return text.split(ROW).map((row) => {
+    const [name = '', batch = '', at = ''] = row.split(COLUMN);
+    return { name, batch: Number(batch), at: at === '' ? null : Number(at) };
+  });
+}
+
+type Lists = Pick<MigrationFact, 'state' | 'executed' | 'pending' | 'unknown' | 'message'>;
+
+/** The table against the folder. */
+function compare(text: string, known: readonly string[]): Lists {
+  const executed = parse(text);
+  const done = new Set(executed.map(({ name }) => name));
+  const inFolder = new Set(known);
+  const pending = known.filter((name) => !done.has(name));
+  const unknown = [...done].filter((name) => !inFolder.has(name));
   const parts: string[] = [];
   if (unknown.length > 0) parts.push(`${unknown.length} executed that this code does not have`);
   if (pending.length > 0) parts.push(`${pending.length} pending`);
-  if (parts.length === 0) return { state: 'ok', message: null };
-  return { state: unknown.length > 0 ? 'ahead' : 'behind', message: `Migrations: ${parts.join(', ')}.` };
+  const state = unknown.length > 0 ? 'ahead' : pending.length > 0 ? 'behind' : 'ok';
+  return {
+    state,
+    executed,
+    pending,
+    unknown,
+    message: parts.length === 0 ? null : `Migrations: ${parts.join(', ')}.`,
+  };
 }
 
 export function createMigrationReader(options: MigrationReaderOptions): MigrationReader {
   const { schema, table, folder, redact, timeoutMs = TIMEOUT_MS } = options;
-  // A single message, so that SET LOCAL holds for the SELECT and nothing stays behind, through pgbouncer too.
+  // One message, so that SET LOCAL holds for the SELECT and nothing stays behind, through pgbouncer too. The table comes
+  // as one text: a third of the work of rows, and the same text as before needs no look at all.
   const sql =
-    `set local lock_timeout = ${Math.round(timeoutMs * LOCK_SHARE)}; ` +
-    `set local statement_timeout = ${Math.round(timeoutMs * LOCK_SHARE)}; ` +
-    `select name, batch, round(extract(epoch from migration_time) * 1000)::text as at ` +
-    `from ${quoted(schema)}.${quoted(table)} order by id`;
+    `set local statement_timeout = ${Math.round(timeoutMs * SERVER_SHARE)}; ` +
+    `select coalesce(string_agg(concat_ws(e'\\x1f', coalesce(name, ''), coalesce(batch, 0), ` +
+    `round(extract(epoch from migration_time) * 1000)), e'\\x1e' order by id), '') as executed ` +
+    `from ${quoted(schema)}.${quoted(table)}`;
   let client: PgClient | null = null;
   let connecting: Promise<PgClient> | null = null;
   let underWay: Promise<MigrationFact> | null = null;
-  let names: { at: number; list: string[] } | null = null;
+  let names: { at: number; list: readonly string[] } | null = null;
+  let last: { text: string; list: readonly string[]; lists: Lists } | null = null;
   let refused: { at: number; error: unknown } | null = null;
   let closed = false;
 
-  async function namesInFolder(): Promise<string[]> {
+  async function namesInFolder(): Promise<readonly string[]> {
     if (names === null || performance.now() - names.at > NAMES_EVERY_MS) {
-      names = { at: performance.now(), list: (await listMigrations(folder)).map(({ name }) => name) };
+      const list = (await listMigrations(folder)).map(({ name }) => name);
+      const same = names !== null && list.join(ROW) === names.list.join(ROW);
+      names = { at: performance.now(), list: same && names !== null ? names.list : list };
     }
     return names.list;
   }
@@ -142,7 +163,7 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
     return fresh;
   }
 
-  async function rows(): Promise<VersionRow[]> {
+  async function readTable(): Promise<string> {
     if (refused !== null && performance.now() - refused.at < PAUSE_MS) throw refused.error;
     if (client === null) {
       connecting ??= connect();
@@ -152,8 +173,8 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
       connecting = null;
     }
     // Several statements in one message give several results.
-    const results = (await client.query(sql)) as unknown as { rows: VersionRow[] }[];
-    return results.at(-1)?.rows ?? [];
+    const results = (await client.query(sql)) as unknown as { rows: { executed: string }[] }[];
+    return results.at(-1)?.rows[0]?.executed ?? '';
   }
 
   function failed(error: unknown): Pick<MigrationFact, 'state' | 'message'> {
@@ -161,7 +182,7 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
     const name = `${schema}.${table}`;
     if (MISSING.has(code))
       return { state: 'missing', message: `The table ${name} does not exist: no migration has run.` };
-    if (LOCKED.has(code)) {
+    if (code === CANCELED) {
       return {
         state: 'locked',
         message: `The table ${name} is locked; it could not be read within ${timeoutMs} ms.`,
@@ -187,19 +208,10 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
       durationMs: 0,
       message: null,
     };
-    let known: string[] = [];
     try {
-      const [list, found] = await within(Promise.all([namesInFolder(), rows()]), timeoutMs);
-      known = list;
-      fact.executed = found.map(({ name, batch, at }) => ({
-        name,
-        batch,
-        at: at === null ? null : Number(at),
-      }));
-      const done = new Set(fact.executed.map(({ name }) => name));
-      fact.pending = known.filter((name) => !done.has(name));
-      fact.unknown = [...done].filter((name) => !known.includes(name));
-      Object.assign(fact, sentence(fact));
+      const [list, text] = await within(Promise.all([namesInFolder(), readTable()]), timeoutMs);
+      if (last?.text !== text || last.list !== list) last = { text, list, lists: compare(text, list) };
+      Object.assign(fact, last.lists);
     } catch (error) {
       Object.assign(fact, failed(error));
       if (fact.state === 'missing') fact.pending = names?.list ?? [];

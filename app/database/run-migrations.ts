@@ -15,7 +15,7 @@ import {
 } from './migration-source.ts';
 
 export const OWNER_VERSION_TABLE = 'knex_migrations';
-export const PROFILER_VERSION_TABLE = 'hindsight_migrations';
+const PROFILER_VERSION_TABLE = 'hindsight_migrations';
 
 /** Milliseconds to wait for another process that migrates. */
 const LOCK_WAIT_MS = 60_000;

@@ -5,8 +5,6 @@
 import type { MigrationFact, MigrationReader } from '../database/migration-state.ts';
 import type { Context } from '../profiler/context.ts';
 
-export type { ExecutedMigration, MigrationFact } from '../database/migration-state.ts';
-
 declare module '../profiler/facts.ts' {
   interface Facts {
     migrations: MigrationFact;

@@ -20,7 +20,7 @@ export interface Condition {
 }
 
 /** `%`, `_` and the escape itself mean themselves. */
-export function likePattern(part: string): string {
+function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 

@@ -23,7 +23,7 @@ function isSameRequest(a: StoredProfile, b: StoredProfile): boolean {
 }
 
 /** One profile per token, the last of each request; those of another request under a taken token are clashes. */
-export function withoutRepeats(profiles: readonly StoredProfile[]): {
+function withoutRepeats(profiles: readonly StoredProfile[]): {
   kept: StoredProfile[];
   clashes: string[];
 } {

@@ -138,7 +138,7 @@ export function freshVarDir(): string {
 }
 
 /** A fresh embedded server in a folder of its own. */
-export async function startEmbeddedForTest(): Promise<TestServer> {
+async function startEmbeddedForTest(): Promise<TestServer> {
   const varDir = freshVarDir();
   const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
   return {

@@ -6,7 +6,7 @@
  * the same holds, since `fsync` stays on; only a folder made in the last seconds before it may have to be made anew.
  * `io_method=sync` and the zeros spare processes that this size has no use for.
  */
-export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
   max_connections: '60',

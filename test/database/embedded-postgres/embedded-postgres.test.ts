@@ -122,8 +122,11 @@ function firstLine(child: ChildProcess): Promise<string> {
   });
 }
 
-async function startUser(varDir: string): Promise<{ child: ChildProcess; serverPid: number }> {
-  const child = runUser(varDir);
+async function startUser(
+  varDir: string,
+  env: Record<string, string> = {},
+): Promise<{ child: ChildProcess; serverPid: number }> {
+  const child = runUser(varDir, env);
   const [word, pid] = (await firstLine(child)).split(' ');
   expect(word).to.equal('ready');
   return { child, serverPid: Number(pid) };
@@ -134,7 +137,9 @@ describe('embedded PostgreSQL', function () {
 
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
-    for (const server of servers.splice(0)) await stop(server);
+    const left = servers.splice(0);
+    for (const server of left) await server.stop();
+    for (const server of left) await server.ended();
     for (const folder of folders.splice(0)) {
       await until(() => processesOf(folder).length === 0, 12_000);
       rmSync(folder, { recursive: true, force: true });
@@ -229,13 +234,13 @@ describe('embedded PostgreSQL', function () {
 
     it('is there for a user that comes while it lingers', async () => {
       const varDir = freshFolder();
-      const first = await startUser(varDir);
-      first.child.kill('SIGTERM');
-      await sleep(700);
-      const second = await startUser(varDir);
-      expect(second.serverPid).to.equal(first.serverPid);
-      await sleep(3000);
-      expect(isAlive(second.serverPid)).to.equal(true);
+      const { child, serverPid } = await startUser(varDir, { LINGER: '3' });
+      child.kill('SIGTERM');
+      await until(() => child.signalCode !== null, 5000);
+      const second = await start(varDir);
+      expect(second.pid).to.equal(serverPid);
+      await sleep(4500);
+      expect(isAlive(serverPid)).to.equal(true);
     });
 
     it("is not reached by a terminal's Ctrl-C", async () => {
@@ -252,9 +257,13 @@ describe('embedded PostgreSQL', function () {
       const varDir = freshFolder();
       const first = await start(varDir);
       await query(first, 'create table kept as select 42 as value');
-      await query(first, 'checkpoint');
-      process.kill(first.pid, 'SIGKILL');
-      await until(() => !isAlive(first.pid), 5000);
+      await stop(first);
+      const { child, serverPid } = await startUser(varDir);
+      // Stopped, so that it can't start the server again.
+      child.kill('SIGSTOP');
+      process.kill(serverPid, 'SIGKILL');
+      await until(() => !isAlive(serverPid), 5000);
+      child.kill('SIGKILL');
       expect(existsSync(join(varDir, 'postgres', 'data', 'postmaster.pid'))).to.equal(true);
       expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
     });
