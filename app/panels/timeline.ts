@@ -58,6 +58,10 @@ function endOf(layer: Layer, totalMs: number): number {
   return Math.max(totalMs, layer.startMs + (own ?? 0));
 }
 
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
 function labelOf({ name, kind, pattern, method }: Layer): string {
   if (kind === 'handler') return `${method ?? 'ALL'} ${pattern} ${name === '<anonymous>' ? '' : name}`.trim();
   if (kind === 'router') return `router ${pattern}`;
@@ -78,7 +82,7 @@ function layerSpans(layers: readonly Layer[], totalMs: number): (Part & { layer:
       layer,
       end,
       kind: 'app',
-      label: labelOf(layer),
+      label: shorten(labelOf(layer), 200),
       startMs: layer.startMs,
       durationMs: end - layer.startMs,
       below: 0,
@@ -114,7 +118,7 @@ function queryParts(queries: readonly Facts['query'][], totalMs: number, book: S
 /** `POST rates.example/v2/quote`: without scheme and query. */
 function callLabel(method: string, url: string): string {
   const short = url.replace(/^[a-z]+:\/\//i, '').replace(/[?#].*$/s, '');
-  return `${method} ${short.length > 80 ? `${short.slice(0, 79)}…` : short}`;
+  return `${shorten(method, 20)} ${shorten(short, 80)}`;
 }
 
 function otherParts(context: Context, totalMs: number): Part[] {
@@ -219,7 +223,7 @@ function collect(context: Context, book: StatementBook): TimelineData {
   ].sort((a, b) => a.startMs - b.startMs || a.depth - b.depth);
   const root: Span = {
     kind: 'app',
-    label: line.length > 200 ? `${line.slice(0, 199)}…` : line,
+    label: shorten(line, 200),
     startMs: 0,
     durationMs: round(totalMs),
     depth: 0,
