@@ -13,6 +13,7 @@ import { createLayerObserver } from './observe/layers.ts';
 import { observeProcessErrors } from './observe/process-errors.ts';
 import { observeRegistrations, type RouterLibrary } from './observe/registrations.ts';
 import { observeRuntime } from './observe/runtime.ts';
+import type { SourceMaps } from './observe/source-maps.ts';
 import type { Context, ContextTracker } from './profiler/context.ts';
 import type { IncomingMessage } from 'node:http';
 
@@ -21,6 +22,8 @@ export interface ObserverOptions {
   contextOf: (req: IncomingMessage) => Context | undefined;
   /** The application's folder: callers are shown relative to it. */
   root: string;
+  /** Translates places of built files. */
+  maps: SourceMaps;
   /** The Router of the host's Express, where the places of registration are wanted. */
   Router?: RouterLibrary | undefined;
 }
@@ -37,8 +40,8 @@ export interface Observers {
   close(): void;
 }
 
-export function createObservers({ tracker, contextOf, root, Router }: ObserverOptions): Observers {
-  const findCaller = createCallerFinder(root);
+export function createObservers({ tracker, contextOf, root, maps, Router }: ObserverOptions): Observers {
+  const findCaller = createCallerFinder(root, maps);
   const registrations = Router === undefined ? null : observeRegistrations({ Router, findCaller });
   const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
   const runtime = observeRuntime();

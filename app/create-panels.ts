@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { createErrorDescriber } from './observe/errors.ts';
-import { createSourceFiles } from './observe/source-files.ts';
-import { createSourceMaps } from './observe/source-maps.ts';
+import type { SourceFiles } from './observe/source-files.ts';
+import type { SourceMaps } from './observe/source-maps.ts';
 import { createPanels } from './panels/index.ts';
 import { packageRoot, packageVersion } from './paths.ts';
 import type { Panel } from './profiler/panel.ts';
@@ -13,6 +13,8 @@ export interface HostFacts {
   /** The application's folder. */
   root: string;
   settings: Readonly<Record<string, unknown>>;
+  files: SourceFiles;
+  maps: SourceMaps;
   /** Name of the process that answers. */
   process: string;
 }
@@ -66,13 +68,12 @@ function installedPackages(root: string): Record<string, string> {
   return versions;
 }
 
-export function createHostPanels({ root, settings, process: name }: HostFacts): Panel[] {
-  const files = createSourceFiles({ roots: [root, packageRoot()] });
+export function createHostPanels({ root, settings, files, maps, process: name }: HostFacts): Panel[] {
   return createPanels({
     describe: createErrorDescriber({
       root,
       files,
-      maps: createSourceMaps({ files }),
+      maps,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
     configuration: {

@@ -22,6 +22,8 @@ import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
 import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
 import type { Dump } from './observe/dump.ts';
 import type { CompilingEngine, RenderingApp } from './observe/ejs.ts';
+import { createSourceFiles } from './observe/source-files.ts';
+import { createSourceMaps } from './observe/source-maps.ts';
 import type { RouterLibrary } from './observe/registrations.ts';
 import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
@@ -119,8 +121,10 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       ...(options.secretNames === undefined ? {} : { names: options.secretNames }),
       ...(options.publicValues === undefined ? {} : { publicValues: options.publicValues }),
     });
+  const files = createSourceFiles({ roots: [root, packageRoot()] });
+  const maps = createSourceMaps({ files });
   const panels = [
-    ...createHostPanels({ root, settings: options.settings ?? {}, process: name }),
+    ...createHostPanels({ root, files, maps, settings: options.settings ?? {}, process: name }),
     ...(options.panels ?? []),
   ];
   const tokens = createTokenSource({
@@ -147,6 +151,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     tracker,
     contextOf: (req) => contexts.of(req),
     root,
+    maps,
     Router: options.Router,
   });
   const watch = createWatch({

@@ -12,6 +12,8 @@ import { createService } from './service.ts';
 const LAST_RESORT = 25_000;
 const LAST_RESORT_AFTER_CRASH = 4500;
 
+const STACK_FRAMES = 30;
+
 function say(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
@@ -20,6 +22,8 @@ function start(): void {
   const config = readConfig();
   for (const warning of config.warnings) say(warning);
   const service = createService({ config, routes });
+  // Node keeps ten frames, and routers use most of them.
+  if (config.debug) Error.stackTraceLimit = STACK_FRAMES;
   let ending = false;
 
   async function end(code: number, within: number): Promise<void> {

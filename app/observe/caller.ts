@@ -9,6 +9,7 @@
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { SourceMaps } from './source-maps.ts';
 
 export interface CallerOptions {
   /** Frames above and including this function are left out. */
@@ -56,7 +57,15 @@ function isIn(file: string, library: string | undefined): boolean {
 }
 
 /** Position in the source that was written, where a source map is known. */
-function sourcePosition(file: string, line: number, column: number): { file: string; line: number } {
+function sourcePosition(
+  file: string,
+  line: number,
+  column: number,
+  maps: SourceMaps | undefined,
+): { file: string; line: number } {
+  // Of a built file, by its own map: Node keeps none unless it was started with source maps on, which slows every stack.
+  const original = maps?.original(pathOf(file), line, column) ?? null;
+  if (original !== null) return original;
   const entry = findSourceMap(file)?.findEntry(line - 1, Math.max(0, column - 1));
   if (entry === undefined || !('originalSource' in entry)) return { file: pathOf(file), line };
   const source = entry.originalSource;
@@ -73,8 +82,8 @@ function ownFolder(): string {
   return file.slice(0, Math.max(0, file.search(/observe[\\/]caller\.[jt]s/)));
 }
 
-/** `root` is the folder that own places are named from. */
-export function createCallerFinder(root: string = process.cwd()): FindCaller {
+/** `root` is the folder that own places are named from; `maps` translate the places of built files. */
+export function createCallerFinder(root: string = process.cwd(), maps?: SourceMaps): FindCaller {
   const places = new Map<string, string>();
   const folder = ownFolder();
   const isOurs = (file: string): boolean =>
@@ -86,7 +95,7 @@ export function createCallerFinder(root: string = process.cwd()): FindCaller {
     const key = `${file}:${line}:${column}`;
     const before = places.get(key);
     if (before !== undefined) return before;
-    const position = sourcePosition(file, line, column);
+    const position = sourcePosition(file, line, column, maps);
     const inside = relative(root, position.file);
     const shown = inside.startsWith('..') || isAbsolute(inside) ? position.file : inside;
     const place = `${shown.split(sep).join('/')}:${position.line}`;
