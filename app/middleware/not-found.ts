@@ -24,7 +24,7 @@ export interface NotFoundOptions {
 const IDLE_MS = 2000;
 
 /** The path as sent, without query; the target itself where it is no path. */
-export function sentPath(req: Request): string {
+function sentPath(req: Request): string {
   return (req.url.split('?', 1)[0] ?? '') || '/';
 }
 

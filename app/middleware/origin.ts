@@ -108,7 +108,7 @@ function readPort(text: string | null | undefined): number | null {
 }
 
 /** `host[:port]` -> its parts; null where it is malformed. */
-export function parseAuthority(text: string): Authority | null {
+function parseAuthority(text: string): Authority | null {
   if (text.length > LONGEST_AUTHORITY) return null;
   const match = AUTHORITY.exec(text);
   const host = match?.[1];

@@ -22,7 +22,7 @@ const NOT_ITS_OWN =
   /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade|te|date|set-cookie|etag|last-modified|accept-ranges|expires|cache-control|x-robots-tag|x-powered-by|x-debug-.*|x-previous-debug-token)$/;
 
 /** A property that may be missing, or throw when it is read. */
-export function readProperty(value: unknown, name: string): unknown {
+function readProperty(value: unknown, name: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
   try {
     return (value as Record<string, unknown>)[name];

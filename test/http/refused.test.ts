@@ -248,6 +248,23 @@ describe('what the parser refuses', () => {
     expectError(app, responses[2], { status: 400 });
   });
 
+  it('is answered once, whatever comes behind it', async () => {
+    const parts = [head('GET /slow'), 'garbage\r\n\r\n', 'more garbage\r\n\r\n', head('GET /ok')];
+    const { responses } = await exchange(app.port, parts, { pauseMs: 30 });
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 400]);
+  });
+
+  it('lets a client that is still sending read the page', async () => {
+    const roomy = await startHttpApp();
+    const { responses, reset } = await exchange(roomy.port, [
+      'garbage\r\n\r\n',
+      Buffer.alloc(8 * 1024 * 1024),
+    ]);
+    expectError(roomy, responses[0], { status: 400 });
+    expect(reset).to.equal(false);
+    await roomy.close();
+  });
+
   it('comes after answered requests on the same connection', async () => {
     const { responses } = await exchange(app.port, [head('GET /ok'), 'garbage\r\n\r\n'], { pauseMs: 50 });
     expect(responses.map(({ status }) => status)).to.deep.equal([200, 400]);
