@@ -39,13 +39,13 @@ export interface Watch {
 type Emit = IncomingMessage['emit'];
 
 /** Request target as sent, also below a mount. */
-export function targetOf(req: IncomingMessage): string {
+function targetOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { originalUrl?: unknown };
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
 /** Path of a request target: without the query, and without the origin of an absolute form. */
-export function pathOf(target: string): string {
+function pathOf(target: string): string {
   const end = target.search(/[?#]/);
   const path = end === -1 ? target : target.slice(0, end);
   return path.startsWith('/') ? path : path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '') || '/';

@@ -19,7 +19,7 @@ export interface ContextLimits {
   bytes: number;
 }
 
-export const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
+const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
 
 export interface ContextOptions {
   token: string;
