@@ -7,6 +7,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ErrorRequestHandler } from 'express';
 import { announcedBytes } from './body-tap.ts';
 import type { AnswerError } from './cut-off.ts';
@@ -83,6 +84,11 @@ function setHeaders(
   if (options.child !== null) res.setHeader('x-previous-debug-token', options.child);
 }
 
+/** A response queued behind another has no socket yet, a request whose stream was destroyed has none any more. */
+function socketOf(req: IncomingMessage, res: ServerResponse): Socket | null {
+  return res.socket ?? req.socket;
+}
+
 export function createErrorHandler({ debug, renderError, recorder, log }: ErrorHandlerOptions): ErrorAnswers {
   /** What each response was answered with. */
   const answered = new WeakMap<ServerResponse, unknown>();
@@ -120,7 +126,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
     // Nobody can read what is left of a body whose stream was destroyed, so nothing can follow it.
     if (req.destroyed && !req.complete) res.setHeader('connection', 'close');
     const last = !res.shouldKeepAlive || res.getHeader('connection') === 'close';
-    const { socket } = res;
+    const socket = socketOf(req, res);
     if (socket === null || !last || req.complete || announcedBytes(req) === 0) return;
     lingerOnClose(socket, defaultLingerLimits);
   }
@@ -148,7 +154,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
         send(error, req, res);
       } catch (failure) {
         guard(req, undefined, () => log?.(failure, req));
-        res.socket?.destroy();
+        socketOf(req, res)?.destroy();
       }
       return;
     }
@@ -159,7 +165,7 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
         guard(req, undefined, () => log?.(error, req));
     }
     // An answer that is complete stays so; a half one must not look complete.
-    if (!res.writableEnded) res.socket?.destroy();
+    if (!res.writableEnded) socketOf(req, res)?.destroy();
   }
 
   return {

@@ -163,7 +163,8 @@ export function createRefusal(options: RefusalOptions): Refusal {
     }
     duplex.on('error', () => duplex.destroy());
     const url = req.url ?? '-';
-    const allow = [...new Set(options.methods?.() ?? ['GET'])].join(', ');
+    const known = new Set(options.methods?.().filter((method) => method !== '*'));
+    const allow = [...known].join(', ') || 'GET';
     const error = createError('METHOD_NOT_ALLOWED', ['CONNECT', url, allow], { headers: { allow } });
     const head = { method: 'CONNECT', url, httpVersion: req.httpVersion, rawHeaders: req.rawHeaders };
     write(duplex, error, head, Buffer.alloc(0));

@@ -118,6 +118,9 @@ function addRoutes(app: Express): void {
     res.write('more');
     setTimeout(() => res.end('more'), 10);
   });
+  app.get('/slow', (_req, res) => {
+    setTimeout(() => res.end('slow'), 100);
+  });
   app.get('/ok', (_req, res) => res.end('ok'));
 }
 
@@ -170,6 +173,11 @@ describe('anything thrown', () => {
       expect([responses.length, closed, timedOut], path).to.deep.equal([0, true, false]);
       expect([...app.recorded.values()][before]?.errors.map(({ status }) => status)).to.deep.equal([null]);
     }
+  });
+
+  it('closes it also where the half answer waits behind another', async () => {
+    const { responses, closed, timedOut } = await exchange(app.port, [head('GET /slow') + head('GET /half')]);
+    expect([responses.length, closed, timedOut]).to.deep.equal([0, true, false]);
   });
 
   it('leaves a whole answer alone', async () => {
