@@ -31,7 +31,7 @@
  *             editorUrl(frame), headline(message), rowsWithin(rows, room), propertyRows(chain, room)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
- *   drawing   at(part, whole) `36.80%` for SVG attributes
+ *   drawing   at(part, whole) `36.80%` for SVG attributes; stripBars(spans, totalMs): bars of the strip, touching ones merged
  *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null
  *   tags      markup`…` escapes what stands in ${}; join(items, separator)
  *

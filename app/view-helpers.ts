@@ -8,6 +8,7 @@ import { createFrameHelpers, type EditorOptions } from './view-helpers/frames.ts
 import { createMarkHelpers } from './view-helpers/marks.ts';
 import { numberHelpers } from './view-helpers/numbers.ts';
 import { sourceHelpers } from './view-helpers/source.ts';
+import { stripBars } from './view-helpers/strip.ts';
 import { textHelpers } from './view-helpers/text.ts';
 import type { SafeHtml } from './safe-html.ts';
 import { markup } from './safe-html.ts';
@@ -33,6 +34,7 @@ export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
     ...sourceHelpers,
     ...createFrameHelpers(editor),
     ...createMarkHelpers(assetUrl),
+    stripBars,
     asset: assetUrl,
     url: urls,
     markup,

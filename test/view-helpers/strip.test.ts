@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { stripBars } from '../../app/view-helpers/strip.ts';
+
+describe('the bars of the strip', () => {
+  it('merge where they touch, keep their kinds apart, and leave own code out', () => {
+    const spans = [
+      { kind: 'app', startMs: 0, durationMs: 100 },
+      { kind: 'db', startMs: 10, durationMs: 5 },
+      { kind: 'db', startMs: 15.05, durationMs: 5 },
+      { kind: 'out', startMs: 20, durationMs: 2 },
+      { kind: 'db', startMs: 40, durationMs: 5 },
+    ];
+    const bars = stripBars(spans, 100);
+    expect(bars.map(({ kind, startMs }) => [kind, startMs])).to.deep.equal([
+      ['db', 10],
+      ['out', 20],
+      ['db', 40],
+    ]);
+    expect(bars[0]?.durationMs).to.be.closeTo(10.05, 0.001);
+    expect(spans[1]?.durationMs).to.equal(5);
+  });
+
+  it('are few, however many spans there are', () => {
+    const spans = Array.from({ length: 5000 }, (_, i) => ({ kind: 'db', startMs: i * 2, durationMs: 0.5 }));
+    expect(stripBars(spans, 10_000).length).to.be.at.most(150);
+  });
+});
