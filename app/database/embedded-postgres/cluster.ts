@@ -1,9 +1,9 @@
 /** The data folder: made whole or not at all, and checked before a server is started on it. Never deleted. */
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, rename } from 'node:fs/promises';
+import { access, constants, readdir, readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runProgram, type RunAs } from './account.ts';
-import { codeOf, EmbeddedPostgresError } from './errors.ts';
+import { codeOf, EmbeddedPostgresError, unwritable } from './errors.ts';
 import type { Places } from './places.ts';
 import { INITDB_ARGUMENTS } from './settings.ts';
 
@@ -100,6 +100,9 @@ export function cannotRun(native: string, runAs: RunAs, error: unknown): Embedde
 export async function ensureCluster(places: Places, major: string): Promise<void> {
   const version = await versionOf(places.data);
   if (version === null) return initialise(places);
+  await access(places.data, constants.W_OK).catch((error: unknown) => {
+    throw unwritable(places.data, error);
+  });
   if (version !== major) {
     throw new EmbeddedPostgresError(
       'failed',

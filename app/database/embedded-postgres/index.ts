@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findBinaries, readBinaries, type Binaries } from './binaries.ts';
 import { cannotRun, ensureCluster } from './cluster.ts';
 import { EmbeddedPostgresError } from './errors.ts';
+import { flushCommits } from './flush.ts';
 import { DEFAULT_HOMES, findPlaces, socketFolder, type Places } from './places.ts';
 import { acceptsSessions, disownStale, isServer, readPostmaster, type Postmaster } from './postmaster.ts';
 import { adopt, DEFAULT_LINGER, joinUsers, launch, type Hold, type Launch } from './watcher.ts';
@@ -33,7 +34,7 @@ export interface EmbeddedServer {
   readonly pid: number;
   /** Where to connect now: starts the server anew where it has ended. Asked before each connection. */
   ensure(): Promise<EmbeddedConnection>;
-  /** Lets go; the server ends when nobody holds it any more. */
+  /** Brings commits to the disk and lets go; the server ends when nobody holds it any more. */
   stop(): Promise<void>;
   /** Resolves when the server's process is gone; rejects when it is not within 15 s. */
   ended(): Promise<void>;
@@ -258,10 +259,11 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       return running.postmaster.pid;
     },
     ensure,
-    stop() {
+    async stop() {
+      if (stopped) return;
       stopped = true;
+      await flushCommits(connection()).catch(() => undefined);
       running.hold.release();
-      return Promise.resolve();
     },
     async ended() {
       const { pid } = running.postmaster;

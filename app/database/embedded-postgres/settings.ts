@@ -2,7 +2,8 @@
  * How the embedded server is set up: small, for one machine and a handful of processes.
  *
  * Killing processes never damages the data and loses no commit older than 0.6 s: the log is written before the data,
- * torn pages are repaired, and a commit only does not wait for the disk (`synchronous_commit=off`). After a power loss
+ * torn pages are repaired, and a commit only does not wait for the disk (`synchronous_commit=off`); a process that ends
+ * in order waits for it once (flush.ts). After a power loss
  * the same holds, since `fsync` stays on; only a folder made in the last seconds before it may have to be made anew.
  * `io_method=sync` and the zeros spare processes that this size has no use for.
  */

@@ -268,6 +268,20 @@ describe('embedded PostgreSQL', function () {
       expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
     });
 
+    it('has kept what was committed before it was let go, if it is killed right after', async () => {
+      const varDir = freshFolder();
+      const server = await start(varDir, { linger: 5 });
+      const knex = openKnex(server.connection);
+      await knex.raw('create table kept (value int)');
+      await knex.raw('checkpoint');
+      await knex.raw('insert into kept values (42)');
+      await server.stop();
+      process.kill(server.pid, 'SIGKILL');
+      await until(() => !isAlive(server.pid), 5000);
+      await knex.destroy();
+      expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
+    });
+
     it('starts over one whose number is another program by now', async () => {
       const varDir = freshFolder();
       const first = await start(varDir);
@@ -468,6 +482,25 @@ describe('embedded PostgreSQL', function () {
         );
       } finally {
         execFileSync('umount', [folder]);
+      }
+    });
+
+    it('says so where the folder became read-only', async function () {
+      const folder = freshFolder();
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', 'none', folder], { stdio: 'ignore' });
+      } catch {
+        this.skip();
+      }
+      try {
+        await stop(await start(join(folder, 'var')));
+        await until(() => processesOf(join(folder, 'var')).length === 0, 5000);
+        execFileSync('mount', ['-o', 'remount,ro', folder]);
+        expect((await failure(start(join(folder, 'var')))).message).to.match(
+          /can't be written to \(EROFS\).*VAR_DIR/,
+        );
+      } finally {
+        execFileSync('umount', ['-l', folder]);
       }
     });
 
