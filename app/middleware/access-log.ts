@@ -30,7 +30,7 @@ export function createAccessLog({ redactText, write }: AccessLogOptions): Reques
   const line: morgan.FormatFn = (tokens, req, res) => {
     const resolved = originOf(req);
     const fields = [
-      resolved?.origin.clientAddress ?? res.socket?.remoteAddress ?? '-',
+      resolved?.origin.clientAddress ?? tokens['remote-addr']?.(req, res) ?? '-',
       req.method ?? '-',
       redactText(urlOf(req)),
       tokens.status?.(req, res) ?? 'aborted',
