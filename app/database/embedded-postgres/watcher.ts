@@ -47,6 +47,7 @@ watch() {
 # A fast shutdown; after five seconds an immediate one, which the next start mends. A server that is not our child is
 # stopped only while the folder names it: its number may be another program's by now.
 stop() {
+  exec 3<&- 5<&-
   if [ -n "$adopted" ]; then
     read -r now <"$data/postmaster.pid" && [ "$now" = "$server" ] || return
   fi
