@@ -83,10 +83,8 @@ export function createApp(options: AppOptions): App {
     app.use(noteRouting(profiler, matcher));
   }
   app.use(createAccessLog({ redactText: (text) => redactor.text(text) }));
+  app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
   app.use(createBodyLimit({ answer: answers.answer }));
-  app.use(createExpectationCheck());
-  app.use(createTargetCheck());
-  app.use(createHostCheck());
   if (profiler !== null) app.use(profiler.pages);
   app.use(createOptionsRule(matcher));
   mount('before');

@@ -139,15 +139,18 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       addError(context, error, { origin: 'parser', status });
       context.add('response', answered(status, page.statusText, context.elapsedMs()));
       const child = openChild(context);
-      let html = '';
-      try {
-        html = tracker.run(child, () => render(context, child, { ...page, error }));
-      } finally {
-        finishChild(child, { ...page, html });
-        recorder.finish(context);
-      }
+      const renderPage = (): string => {
+        let html: string | undefined;
+        try {
+          html = tracker.run(child, () => render(context, child, { ...page, error }));
+          return html;
+        } finally {
+          finishChild(child, html === undefined ? page : { ...page, html });
+          recorder.finish(context);
+        }
+      };
       const link = `${origin.origin ?? ''}${urls.profile(context.token)}`;
-      return { token: context.token, link, childToken: child.token, html };
+      return { token: context.token, link, childToken: child.token, html: renderPage };
     },
   };
 }

@@ -7,13 +7,13 @@ import type { Dispatch } from './controllers/profiler/dispatch.ts';
 import { createProfilerControllers } from './controllers/profiler/index.ts';
 import { unknownTokenModelOf } from './controllers/profiler/unknown-token.ts';
 import { HindsightError } from './errors.ts';
-import { ownHeaders } from './middleware/own-headers.ts';
 import type { Guard } from './middleware/guard.ts';
 import type { Retention } from './profiler/housekeeper.ts';
 import type { Panel } from './profiler/panel.ts';
 import type { Profiles } from './profiler/profiles.ts';
 import { createPageRenderer } from './render-page.ts';
 import { createPages } from './routes/profiler.ts';
+import { pageHeaders } from './page-headers.ts';
 import { packageVersion } from './paths.ts';
 
 export interface PageHandlerOptions {
@@ -46,6 +46,8 @@ export function createPageHandler(options: PageHandlerOptions): PageHandler {
   const assets = createAssets(options.assetsFolder);
   const renderPage = createPageRenderer({ viewsFolder: options.viewsFolder, assets });
   const foot = [`express-hindsight ${packageVersion()}`, `Node ${process.versions.node}`, options.process];
+  const headers = pageHeaders();
+  const ownHeaders = (): typeof headers => headers;
   const controllers = createProfilerControllers({
     profiles,
     panels,

@@ -9,8 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { createError } from '../errors.ts';
 import type { HindsightError } from '../errors.ts';
-import type { BodyFact } from '../profiler/facts.ts';
-import { announcedBytes, interceptBody, tapBody } from './body-tap.ts';
+import { announcedBytes, interceptBody } from './body-tap.ts';
 import { cutOff } from './cut-off.ts';
 import type { AnswerError } from './cut-off.ts';
 import { defaultLingerLimits } from './linger.ts';
@@ -25,8 +24,6 @@ export interface BodyLimitOptions {
   answer: AnswerError;
   limitBytes?: number;
   linger?: LingerLimits;
-  /** Where given, the body is tapped for its preview too. */
-  tap?: { previewBytes: number; onBody: (req: IncomingMessage, fact: BodyFact) => void };
 }
 
 /** `16 MiB`, or bytes where it is no whole number of them. */
@@ -50,15 +47,13 @@ export function allowedBytes(req: IncomingMessage, limitBytes: number): number {
 }
 
 export function createBodyLimit(options: BodyLimitOptions): RequestHandler {
-  const { answer, limitBytes = DEFAULT_BODY_LIMIT, linger = defaultLingerLimits, tap } = options;
+  const { answer, limitBytes = DEFAULT_BODY_LIMIT, linger = defaultLingerLimits } = options;
   return function bodyLimit(req, res, next) {
     const announced = announcedBytes(req);
     if (announced === 0) {
       next();
       return;
     }
-    const fact = tap === undefined ? null : tapBody(req, tap);
-    if (fact !== null) tap?.onBody(req, fact);
     const allowed = allowedBytes(req, limitBytes);
     if (announced !== null && announced > allowed) {
       cutOff({ error: tooLarge(req, limitBytes, announced), req, res, answer, linger });

@@ -1,19 +1,23 @@
 /**
- * The headers of pages that are the profiler's own: its panels and the error page. Nothing is loaded but from here,
+ * The headers of error answers and redirects. The profiler's pages have more of them (app/page-headers.ts). Nothing is loaded but from here,
  * nothing is framed, nothing may be read across origins. HSTS and upgrade-insecure-requests are the owner's to send.
  */
 import type { ServerResponse } from 'node:http';
 
-const POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Directive -> sources: what a page may load and do. */
+export const PAGE_POLICY = {
+  'default-src': ["'none'"],
+  'style-src': ["'self'"],
+  'script-src': ["'self'"],
+  'img-src': ["'self'"],
+  'connect-src': ["'self'"],
+  'form-action': ["'self'"],
+  'base-uri': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+const POLICY = Object.entries(PAGE_POLICY)
+  .map(([directive, sources]) => `${directive} ${sources.join(' ')}`)
+  .join('; ');
 /** For pages of text alone: debug off, fallbacks, redirects. */
 const BARE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -27,7 +31,6 @@ export function ownHeaders({ bare = false }: { bare?: boolean } = {}): readonly 
     ['x-content-type-options', 'nosniff'],
     ['x-frame-options', 'DENY'],
     ['referrer-policy', 'no-referrer'],
-    ['cross-origin-resource-policy', 'same-origin'],
   ];
 }
 

@@ -7,23 +7,15 @@ import express from 'express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import multer from 'multer';
 import { createError } from '../errors.ts';
-import type { UploadedFile } from '../profiler/facts.ts';
 import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from './body-limit.ts';
 import { announcedBytes, holdBody } from './body-tap.ts';
 import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
 import { createUploads } from './uploads.ts';
 
-export interface ParsedBody {
-  body: unknown;
-  files: readonly UploadedFile[];
-}
-
 export interface ParserOptions {
   /** Folder for uploads, made when needed. */
   uploadFolder: string;
   limitBytes?: number;
-  /** Told what a parser made of a body. */
-  onParsed?: (req: IncomingMessage, parsed: ParsedBody) => void;
 }
 
 /** Node's JSON.parse holds a deep document in memory many times over, so the depth is checked on the bytes. */
@@ -64,7 +56,6 @@ function uploadedFiles(req: Request): Express.Multer.File[] {
 export function createParsers({
   uploadFolder,
   limitBytes = DEFAULT_BODY_LIMIT,
-  onParsed,
 }: ParserOptions): RequestHandler {
   const uploads = createUploads(uploadFolder);
   const parseJson = express.json({
@@ -104,29 +95,12 @@ export function createParsers({
     }
   }
 
-  function tell(req: Request, parsed: ParsedBody): void {
-    try {
-      onParsed?.(req, parsed);
-    } catch {
-      // Whoever looks on costs nobody the request.
-    }
-  }
-
   function finish(req: Request, next: NextFunction): void {
     const files = uploadedFiles(req);
     const bytes = isMultipart(req) ? files.reduce((sum, file) => sum + file.size, fieldBytes(req.body)) : 0;
     if (bytes > limitBytes) {
       next(createError('UPLOAD_TOO_LARGE', [printLimit(limitBytes), `${bytes} bytes`]));
       return;
-    }
-    if (req.body !== undefined) {
-      const listed = files.map((file) => ({
-        field: file.fieldname,
-        name: file.originalname,
-        contentType: file.mimetype,
-        bytes: file.size,
-      }));
-      tell(req, { body: req.body, files: listed });
     }
     next();
   }

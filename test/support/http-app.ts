@@ -22,17 +22,31 @@ import { createHostCheck } from '../../app/middleware/host-check.ts';
 import { createNotFound, createOptionsRule } from '../../app/middleware/not-found.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { createParsers } from '../../app/middleware/parsers.ts';
-import type { ParsedBody } from '../../app/middleware/parsers.ts';
+import { tapBody } from '../../app/middleware/body-tap.ts';
 import { createRefusal } from '../../app/middleware/refuse.ts';
 import type { RefusedRequest } from '../../app/middleware/refused-request.ts';
 import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
 import { createRobots } from '../../app/middleware/robots.ts';
 import { readThrown } from '../../app/middleware/thrown.ts';
-import type { BodyFact } from '../../app/profiler/facts.ts';
+import type { BodyFact, UploadedFile } from '../../app/profiler/facts.ts';
 import { urls } from '../../app/urls.ts';
 
 /** What the error page of these tests shows. */
 export type ThrownPage = Omit<ErrorPage, 'req'>;
+
+interface ParsedBody {
+  body: unknown;
+  files: readonly UploadedFile[];
+}
+
+function filesOf({ files }: express.Request): UploadedFile[] {
+  return (Array.isArray(files) ? files : []).map((file) => ({
+    field: file.fieldname,
+    name: file.originalname,
+    contentType: file.mimetype,
+    bytes: file.size,
+  }));
+}
 
 /** What the test's recorder kept of one request. */
 export interface Recorded {
@@ -155,18 +169,21 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   app.use(createOriginMiddleware(resolver), createRobots());
   if (debug) app.use(recorder.watch);
   app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
-  const onBody = (req: IncomingMessage, fact: BodyFact): void => {
+  app.use((req, _res, next) => {
     const record = recorder.of(req);
-    if (record !== undefined) record.body = fact;
-  };
-  app.use(createBodyLimit({ ...limits, answer: errors.answer, tap: { previewBytes: 1024, onBody } }));
+    if (record !== undefined) record.body = tapBody(req, { previewBytes: 1024 });
+    next();
+  });
+  app.use(createBodyLimit({ ...limits, answer: errors.answer }));
   app.use(createOptionsRule(matcher));
   options.before?.(app);
-  const onParsed = (req: IncomingMessage, parsed: ParsedBody): void => {
+  app.use(createParsers({ uploadFolder, ...limits }));
+  app.use((req, _res, next) => {
     const record = recorder.of(req);
-    if (record !== undefined) record.parsed = parsed;
-  };
-  app.use(createParsers({ uploadFolder, onParsed, ...limits }));
+    if (record !== undefined && req.body !== undefined)
+      record.parsed = { body: req.body, files: filesOf(req) };
+    next();
+  });
   options.after?.(app);
   app.use(
     createNotFound({
