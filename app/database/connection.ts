@@ -5,6 +5,7 @@
  * (migrations). Out: pools that exist when the database has answered. Nothing here is waited for at the start: Knex is
  * loaded when `connect` is called, after the service listens. The search path is set for the owner's pool only.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import { describeSettings, withTimeouts, type ConnectionSettings } from './connection-settings.ts';
@@ -72,7 +73,7 @@ export class DatabaseUnavailableError extends Error {
 }
 
 const CONNECT_MS = 5000;
-/** Milliseconds a query waits for a connection of the pool. */
+/** Milliseconds a query waits for a connection of the pool, or for the database to come and be migrated. */
 const ACQUIRE_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
 /** Milliseconds for open queries when closing. */
@@ -210,7 +211,8 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   async function poolsWhenReady(): Promise<Pools> {
     if (state.status === 'idle') connect();
-    if (state.status === 'connecting') await outcome.promise;
+    if (state.status === 'connecting')
+      await Promise.race([outcome.promise, sleep(ACQUIRE_MS, undefined, { ref: false })]);
     if (state.status === 'closed') throw new DatabaseUnavailableError('The database connection is closed.');
     if (pools !== null && everReady) return pools;
     throw new DatabaseUnavailableError(
