@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, chmodSync } from 'node:fs';
+import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -31,11 +31,13 @@ function makeCertificate(folder: string): { certificate: string; key: string } {
 describe('an encrypted connection', function () {
   this.timeout(30_000);
   let server: DebianServer;
+  let folder: string;
   let port: number;
 
   before(async function () {
     if (findProgram(['openssl']) === null) skipOrFail(this, 'openssl');
-    const { certificate, key } = makeCertificate(serverFolder('tls-'));
+    folder = serverFolder('tls-');
+    const { certificate, key } = makeCertificate(folder);
     port = await freePort();
     server = await startDebianPostgres([
       'listen_addresses=127.0.0.1',
@@ -48,7 +50,10 @@ describe('an encrypted connection', function () {
     await server.halt();
     await server.resume();
   });
-  after(() => server?.stop());
+  after(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   function connect(ssl: 'off' | 'unverified' | 'verified'): Promise<string> {
     const settings = settingsOf({ host: 'localhost', port, name: 'postgres', user: 'postgres', ssl });
