@@ -61,7 +61,7 @@ export function createProfiles(options: {
   }
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
-    await writer.flush(FLUSH_BEFORE_LIST);
+    if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
     let stored: FindResult = { rows: [], total: 0 };
     let notice: string | null = null;
     try {

@@ -31,6 +31,8 @@ export interface Writer {
   pending(): Iterable<StoredProfile>;
   /** Resolves when all that waits now is stored, or after `timeoutMs`; true when it is. */
   flush(timeoutMs: number): Promise<boolean>;
+  /** True while the storage fails or has not answered for a while: waiting for it would be in vain. */
+  stalled(): boolean;
   counters(): WriterCounters;
   /** Stores what is left within `timeoutMs`; the rest is counted as dropped. */
   close(timeoutMs: number): Promise<void>;
@@ -40,6 +42,8 @@ const BATCH_COUNT = 100;
 const BATCH_BYTES = 2 * 1024 * 1024;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1500;
+/** Milliseconds without an answer after which a storage counts as stalled. */
+const STALLED_AFTER = 300;
 /** Milliseconds between two warnings of the same kind. */
 const WARN_EVERY = 60_000;
 
@@ -55,6 +59,7 @@ export function createWriter({
   let active: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let pause = 0;
+  let batchStartedAt = 0;
   let warnedAt = -Infinity;
   let closed = false;
   const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
@@ -120,6 +125,7 @@ export function createWriter({
 
   async function writeBatch(): Promise<void> {
     const batch = takeBatch();
+    batchStartedAt = performance.now();
     writing = new Map(batch.map((profile) => [profile.index.token, profile]));
     try {
       await storage.write(batch);
@@ -181,6 +187,7 @@ export function createWriter({
     peek: (token) => queue.get(token) ?? writing.get(token),
     pending: () => [...writing.values(), ...queue.values()],
     flush,
+    stalled: () => pause > 0 || (active !== null && performance.now() - batchStartedAt > STALLED_AFTER),
     counters: () => ({
       ...counters,
       dropped: { ...counters.dropped },

@@ -57,8 +57,10 @@ describe('writer', () => {
     for (let i = 0; i < 5; i++) writer.enqueue(profile(`t${i}`));
     await sleep(400);
     expect(written).to.deep.equal([]);
+    expect(writer.stalled()).to.equal(true);
     state.failing = false;
     expect(await writer.flush(4000)).to.equal(true);
+    expect(writer.stalled()).to.equal(false);
     expect(written.sort()).to.deep.equal(['t0', 't1', 't2', 't3', 't4']);
     expect(sentences).to.have.length(1);
   });
