@@ -10,17 +10,20 @@ import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import type {
-  FindResult,
-  ProfileQuery,
   ProfileStorage,
   ReadProfile,
+  RetentionLimits,
+  StoredProfile,
   TokenLease,
 } from '../profiler/storage.ts';
-import { conditionOf, orderOf } from './find-sql.ts';
+import { createPartitionKeeper, ensurePartitions, listPartitions, NET } from './partitions.ts';
+import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
+import { quoted, withSession } from './session.ts';
 import { storable } from './text.ts';
+import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
 import { explain } from './unavailable.ts';
 
 export interface PostgresStorageOptions {
@@ -31,6 +34,12 @@ export interface PostgresStorageOptions {
   onClash?: (tokens: readonly string[]) => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
+  /** Width of a partition in milliseconds; a whole partition goes at once. About a 24th of the retention. */
+  partitionMs?: number;
+  /** Write in a thread with a connection of its own; absent: on the pool, in this one. */
+  thread?: ThreadOptions;
+  /** Takes sentences about what works less well than it could. */
+  say?: (sentence: string) => void;
 }
 
 /** Milliseconds that work under way gets at close. */
@@ -38,10 +47,7 @@ const CLOSE_WITHIN_MS = 1000;
 const KEY_BYTES = 16;
 const KEY_NAME = 'token_key';
 
-/** A name as it stands in SQL text, for the one place where it is a value. */
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
+const HOUR = 3_600_000;
 
 function parseAmendments(texts: Record<string, string> | null): Record<string, unknown> {
   return Object.fromEntries(
@@ -50,27 +56,33 @@ function parseAmendments(texts: Record<string, string> | null): Record<string, u
 }
 
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
-  const { schema, onClash, findTimeoutMs = 1000 } = options;
+  const { schema, onClash, findTimeoutMs = 1000, partitionMs = HOUR, say = () => undefined } = options;
   const columns = INDEX_COLUMNS.join(', ');
+  const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
+  const sizes = new Map<string, { requests: number; bytes: number }>();
+  const thread =
+    options.thread === undefined
+      ? null
+      : createThreadWriter({ ...options.thread, data: { schema, partitionMs }, say });
+  let lookedForTrigrams = false;
 
   /** What is under way on the pool. */
   const running = new Set<Promise<unknown>>();
 
-  async function perform<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
-    try {
-      return await work(await options.knex());
-    } catch (error) {
+  /** What goes wrong becomes an error of the catalogue. */
+  function track<T>(work: Promise<T>): Promise<T> {
+    const result = work.catch((error: unknown) => {
       throw explain(error, findTimeoutMs);
-    }
-  }
-
-  /** Runs `work` on the pool; what goes wrong becomes an error of the catalogue. */
-  function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
-    const result = perform(work);
+    });
     const over = (): void => void running.delete(result);
     running.add(result);
     result.then(over, over);
     return result;
+  }
+
+  /** Runs `work` on the pool. */
+  function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
+    return track((async () => work(await options.knex()))());
   }
 
   /** Lets what is under way end, such as a lease of tokens, since the pool is closed next; a database that hangs is left. */
@@ -81,6 +93,45 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     });
     await Promise.race([Promise.allSettled(running), patience]);
     clearTimeout(timer);
+    await thread?.close(CLOSE_WITHIN_MS);
+  }
+
+  /** In the thread where there is one. */
+  async function write(profiles: readonly StoredProfile[]): Promise<string[]> {
+    if (profiles.length === 0) return [];
+    const written = await thread?.write(profiles);
+    if (written !== null && written !== undefined) return written;
+    return withSession(await options.knex(), (session) =>
+      writeProfiles(session, { schema, partitions }, profiles),
+    );
+  }
+
+  async function checkTrigrams(knex: Knex): Promise<void> {
+    if (lookedForTrigrams) return;
+    lookedForTrigrams = true;
+    const found = await knex.raw<{ rows: unknown[] }>(
+      `select 1 from pg_indexes where schemaname = ? and tablename = ? and indexdef like '%trgm_ops%'`,
+      [schema, NET],
+    );
+    if (found.rows.length === 0)
+      say(
+        'Profiles are searched by parts of their URL without an index, since the extension pg_trgm could not be ' +
+          'created; docs/decisions/0009 says how to add it.',
+      );
+  }
+
+  async function purge(knex: Knex, limits: RetentionLimits): Promise<number> {
+    await checkTrigrams(knex);
+    // The next partition is there before the first profile that needs it.
+    const now = Date.now();
+    await withSession(knex, (session) =>
+      ensurePartitions(session, { schema, width: partitionMs, moments: [now, now + partitionMs], now }),
+    ).catch((error: unknown) => {
+      say(`No partition could be made ahead: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    const list = (): ReturnType<typeof listPartitions> =>
+      withSession(knex, (session) => listPartitions(session, schema));
+    return purgeProfiles({ knex, schema, partitions: list, sizes }, limits);
   }
 
   async function read(knex: Knex, token: string): Promise<ReadProfile | null> {
@@ -99,31 +150,10 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return { index: indexOfRow(row), document: row.document, amendments: parseAmendments(row.amendments) };
   }
 
-  async function find(knex: Knex, query: ProfileQuery): Promise<FindResult> {
-    const { sql, values } = conditionOf(query);
-    const bindings = [schema, ...values] as Knex.RawBinding[];
-    return knex.transaction(
-      async (trx) => {
-        await trx.raw(`set local statement_timeout = ${Math.trunc(findTimeoutMs)}`);
-        const found = await trx.raw<{ rows: ProfileRow[] }>(
-          `select ${columns} from ??.hindsight_profiles where ${sql} order by ${orderOf(query)} limit ? offset ?`,
-          [...bindings, query.limit, query.offset],
-        );
-        const counted = await trx.raw<{ rows: { total: number }[] }>(
-          `select count(*)::int as total from ??.hindsight_profiles where ${sql}`,
-          bindings,
-        );
-        return { rows: found.rows.map(indexOfRow), total: counted.rows[0]?.total ?? 0 };
-      },
-      { readOnly: true },
-    );
-  }
-
   async function amend(knex: Knex, token: string, name: string, value: unknown): Promise<boolean> {
-    // The row lock keeps a purge from taking the profile between the two.
     const result = await knex.raw<{ rowCount: number }>(
       `insert into ??.hindsight_amendments (token, started_at, name, value)
-       select token, started_at, ?::text, ?::text from ??.hindsight_profiles where token = ? for share
+       select token, started_at, ?::text, ?::text from ??.hindsight_profiles where token = ?
        on conflict (token, name) do update set started_at = excluded.started_at, value = excluded.value`,
       [schema, storable(name), JSON.stringify(value ?? null), schema, storable(token)],
     );
@@ -165,13 +195,13 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   return {
     name: 'postgresql',
     async write(profiles) {
-      const clashes = await using((knex) => writeProfiles(knex, schema, profiles));
+      const clashes = await track(write(profiles));
       if (clashes.length > 0) onClash?.(clashes);
     },
     amend: (token, name, value) => using((knex) => amend(knex, token, name, value)),
     read: (token) => using((knex) => read(knex, token)),
-    find: (query) => using((knex) => find(knex, query)),
-    purge: (limits) => using((knex) => purgeProfiles({ knex, schema }, limits)),
+    find: (query) => using((knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query)),
+    purge: (limits) => using((knex) => purge(knex, limits)),
     leaseTokens: () => using(leaseTokens),
     close,
   };

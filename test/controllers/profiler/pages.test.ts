@@ -266,7 +266,13 @@ describe('pages of the profiler', () => {
     it('says where it is not whole', async () => {
       const failing: Profiles = {
         ...fixture.profiles,
-        find: () => Promise.resolve({ rows: [], total: 0, notice: 'The stored profiles can’t be read now.' }),
+        find: () =>
+          Promise.resolve({
+            rows: [],
+            total: 0,
+            totalIsExact: true,
+            notice: 'The stored profiles can’t be read now.',
+          }),
       };
       const services = { ...fixture.services, profiles: failing };
       const pages = createPages({
