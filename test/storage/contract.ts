@@ -181,6 +181,7 @@ export function describeStorageContract(subject: ContractSubject): void {
       ['with an error', { hasError: true }, ['000003', '000002']],
       ['without an error', { hasError: false }, ['000006', '000001']],
       ['by process', { process: 'web.2 12' }, ['000003']],
+      ['by route', { route: '/items/:id', status: 404 }, ['000006', '000001']],
       ['by several', { status: { class: 4 }, url: 'shop', hasError: false, until: START + 5 }, ['000001']],
       [
         'by duration, empty ones last',

@@ -73,10 +73,11 @@ export function createListController(services: PageServices): ListController {
     },
     async searchJson(page) {
       const { query, values, page: number } = readFilters(page.query);
-      const { rows, total, notice } = await profiles.find(query);
+      const { rows, total, totalIsExact, notice } = await profiles.find(query);
       const body = {
         version: LIST_VERSION,
         total,
+        totalIsExact,
         page: number,
         limit: query.limit,
         filters: values,

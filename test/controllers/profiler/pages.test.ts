@@ -308,6 +308,7 @@ describe('pages of the profiler', () => {
       expect(body).to.deep.include({
         version: 1,
         total: 1,
+        totalIsExact: true,
         page: 1,
         limit: 50,
         filters: { url: '/a' },
