@@ -27,7 +27,7 @@ const CREATE_MS = 5000;
 
 /** Oldest first. */
 export async function listPartitions(session: Session, schema: string): Promise<Partition[]> {
-  const { rows } = await session.query<{ name: string }>(
+  const { rows } = await session.query(
     `select part.relname as name from pg_inherits
      join pg_class part on part.oid = inhrelid
      join pg_class whole on whole.oid = inhparent
@@ -35,7 +35,7 @@ export async function listPartitions(session: Session, schema: string): Promise<
      where whole.relname = $1 and place.nspname = $2`,
     [PARENT, schema],
   );
-  return rows
+  return (rows as { name: string }[])
     .flatMap(({ name }) => {
       const match = NAME.exec(name);
       return match === null ? [] : [{ name, from: Number(match[1]), until: Number(match[2]) }];

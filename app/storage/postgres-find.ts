@@ -8,7 +8,7 @@ import { conditionOf, orderOf } from './find-sql.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 
 /** Matching profiles that are counted one by one. */
-export const COUNTED_EXACTLY = 10_000;
+const COUNTED_EXACTLY = 10_000;
 
 interface Plan {
   'QUERY PLAN': { Plan: { 'Plan Rows': number } }[];

@@ -76,11 +76,11 @@ async function writeOnce(
   profiles: readonly StoredProfile[],
 ): Promise<string[]> {
   return inTransaction(session, STATEMENT_MS, async () => {
-    const stored = await session.query<StoredRow>(
+    const stored = await session.query(
       `select token, started_at, process, state from ${table} where token = any($1)`,
       [profiles.map(({ index }) => index.token)],
     );
-    const { write, replaced, clashes } = compare(profiles, stored.rows);
+    const { write, replaced, clashes } = compare(profiles, stored.rows as StoredRow[]);
     if (replaced.length > 0) {
       await session.query(`delete from ${table} where token = any($1) and started_at = any($2)`, [
         replaced.map(({ token }) => token),

@@ -9,7 +9,7 @@ import type { Knex } from 'knex';
 
 export interface Session {
   /** Values are written `$1`. */
-  query<Row>(sql: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number | null }>;
+  query(sql: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
   /** `copy … from stdin` with all of its data in COPY's text form. */
   copy(sql: string, data: Buffer): Promise<void>;
 }
@@ -36,8 +36,7 @@ export interface PgClient {
 
 export function sessionOf(client: PgClient): Session {
   return {
-    query: <Row>(sql: string, values?: readonly unknown[]) =>
-      client.query(sql, values) as Promise<{ rows: Row[]; rowCount: number | null }>,
+    query: (sql, values) => client.query(sql, values) as Promise<{ rows: unknown[] }>,
     copy: (sql, data) =>
       new Promise<void>((resolve, reject) => {
         client.query({

@@ -11,7 +11,7 @@ import type { ProfileIndex } from '../profiler/profile.ts';
 import type { StoredProfile } from '../profiler/storage.ts';
 import { createPartitionKeeper } from './partitions.ts';
 import { writeProfiles } from './postgres-write.ts';
-import { type PgClient, sessionOf } from './session.ts';
+import { sessionOf } from './session.ts';
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
 
 function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: ThreadData): void {
@@ -47,7 +47,7 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
     try {
       const rows = JSON.parse(indexes) as ProfileIndex[];
       const profiles: StoredProfile[] = rows.map((index, i) => ({ index, document: documents[i] ?? '' }));
-      const session = sessionOf((await connected(settings)) as unknown as PgClient);
+      const session = sessionOf(await connected(settings));
       answer({
         type: 'written',
         id,
