@@ -55,11 +55,11 @@ export interface DatabaseAccess {
 
 const CONNECT_MS = 5000;
 const MINUTE = 60_000;
-const PARTITION_WIDTHS = [10, 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
+const PARTITION_WIDTHS = [10, 60, 2 * 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
 
-/** At most some thirty partitions: each one costs every search a little. */
+/** A dozen partitions or so: each one more costs every search a little, each one less makes it go in bigger pieces. */
 function partitionWidth(retentionMs: number): number {
-  return PARTITION_WIDTHS.find((width) => width * 24 >= retentionMs) ?? Math.ceil(retentionMs / 24);
+  return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
 }
 
 function fromEmbedded({ host, port, user, database }: EmbeddedConnection): ConnectionSettings {

@@ -34,7 +34,7 @@ export interface PostgresStorageOptions {
   onClash?: (tokens: readonly string[]) => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
-  /** Width of a partition in milliseconds; a whole partition goes at once. About a 24th of the retention. */
+  /** Width of a partition in milliseconds; a whole partition goes at once. About a twelfth of the retention. */
   partitionMs?: number;
   /** Write in a thread with a connection of its own; absent: on the pool, in this one. */
   thread?: ThreadOptions;
