@@ -50,7 +50,7 @@ export interface ProfileQuery {
 
 export interface FindResult {
   rows: ProfileIndex[];
-  /** Matching profiles in all; beyond 10 000 of them a storage may estimate. */
+  /** Matching profiles in all; beyond 2 000 of them a storage may estimate. */
   total: number;
   /** False where `total` is an estimate. */
   totalIsExact: boolean;

@@ -24,6 +24,7 @@ const INDEXES = [
   'create index on ??.?? (parent) where parent is not null',
   'create index on ??.?? (client_address, started_at desc)',
   'create index on ??.?? (status, started_at desc) where status <> 200',
+  'create index on ??.?? (started_at desc) where status >= 400 and status < 500',
   'create index on ??.?? (started_at desc) where error is not null or status >= 500',
   'create index on ??.?? (route, started_at desc)',
   'create index on ??.?? (duration_ms desc nulls last)',
