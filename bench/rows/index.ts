@@ -1,0 +1,5 @@
+/** The rows in the order of the report. */
+import type { Row } from '../harness/row.ts';
+import { plain, queries } from './requests.ts';
+
+export const rows: readonly Row[] = [plain, queries];
