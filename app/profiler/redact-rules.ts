@@ -6,7 +6,7 @@
 export const MASK = '••••••';
 
 /** Shorter values would be masked inside ordinary words. */
-const SHORTEST_KNOWN_VALUE = 8;
+export const SHORTEST_KNOWN_VALUE = 8;
 
 const SECRET_WORDS = [
   'password', 'passwd', 'passphrase', 'passcode', 'pwd', 'pass', 'secret', 'secrets', 'token', 'tokens', 'auth', 'authorization',
