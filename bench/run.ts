@@ -84,7 +84,7 @@ function describeMachine() {
 async function main(): Promise<void> {
   const { chosen, options } = readArguments();
   const machine = describeMachine();
-  pinThisProcess();
+  pinThisProcess('others');
   mkdirSync(resultsFolder, { recursive: true });
   const bench = createBench(options, log);
   const outcomes: Outcome[] = [];
