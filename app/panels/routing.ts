@@ -175,7 +175,7 @@ export function createRoutingPanel(): Panel<RoutingData> {
       if (data.allow.length > 0)
         return [
           placed(
-            { ...common, label: 'method', severity: 'warn', sentence: methodsSentence(data) },
+            { ...common, label: 'wrong method', severity: 'warn', sentence: methodsSentence(data) },
             near?.source,
           ),
         ];
@@ -185,7 +185,7 @@ export function createRoutingPanel(): Panel<RoutingData> {
     },
     summary(data) {
       if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
-      if (data.allow.length > 0) return { text: 'method', tone: 'warn' };
+      if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };
       return null;
     },
   };

@@ -79,7 +79,14 @@ function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   };
 }
 
+/** Why a request failed, for one line: the class of a refusal says less than its message, that of a fault more. */
+function reason({ status, error }: { status: number | null; error: string | null }): string {
+  const text = error ?? '';
+  return status !== null && status < 500 ? text.replace(/^[A-Z][\w$]*: (?=\S)/, '') : text;
+}
+
 export const textHelpers = {
+  reason,
   foreign,
   isSafe: (value: unknown): value is SafeHtml => SafeHtml.is(value),
   splitUrl,
