@@ -27,6 +27,7 @@ function readArguments() {
     options: {
       full: { type: 'boolean', default: false },
       peers: { type: 'string', default: peers.join(',') },
+      stored: { type: 'string', default: '100000' },
       pairs: { type: 'string', default: '7' },
       slice: { type: 'string', default: '1000' },
       'warm-up': { type: 'string', default: '5000' },
@@ -40,6 +41,7 @@ function readArguments() {
   const chosen = positionals.length === 0 ? rows : rows.filter(({ name }) => positionals.includes(name));
   const options = {
     full: values.full,
+    stored: Number(values.stored),
     peers: values.peers.split(',').filter((name) => peers.includes(name as never)) as Variant[],
     pairs: Number(values.pairs),
     sliceMs: Number(values.slice),

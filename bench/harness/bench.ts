@@ -9,6 +9,8 @@ import { startProcess, type MeasuredProcess } from './process.ts';
 export interface BenchOptions {
   /** A million profiles instead of 100 000. */
   full: boolean;
+  /** Profiles of the large store otherwise. */
+  stored: number;
   pairs: number;
   sliceMs: number;
   /** Requests before the first slice, per process. */
