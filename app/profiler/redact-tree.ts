@@ -3,7 +3,7 @@
  * (copy on write), a path is written down only where something is masked, and short texts found clean are remembered,
  * since names, patterns and places repeat from request to request. Recursion is bounded by a depth cap.
  */
-import { learn, MASK, maskByName } from './redact-rules.ts';
+import { copyText, learn, MASK, maskByName } from './redact-rules.ts';
 
 /** Where the walk is. */
 export type Path = (string | number)[];
@@ -49,7 +49,7 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, note }: Tree
       !path.includes('excerpt')
     ) {
       if (clean.size >= REMEMBERED_COUNT) clean.clear();
-      clean.add(value);
+      clean.add(copyText(value));
     }
     return result;
   }
@@ -115,14 +115,14 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, note }: Tree
   }
 
   /** Masks what this request gave as a secret, wherever else it turns up. */
-  function forget(value: unknown, path: Path, pattern: RegExp): unknown {
+  function forget(value: unknown, path: Path, mask: (text: string) => string): unknown {
     if (typeof value === 'string') {
-      const result = value.replace(pattern, MASK);
+      const result = mask(value);
       if (result !== value) note(path, 'given as secret');
       return result;
     }
     if (typeof value !== 'object' || value === null || path.length > DEEPEST) return value;
-    return children(value, path, (_key, item) => forget(item, path, pattern));
+    return children(value, path, (_key, item) => forget(item, path, mask));
   }
 
   return { walk, forget };

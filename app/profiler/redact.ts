@@ -7,24 +7,10 @@
  * itself gave as a secret: a value masked by name is masked in its queries, logs and messages too.
  * The list of names is fixed when the redactor is made, never taken from input.
  */
-import {
-  createNameRule,
-  decodeName,
-  learn,
-  MASK,
-  MAYBE_SHAPE,
-  NO_VALUE,
-  PAIR_IN_ESCAPED_JSON,
-  PAIR_IN_JSON,
-  PAIR_IN_MULTIPART,
-  PAIR_IN_QUERY,
-  PAIR_IN_TEXT,
-  PAIR_IN_XML,
-  patternOf,
-  SHAPES,
-  SHORTEST_KNOWN_VALUE,
-} from './redact-rules.ts';
+import { createNameRule, learn } from './redact-rules.ts';
+import { maskPairs, maskShapes } from './redact-text.ts';
 import { createTreeMasker, type Path, printPath } from './redact-tree.ts';
+import { createValueMask, SHORTEST_KNOWN_VALUE, type ValueMask } from './redact-values.ts';
 
 export { MASK } from './redact-rules.ts';
 
@@ -56,6 +42,12 @@ const LONGEST_STRING = 65_536;
 /** Masked places listed per profile. */
 const LISTED_PLACES = 200;
 
+/** Lines of source, which the exception panel holds; a field that a client names so is none. */
+function isExcerpt(path: Path): boolean {
+  const at = path.lastIndexOf('excerpt');
+  return path[1] === 'exception' && path[at - 2] === 'frames';
+}
+
 interface Pass {
   path: Path;
   learned: Set<string>;
@@ -68,63 +60,13 @@ export function createRedactor({
   publicValues = [],
 }: RedactorOptions = {}): Redactor {
   const isSecretName = createNameRule(names);
-  const known = patternOf(Object.values(secrets).filter((value) => !publicValues.includes(value)));
+  const known = createValueMask(
+    Object.values(secrets).filter((value) => !publicValues.includes(value)),
+    { escapes: true },
+  );
 
   function note({ masked: places, path }: Pass, rule: MaskedValue['rule']): void {
     printNote(places, path, rule);
-  }
-
-  /** Masks `name=value`, `"name": "value"` and `name: value` inside a text. */
-  function maskPairs(text: string, pass: Pass): string {
-    let result = text;
-    if (result.includes('=')) {
-      result = result.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
-        const plainName = decodeName(name);
-        if (value === '' || NO_VALUE.test(value) || !isSecretName(plainName)) return all;
-        learn(plainName, decodeName(value), pass.learned);
-        return `${gap}${name}=${MASK}`;
-      });
-    }
-    if (result.includes('":') || result.includes('" :')) {
-      result = result.replace(PAIR_IN_JSON, (all, head: string, value: string) => {
-        const name = head.slice(1, head.lastIndexOf('"'));
-        if (!isSecretName(name) || value.includes(MASK)) return all;
-        if (value.startsWith('"')) {
-          try {
-            learn(name, JSON.parse(value.endsWith('"') ? value : `${value}"`) as string, pass.learned);
-          } catch {
-            learn(name, value.slice(1, -1), pass.learned);
-          }
-        }
-        return `${head}"${MASK}"`;
-      });
-    }
-    if (result.includes('\\"')) {
-      result = result.replace(PAIR_IN_ESCAPED_JSON, (all, head: string) =>
-        isSecretName(head) ? `${head}\\"${MASK}\\"` : all,
-      );
-    }
-    return result;
-  }
-
-  /** Masks the values of markup and multipart fields. */
-  function maskFields(text: string, pass: Pass): string {
-    const mask = (all: string, head: string, name: string, value: string): string => {
-      if (!isSecretName(name) || value === MASK) return all;
-      learn(name, value, pass.learned);
-      return `${head}${MASK}`;
-    };
-    let result = text;
-    if (result.includes('</')) result = result.replace(PAIR_IN_XML, mask);
-    if (result.includes('name="')) result = result.replace(PAIR_IN_MULTIPART, mask);
-    return result;
-  }
-
-  function maskLoosePairs(text: string, isCode: boolean): string {
-    return text.replace(PAIR_IN_TEXT, (all, name: string, gap: string, value: string) => {
-      if (!isSecretName(name) || value.includes(MASK) || NO_VALUE.test(value)) return all;
-      return isCode && !/^["'`]/.test(value) ? all : `${name}${gap}${MASK}`;
-    });
   }
 
   function maskText(text: string, pass: Pass): string {
@@ -132,22 +74,21 @@ export function createRedactor({
       text.length > LONGEST_STRING
         ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)`
         : text;
-    if (known !== null) {
+    const apply = (rule: MaskedValue['rule'], mask: ValueMask): void => {
       const before = result;
-      result = result.replace(known, MASK);
-      if (result !== before) note(pass, 'known value');
-    }
-    if (MAYBE_SHAPE.test(result)) {
-      const before = result;
-      for (const { test, replace } of SHAPES) result = result.replace(test, replace);
-      if (result !== before) note(pass, 'shape');
-    }
-    if (result.includes('=') || result.includes(':') || result.includes('</')) {
-      const before = result;
-      // In an excerpt of source only a literal can be a secret: `token: string` is none.
-      const isCode = pass.path.includes('excerpt');
-      result = maskLoosePairs(isCode ? result : maskPairs(maskFields(result, pass), pass), isCode);
-      if (result !== before) note(pass, 'name');
+      result = mask(result);
+      if (result !== before) note(pass, rule);
+    };
+    if (known !== null) apply('known value', known);
+    apply('shape', maskShapes);
+    if (/[=:<]/.test(result)) {
+      const masking = {
+        isSecretName,
+        learn: (name: string, value: string): void => {
+          learn(name, value, pass.learned);
+        },
+      };
+      apply('name', (whole) => maskPairs(whole, masking, isExcerpt(pass.path)));
     }
     return result;
   }
@@ -161,7 +102,7 @@ export function createRedactor({
   const masker = createTreeMasker({
     isSecretName,
     maskText: (text, at) => maskText(text, { ...at, masked }),
-    maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : key.replace(known, MASK)),
+    maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known(key)),
     note: (path, rule) => {
       printNote(masked, path, rule);
     },
@@ -175,8 +116,8 @@ export function createRedactor({
       masked = [];
       const learned = new Set<string>();
       let result = masker.walk(value, [], learned);
-      const pattern = patternOf([...learned]);
-      if (pattern !== null) result = masker.forget(result, [], pattern);
+      const mask = createValueMask([...learned]);
+      if (mask !== null) result = masker.forget(result, [], mask);
       return { value: result as T, masked };
     },
   };

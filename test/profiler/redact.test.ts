@@ -133,15 +133,18 @@ describe('masking', () => {
   });
 
   it('leaves types and placeholders readable, and masks literals in source', () => {
-    const frame = {
-      excerpt: { from: 1, lines: ['  token: string;', "  password: 'planted-secret-1',", 'secret=read()'] },
-    };
-    expect(
-      redactor.tree({ frame, sql: 'select * from users where password = $1 and pin=?' }).value,
-    ).to.deep.equal({
-      frame: { excerpt: { from: 1, lines: ['  token: string;', `  password: ${MASK},`, 'secret=read()'] } },
+    const tree = (lines: string[]) => ({
+      panels: { exception: { data: { frames: [{ excerpt: { from: 1, lines } }] } } },
       sql: 'select * from users where password = $1 and pin=?',
     });
+    const lines = ['  token: string;', "  password: 'planted-secret-1',", 'secret=read()'];
+    expect(redactor.tree(tree(lines)).value).to.deep.equal(
+      tree(['  token: string;', `  password: ${MASK},`, 'secret=read()']),
+    );
+    // A client can't have its fields taken for source.
+    expect(textOf({ body: { frames: [{ excerpt: 'password: planted-secret-1' }] } })).to.not.contain(
+      'planted',
+    );
   });
 
   it('leaves short known values in ordinary words', () => {
