@@ -110,6 +110,9 @@ export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAc
     return createPostgresStorage({
       knex: () => from.profilerKnex(),
       schema: config.schema,
+      onUnusable: () => {
+        from.mend();
+      },
       onClash: (tokens) => {
         log(
           `${tokens.length} profiles were not stored: other requests have their tokens (${tokens.join(', ')}).`,

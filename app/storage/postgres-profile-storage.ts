@@ -21,7 +21,7 @@ import { purgeProfiles } from './postgres-purge.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 import { storable } from './text.ts';
-import { explain } from './unavailable.ts';
+import { explain, isUnusable } from './unavailable.ts';
 
 export interface PostgresStorageOptions {
   /** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
@@ -29,6 +29,8 @@ export interface PostgresStorageOptions {
   schema: string;
   /** Profiles not stored because another request has their token. */
   onClash?: (tokens: readonly string[]) => void;
+  /** The tables are missing, or the role may not use them. */
+  onUnusable?: () => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
 }
@@ -60,6 +62,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     try {
       return await work(await options.knex());
     } catch (error) {
+      if (isUnusable(error)) options.onUnusable?.();
       throw explain(error, findTimeoutMs);
     }
   }

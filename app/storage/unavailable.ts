@@ -21,6 +21,12 @@ function messageOf(error: unknown): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
+/** Whether the tables are missing or not for this role, which migrations may mend. */
+export function isUnusable(error: unknown): boolean {
+  const code = codeOf(error) ?? '';
+  return MISSING.has(code) || code === FORBIDDEN;
+}
+
 /** `timeoutMs`: what a search was given. The original is the cause. */
 export function explain(error: unknown, timeoutMs: number): HindsightError {
   if (error instanceof HindsightError) return error;
