@@ -25,6 +25,10 @@ export interface ProfilerConfig {
   retentionBytes: number;
   /** Bytes of one body kept as preview. */
   previewBytes: number;
+  /** Share of requests recorded in full, 0 to 1. */
+  sampleRate: number;
+  /** Milliseconds from which a request that is sampled out is kept as slow. */
+  slowMs: number;
   /** Asked for as HTTP Basic password before any page is shown; null: none. */
   password: string | null;
 }
@@ -86,6 +90,19 @@ function readInteger(
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < options.min || value > options.max) {
     throw new ConfigError(name, `is "${text}"; set a whole number from ${options.min} to ${options.max}.`);
+  }
+  return value;
+}
+
+function readShare(env: Environment, name: string): number {
+  const text = read(env, name);
+  if (text === undefined) return 1;
+  const value = Number(text);
+  if (!/^\d*\.?\d+$/.test(text) || value > 1) {
+    throw new ConfigError(
+      name,
+      `is "${text}"; set a number from 0 to 1, such as 0.1 for one request in ten.`,
+    );
   }
   return value;
 }
@@ -301,6 +318,8 @@ export function readConfig(env: Environment = process.env): Config {
       retentionBytes:
         readInteger(env, 'PROFILER_RETENTION_MB', { fallback: 512, min: 1, max: 1_000_000 }) * MEBIBYTE,
       previewBytes: readInteger(env, 'PROFILER_PREVIEW_BYTES', { fallback: 16_384, min: 0, max: MEBIBYTE }),
+      sampleRate: readShare(env, 'PROFILER_SAMPLE_RATE'),
+      slowMs: readInteger(env, 'PROFILER_SLOW_MS', { fallback: 1000, min: 1, max: 3_600_000 }),
       password: read(env, 'PROFILER_PASSWORD') ?? null,
     },
     instance: read(env, 'DYNO') ?? null,

@@ -112,6 +112,8 @@ function settingsOf(config: Config): Record<string, unknown> {
     PROFILER_RETENTION_COUNT: profiler.retentionCount,
     PROFILER_RETENTION_MB: profiler.retentionBytes / (1024 * 1024),
     PROFILER_PREVIEW_BYTES: profiler.previewBytes,
+    PROFILER_SAMPLE_RATE: profiler.sampleRate,
+    PROFILER_SLOW_MS: profiler.slowMs,
     ...Object.fromEntries(
       ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_PASSWORD'].map((name) => [
         name,
@@ -135,7 +137,6 @@ export function createService(options: ServiceOptions): Service {
     onKnex: (knex) => profiler?.watchKnex(knex),
     onStorage: (opened) => {
       storage.resolve(opened);
-      profiler?.refillTokens().catch(() => undefined);
     },
   });
   const profiler: Profiler | null = config.debug ? openProfiler() : null;
@@ -177,6 +178,7 @@ export function createService(options: ServiceOptions): Service {
         bytes: config.profiler.retentionBytes,
       },
       previewBytes: config.profiler.previewBytes,
+      sampling: { rate: config.profiler.sampleRate, slowMs: config.profiler.slowMs },
       password: config.profiler.password,
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
       settings: settingsOf(config),
@@ -193,6 +195,7 @@ export function createService(options: ServiceOptions): Service {
     storing = true;
     cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
     await access.open();
+    await profiler?.refillTokens().catch(() => undefined);
   }
 
   return {

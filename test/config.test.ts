@@ -105,6 +105,11 @@ describe('configuration', () => {
       { DATABASE_URL: 'postgres://a:secret%zzword@b/c' },
       /^DATABASE_URL holds a percent sign/,
     ],
+    [
+      'a share above one',
+      { PROFILER_SAMPLE_RATE: '1.5' },
+      /^PROFILER_SAMPLE_RATE is "1.5"; set a number from 0 to 1/,
+    ],
     ['a retention of nothing', { PROFILER_RETENTION_COUNT: '0' }, /^PROFILER_RETENTION_COUNT /],
   ];
   for (const [what, env, message] of wrong) {

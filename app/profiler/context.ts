@@ -25,6 +25,8 @@ export interface ContextOptions {
   token: string;
   kind: ProfileKind;
   parent?: string | null;
+  /** Sampled out: only its outline is recorded. */
+  outline?: boolean;
   limits?: ContextLimits;
 }
 
@@ -33,6 +35,8 @@ export class Context {
   readonly kind: ProfileKind;
   /** Token of the request that this one belongs to. */
   readonly parent: string | null;
+  /** Sampled out: its asynchronous work is not followed, and it is stored only where it failed or was slow. */
+  readonly outline: boolean;
   /** Token of the error page rendered for this request. */
   child: string | null = null;
   /** Wall clock at the start, milliseconds since 1970. */
@@ -47,10 +51,17 @@ export class Context {
   /** Called when a fact arrives after the end; set by the recorder. */
   onLateFact: (() => void) | null = null;
 
-  constructor({ token, kind, parent = null, limits = defaultContextLimits }: ContextOptions) {
+  constructor({
+    token,
+    kind,
+    parent = null,
+    outline = false,
+    limits = defaultContextLimits,
+  }: ContextOptions) {
     this.token = token;
     this.kind = kind;
     this.parent = parent;
+    this.outline = outline;
     this.#limits = limits;
     this.startedAt = Date.now();
     this.#startedMark = performance.now();

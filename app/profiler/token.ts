@@ -3,8 +3,8 @@
  *
  * Random ones clash at a few thousand, so a token is a counter seen through a keyed permutation of the 24-bit space
  * (a balanced Feistel network over two 12-bit halves, AES as round function). The lower half of the counters is leased
- * in blocks from the storage, with its key, so that processes never meet; of the upper half one quarter is drawn from a
- * random start while no storage has answered, the other is for requests that are sampled out: their tokens name no
+ * in blocks from the storage, with its key, so that processes never meet; the upper half is drawn from a random start
+ * while no storage has answered, but for its last million: that is for requests that are sampled out: their tokens name no
  * profile, and whoever has the key can tell so by turning the permutation round. AES runs over a whole block of counters
  * at once: the cost per token is below a microsecond.
  */
@@ -20,7 +20,7 @@ const BLOCK = 16;
 /** Counters below this are leased by the storage; those above are each process's own guess. */
 export const LEASED_COUNTERS = 1 << 23;
 /** From here on counters stand for requests that are sampled out. */
-export const SAMPLED_OUT_COUNTERS = LEASED_COUNTERS + (1 << 22);
+export const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
 const ALL_COUNTERS = 1 << 24;
 /** Counters per lease. */
 export const LEASE_SIZE = 256;
