@@ -21,7 +21,7 @@ import { purgeProfiles } from './postgres-purge.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 import { storable } from './text.ts';
-import { explain, isUnusable } from './unavailable.ts';
+import { answerWithin, explain, isUnusable } from './unavailable.ts';
 
 export interface PostgresStorageOptions {
   /** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
@@ -33,8 +33,15 @@ export interface PostgresStorageOptions {
   onUnusable?: () => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
+  /** Milliseconds that a page waits for a database that says nothing at all, beyond what a search may take. */
+  answerTimeoutMs?: number;
 }
 
+/**
+ * Milliseconds for a batch. A connection that a network or a failover has swallowed says nothing for a quarter of an
+ * hour; the next try gets another one, and storing the same profiles twice is harmless.
+ */
+const WRITE_WITHIN_MS = 15_000;
 /** Milliseconds that work under way gets at close. */
 const CLOSE_WITHIN_MS = 1000;
 const KEY_BYTES = 16;
@@ -52,7 +59,7 @@ function parseAmendments(texts: Record<string, string> | null): Record<string, u
 }
 
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
-  const { schema, onClash, findTimeoutMs = 1000 } = options;
+  const { schema, onClash, findTimeoutMs = 1000, answerTimeoutMs = 3000 } = options;
   const columns = INDEX_COLUMNS.join(', ');
 
   /** What is under way on the pool. */
@@ -67,13 +74,13 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     }
   }
 
-  /** Runs `work` on the pool; what goes wrong becomes an error of the catalogue. */
-  function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
+  /** Runs `work` on the pool; what goes wrong, also no answer in time, becomes an error of the catalogue. */
+  function using<T>(work: (knex: Knex) => Promise<T>, withinMs = Infinity): Promise<T> {
     const result = perform(work);
     const over = (): void => void running.delete(result);
     running.add(result);
     result.then(over, over);
-    return result;
+    return withinMs === Infinity ? result : answerWithin(result, withinMs);
   }
 
   /** Lets what is under way end, such as a lease of tokens, since the pool is closed next; a database that hangs is left. */
@@ -168,14 +175,14 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   return {
     name: 'postgresql',
     async write(profiles) {
-      const clashes = await using((knex) => writeProfiles(knex, schema, profiles));
+      const clashes = await using((knex) => writeProfiles(knex, schema, profiles), WRITE_WITHIN_MS);
       if (clashes.length > 0) onClash?.(clashes);
     },
-    amend: (token, name, value) => using((knex) => amend(knex, token, name, value)),
-    read: (token) => using((knex) => read(knex, token)),
-    find: (query) => using((knex) => find(knex, query)),
+    amend: (token, name, value) => using((knex) => amend(knex, token, name, value), answerTimeoutMs),
+    read: (token) => using((knex) => read(knex, token), answerTimeoutMs),
+    find: (query) => using((knex) => find(knex, query), 2 * findTimeoutMs + answerTimeoutMs),
     purge: (limits) => using((knex) => purgeProfiles({ knex, schema }, limits)),
-    leaseTokens: () => using(leaseTokens),
+    leaseTokens: () => using(leaseTokens, WRITE_WITHIN_MS),
     close,
   };
 }

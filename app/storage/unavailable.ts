@@ -38,3 +38,18 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
   else if (code === FORBIDDEN) reason = `the database's role may not use them (${reason})`;
   return createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
 }
+
+/** Rejects where `work`, which goes on, has not settled in time: a database that hangs refuses nothing. */
+export async function answerWithin<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(createError('STORAGE_UNAVAILABLE', [`the database has not answered within ${ms / 1000} s.`]));
+    }, ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
