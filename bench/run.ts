@@ -15,7 +15,7 @@ import { resultsFolder } from './harness/folders.ts';
 import { peers, type Variant } from './harness/peers.ts';
 import { canPin, pinThisProcess } from './harness/pin.ts';
 import { VoidRun, type Row } from './harness/row.ts';
-import { rows } from './rows/index.ts';
+import { furtherRows, rows } from './rows/index.ts';
 
 function log(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -35,10 +35,11 @@ function readArguments() {
       'cpu-prof': { type: 'boolean', default: false },
     },
   });
-  const unknown = positionals.find((name) => !rows.some((row) => row.name === name));
+  const known = [...rows, ...furtherRows];
+  const unknown = positionals.find((name) => !known.some((row) => row.name === name));
   if (unknown !== undefined)
-    throw new Error(`No row "${unknown}"; there are: ${rows.map(({ name }) => name).join(', ')}.`);
-  const chosen = positionals.length === 0 ? rows : rows.filter(({ name }) => positionals.includes(name));
+    throw new Error(`No row "${unknown}"; there are: ${known.map(({ name }) => name).join(', ')}.`);
+  const chosen = positionals.length === 0 ? rows : known.filter(({ name }) => positionals.includes(name));
   const options = {
     full: values.full,
     stored: Number(values.stored),

@@ -14,9 +14,9 @@ interface CopyWriter {
 
 const SPECIAL: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-function fieldOf(value: unknown): string {
-  if (value === null || value === undefined) return '\\N';
-  return String(value as string | number).replace(/[\\\n\r\t]/g, (special) => SPECIAL[special] ?? special);
+function fieldOf(value: string | number | null): string {
+  if (value === null) return '\\N';
+  return String(value).replace(/[\\\n\r\t]/g, (special) => SPECIAL[special] ?? special);
 }
 
 function snakeCase(name: string): string {
@@ -30,7 +30,7 @@ export function columnsOf(profile: StoredProfile): string {
 
 export function linesOf(profiles: readonly StoredProfile[]): Buffer {
   const lines = profiles.map(({ index, document }) =>
-    [...Object.values(index), document].map(fieldOf).join('\t'),
+    [...(Object.values(index) as (string | number | null)[]), document].map(fieldOf).join('\t'),
   );
   return Buffer.from(`${lines.join('\n')}\n`);
 }

@@ -2,7 +2,7 @@
 import type { Row } from '../harness/row.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
-import { plain, queries } from './requests.ts';
+import { controlOnly, plain, queries } from './requests.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
 import { tail } from './tail.ts';
@@ -20,3 +20,6 @@ export const rows: readonly Row[] = [
   page,
   bytes,
 ];
+
+/** Asked for by name only. */
+export const furtherRows: readonly Row[] = [controlOnly];

@@ -90,6 +90,13 @@ async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figur
   return [...figures, ...goals(hindsight, datadog)];
 }
 
+/** Bare against bare only: whether the machine is quiet enough to measure on. */
+export const controlOnly: Row = {
+  name: 'control',
+  what: 'bare against bare on the plain page',
+  run: (bench) => control(bench, { path: '/', queries: false, label: '(c)' }),
+};
+
 export const plain: Row = {
   name: 'plain',
   what: 'CPU and throughput on the plain page, against peers',

@@ -13,7 +13,7 @@ import { startEmbedded } from '../harness/embedded.ts';
 import type { Figure } from '../harness/figure.ts';
 import { pinThisProcess } from '../harness/pin.ts';
 import type { Row } from '../harness/row.ts';
-import { batches } from '../harness/sample-profiles.ts';
+import { batches, sampleProfile } from '../harness/sample-profiles.ts';
 import { spreadOf } from '../harness/statistics.ts';
 
 const BATCH = 100;
@@ -36,14 +36,9 @@ async function timed(write: Write, slice: readonly StoredProfile[][]): Promise<S
   return { perSecond: (profiles / (performance.now() - startedAt)) * 1000, cpu: (user + system) / profiles };
 }
 
-async function openCopy(
-  knex: Knex,
-  client: pg.Client,
-  schema: string,
-  sample: StoredProfile,
-): Promise<Write> {
+async function openCopy(knex: Knex, client: pg.Client, schema: string): Promise<Write> {
   await knex.raw('create table ??.copied (like ??.hindsight_profiles including all)', [schema, schema]);
-  const sql = `copy ${schema}.copied (${columnsOf(sample)}) from stdin`;
+  const sql = `copy ${schema}.copied (${columnsOf(sampleProfile(0, { total: 1, newest: 0 }))}) from stdin`;
   return (profiles) => copyInto(client, pg.Query, sql, linesOf(profiles));
 }
 
@@ -56,7 +51,7 @@ async function compare(database: Omit<Database, 'stop'>): Promise<{ stored: Spee
   const total = (SLICES + 1) * BATCHES_PER_SLICE * BATCH;
   const profiles = [...batches(0, total, total, BATCH)];
   const storage = createPostgresStorage({ knex: () => knex, schema });
-  const copy = await openCopy(knex, client, schema, profiles[0]?.[0] as StoredProfile);
+  const copy = await openCopy(knex, client, schema);
   const [stored, copied]: [Speed[], Speed[]] = [[], []];
   pinThisProcess('measured');
   for (let slice = 0; slice <= SLICES; slice++) {
