@@ -172,20 +172,23 @@ function parseDatabaseUrl(text: string): DatabaseAddress {
   const form = 'set postgres://user:password@host:5432/database, with special characters percent-encoded.';
   let url: URL;
   try {
-    url = new URL(text);
+    // A user before no host at all, the form for a socket's folder in `?host=`, is not an address to URL.
+    url = new URL(text.replace(/^(\w+:\/\/[^/?#]*@)(?=[:/])/, '$1localhost'));
   } catch {
     throw new ConfigError('DATABASE_URL', `is not an address; ${form}`);
   }
   if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') {
     throw new ConfigError('DATABASE_URL', `begins with "${url.protocol}"; ${form}`);
   }
-  const host = decode(url.hostname) || url.searchParams.get('host') || 'localhost';
+  const host = url.searchParams.get('host') || decode(url.hostname) || 'localhost';
+  const port = url.searchParams.get('port') ?? url.port;
+  if (!/^\d{0,5}$/.test(port)) throw new ConfigError('DATABASE_URL', `names the port "${port}"; ${form}`);
   const name = decode(url.pathname.slice(1));
   if (name === '') throw new ConfigError('DATABASE_URL', `names no database; ${form}`);
   const password = url.password === '' ? undefined : decode(url.password);
   return {
     host: host.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? 5432 : Number(url.port),
+    port: port === '' ? 5432 : Number(port),
     name,
     user: decode(url.username) || 'postgres',
     ...(password === undefined ? {} : { password }),
@@ -290,6 +293,19 @@ function readSecrets(
   return { secrets, warnings };
 }
 
+/** Whether only this machine reaches the address. */
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|::1)$/i.test(host);
+}
+
+function warnOfStrangers({ debug, host, profiler }: Config): string[] {
+  if (!debug || profiler.password !== null || isLoopback(host)) return [];
+  return [
+    `WHOEVER REACHES ${host} CAN READ EVERY REQUEST, its headers, queries and source excerpts, without a password: ` +
+      'set PROFILER_PASSWORD, or, where no profiler is wanted, APP_ENV=prod.',
+  ];
+}
+
 /** Reads and checks everything. Throws a ConfigError. `env` is process.env unless a test gives another. */
 export function readConfig(env: Environment = process.env): Config {
   const appEnv = readEnv(env);
@@ -324,7 +340,9 @@ export function readConfig(env: Environment = process.env): Config {
     },
     instance: read(env, 'DYNO') ?? null,
     secrets: Object.freeze(secrets),
-    warnings: Object.freeze(warnings),
+    warnings,
   };
+  warnings.push(...warnOfStrangers(config));
+  Object.freeze(warnings);
   return Object.freeze(config);
 }
