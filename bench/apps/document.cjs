@@ -1,6 +1,6 @@
 /**
- * What a profile page is measured against: parsing the same document (BENCH_DOCUMENT, a file) and rendering all of it by
- * one bare EJS template, on node:http.
+ * What a profile page is measured against: parsing the same document (BENCH_DOCUMENT, a file) and rendering the data of the
+ * same panel by one bare EJS template, on node:http.
  */
 const { readFileSync } = require('node:fs');
 const { createServer } = require('node:http');
@@ -10,8 +10,10 @@ const ejs = require('ejs');
 const text = readFileSync(process.env.BENCH_DOCUMENT, 'utf8');
 const render = ejs.compile(readFileSync(join(__dirname, 'views', 'document.ejs'), 'utf8'));
 
-createServer((_request, response) => {
-  const page = render({ profile: JSON.parse(text) });
+createServer((request, response) => {
+  const panel = new URL(request.url, 'http://localhost').searchParams.get('panel') ?? 'request';
+  const profile = JSON.parse(text);
+  const page = render({ profile, name: panel, data: profile.panels[panel].data });
   response.setHeader('content-type', 'text/html; charset=utf-8');
   response.setHeader('content-length', Buffer.byteLength(page));
   response.end(page);

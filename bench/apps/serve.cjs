@@ -1,7 +1,7 @@
 /**
  * One process of the application: BENCH_PORT; BENCH_DATABASE, a connection as JSON, where it has queries; BENCH_PROFILER,
- * a JSON of connection and schema, where Hindsight records into that database. A peer is loaded before this file by
- * `--require`. A message `counters` is answered with what the profiler's writer counted; SIGTERM ends it.
+ * a JSON of connection, schema and perhaps options, where Hindsight records into that database. A peer is loaded before
+ * this file by `--require`. A message `counters` is answered with what the profiler's writer counted; SIGTERM ends it.
  */
 const { createApplication } = require('./application.cjs');
 
@@ -9,13 +9,14 @@ function openKnex(connection, pool) {
   return require('knex')({ client: 'pg', connection, pool });
 }
 
-/** Default settings; the tables are there already. */
-async function startProfiler({ connection, schema }) {
+/** Default settings where no options are given; the tables are there already. */
+async function startProfiler({ connection, schema, options = {} }) {
   const { createPostgresStorage, createProfiler } = await import('../../dist/app/index.js');
   const knex = openKnex(connection, { min: 0, max: 2 });
   const profiler = createProfiler({
     storage: createPostgresStorage({ knex: () => knex, schema }),
     Router: require('express').Router,
+    ...options,
   });
   profiler.refillTokens().catch(() => undefined);
   return profiler;

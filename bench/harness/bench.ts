@@ -1,5 +1,6 @@
 /** What a row is given: options, the parts that rows share (each started when first asked for), and processes. */
 import { join } from 'node:path';
+import type { ProfilerOptions } from '../../app/index.ts';
 import { startCollector, type Collector } from './collector.ts';
 import { startDatabase, type Database, type ProfileSchema } from './database.ts';
 import { benchFolder, resultsFolder } from './folders.ts';
@@ -28,7 +29,8 @@ export interface ServeOptions {
   queries?: boolean;
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
-  nodeOptions?: readonly string[];
+  /** Options of the profiler; default: none. */
+  profilerOptions?: Pick<ProfilerOptions, 'sampling'>;
 }
 
 export interface Bench {
@@ -48,20 +50,21 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
   const getDatabase = (): Promise<Database> => (database ??= startDatabase());
   const getCollector = (): Promise<Collector> => (collector ??= startCollector());
 
-  async function environmentOf(variant: Variant, { queries, profiles }: ServeOptions) {
+  async function environmentOf(variant: Variant, { queries, profiles, profilerOptions }: ServeOptions) {
     const env: Record<string, string> = {};
     if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
-    if (variant === 'hindsight')
-      env.BENCH_PROFILER = JSON.stringify(profiles ?? (await (await getDatabase()).freshSchema()));
+    if (variant === 'hindsight') {
+      const place = profiles ?? (await (await getDatabase()).freshSchema());
+      env.BENCH_PROFILER = JSON.stringify({ ...place, options: profilerOptions });
+    }
     if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
     return env;
   }
 
-  function nodeOptionsOf(variant: Variant, { nodeOptions = [] }: ServeOptions): string[] {
+  function nodeOptionsOf(variant: Variant): string[] {
     const preload = preloadOf(variant);
     const profile = options.cpuProfile && variant === 'hindsight';
     return [
-      ...nodeOptions,
       ...(preload === null ? [] : ['--require', preload]),
       ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${join(resultsFolder, 'cpu')}`] : []),
     ];
@@ -71,7 +74,7 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
     if (preloadOf(variant) !== null) installPeers(log);
     const env = await environmentOf(variant, serveOptions);
     const file = join(benchFolder, 'apps', 'serve.cjs');
-    const started = await startProcess({ file, env, nodeOptions: nodeOptionsOf(variant, serveOptions) });
+    const started = await startProcess({ file, env, nodeOptions: nodeOptionsOf(variant) });
     running.add(started);
     return {
       ...started,

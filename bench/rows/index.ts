@@ -2,7 +2,7 @@
 import type { Row } from '../harness/row.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
-import { controlOnly, plain, queries } from './requests.ts';
+import { controlOnly, plain, queries, sampledOut } from './requests.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
 import { tail } from './tail.ts';
@@ -11,6 +11,7 @@ import { writer, writerEmbedded } from './writer.ts';
 export const rows: readonly Row[] = [
   plain,
   queries,
+  sampledOut,
   tail,
   writer,
   writerEmbedded,

@@ -1,6 +1,6 @@
 /**
  * What showing a profile costs the server: the database page of a request with sixty queries, against parsing the same
- * document and rendering all of it by one bare template. And what a plain profile takes in the database.
+ * document and rendering the same panel by one bare template. And what a plain profile takes in the database.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@
  * What recording costs a request at saturation: the plain page (c) and the page of five queries (d), each variant against
  * a fresh bare process. The first comparison is bare with bare: off by more than 5 %, the run is void.
  */
-import type { Bench } from '../harness/bench.ts';
+import type { Bench, ServeOptions } from '../harness/bench.ts';
 import type { Figure } from '../harness/figure.ts';
 import { addedOf, comparePairs, ratioOf, type Pair, type Slice } from '../harness/pairs.ts';
 import type { Variant } from '../harness/peers.ts';
@@ -20,10 +20,16 @@ const cpuAll = (slice: Slice): number => slice.cpuAll;
 const cpuMain = (slice: Slice): number => slice.cpuMain;
 const perSecond = (slice: Slice): number => slice.perSecond;
 
-async function compare(bench: Bench, variant: Variant, { path, queries }: Page): Promise<Pair[]> {
-  const { pairs, sliceMs, warmUp } = bench.options;
+async function compare(
+  bench: Bench,
+  variant: Variant,
+  { path, queries }: Page,
+  more: Pick<ServeOptions, 'profilerOptions'> & { pairs?: number } = {},
+): Promise<Pair[]> {
+  const { sliceMs, warmUp } = bench.options;
+  const pairs = more.pairs ?? bench.options.pairs;
   const base = await bench.serve('bare', { queries });
-  const other = await bench.serve(variant, { queries });
+  const other = await bench.serve(variant, { queries, ...more });
   try {
     const found = await comparePairs(base, other, { path, pairs, sliceMs, warmUp });
     const errors = found.reduce((sum, pair) => sum + pair.base.errors + pair.variant.errors, 0);
@@ -141,4 +147,21 @@ export const queries: Row = {
         aim: 0.85,
       },
     ]),
+};
+
+/** Median of twelve pairs or more. */
+const SAMPLED_PAIRS = 13;
+
+export const sampledOut: Row = {
+  name: 'sampled-out',
+  what: 'CPU of a request that is not recorded in full, against bare',
+  async run(bench) {
+    const page = { path: '/', queries: false, label: '(c)' };
+    const pairs = await compare(bench, 'hindsight', page, {
+      pairs: Math.max(SAMPLED_PAIRS, bench.options.pairs),
+      profilerOptions: { sampling: { rate: 0 } },
+    });
+    const ratio = ratioOf(pairs, cpuAll);
+    return [{ ...spread(14, '(c): CPU, sampled out', 'x bare', ratio), must: 1.08, aim: 1.04 }];
+  },
 };
