@@ -195,6 +195,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     tracker,
     contextOf: watch.contextOf,
     renderErrorPage: pageHandler.renderErrorPage,
+    redactText: (text) => redactor.text(text),
     log: (error) => {
       warn(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
     },
@@ -211,9 +212,13 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     errors: errors.handler,
     answerError: errors.answer,
     refuse: (server, { resolver, methods }) =>
-      createRefusal({ resolver, methods, answer: errors.answer, record: errors.recordRefusal }).attach(
-        server,
-      ),
+      createRefusal({
+        resolver,
+        methods,
+        answer: errors.answer,
+        record: errors.recordRefusal,
+        redactText: (text) => redactor.text(text),
+      }).attach(server),
     dump: observers.dump,
     sourceOf: observers.sourceOf,
     watchKnex: observers.watchKnex,
