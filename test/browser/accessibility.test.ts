@@ -1,7 +1,6 @@
 /** Every kind of page over the example shop: axe-core in light and dark, order of focus, policy, weight, no script. */
+import axe from 'axe-core';
 import { expect } from 'chai';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
@@ -36,13 +35,11 @@ describe('pages of the profiler', function () {
   this.timeout(120_000);
   let browser: TestBrowser;
   let shop: RunningShop;
-  let axe: string;
   const tokens: Record<string, string> = {};
 
   before(async function () {
     browser = await launchBrowser(this);
     shop = await startShop();
-    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     for (const [name, { path, init }] of Object.entries(REQUESTS)) {
       const response = await fetch(`${shop.origin}${path}`, { redirect: 'manual', ...init });
       await response.arrayBuffer();
@@ -85,7 +82,7 @@ describe('pages of the profiler', function () {
   }
 
   async function violations(page: Page): Promise<string[]> {
-    await page.evaluate(axe);
+    await page.evaluate(axe.source);
     const found = await page.evaluate<Violation[]>(
       "axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)",
     );
