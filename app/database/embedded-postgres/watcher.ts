@@ -50,12 +50,17 @@ watch() {
   stop
 }
 
-# A fast shutdown; after five seconds an immediate one, which the next start mends. A server that is not our child is
-# stopped only while the folder names it: its number may be another program's by now.
+# A fast shutdown; after five seconds an immediate one, which the next start mends. Where the folder does not name the
+# server any more, it was deleted, and there may be a new server in its place: the old one then dies at once, because an
+# orderly end removes the socket by its name, which is the new one's. One that is not our child is left alone: its number
+# may be another program's by now, and it ends by itself within a minute.
 stop() {
   exec 3<&- 5<&-
-  if [ -n "$adopted" ]; then
-    read -r now <"$data/postmaster.pid" && [ "$now" = "$server" ] || return
+  now=
+  read -r now <"$data/postmaster.pid"
+  if [ "$now" != "$server" ]; then
+    [ -n "$adopted" ] || kill -KILL "$server"
+    return
   fi
   kill -INT "$server"
   left=5

@@ -440,6 +440,19 @@ describe('embedded PostgreSQL', function () {
       expect(isAlive(before)).to.equal(false);
     });
 
+    it('leaves the next one of its folder alone when the folder was deleted before it ended', async () => {
+      const varDir = freshFolder();
+      const first = await start(varDir);
+      const before = first.pid;
+      rmSync(join(varDir, 'postgres'), { recursive: true, force: true });
+      const second = await start(varDir);
+      expect(second.pid).to.not.equal(before);
+      await first.stop();
+      expect(await until(() => !isAlive(before), 9000)).to.be.below(8000);
+      expect(await query(second, 'select 1 as value')).to.equal(1);
+      await stop(second);
+    });
+
     it('says so, and changes nothing, where the cluster is damaged', async () => {
       const varDir = freshFolder();
       await stop(await start(varDir));
