@@ -19,6 +19,9 @@ export interface ContextLimits {
   bytes: number;
 }
 
+/** Share of its bytes from which on a request takes no more large facts. */
+const NEARLY_SPENT = 0.95;
+
 const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
 
 export interface ContextOptions {
@@ -116,7 +119,9 @@ export class Context {
    * making one, so that a flood costs next to nothing.
    */
   isFull(name: FactName): boolean {
-    if ((this.#facts.get(name)?.length ?? 0) < this.#limits.factsPerKind) return false;
+    const { factsPerKind, bytes } = this.#limits;
+    const spent = this.#bytes > bytes * NEARLY_SPENT;
+    if (!spent && (this.#facts.get(name)?.length ?? 0) < factsPerKind) return false;
     this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
     return true;
   }
