@@ -73,10 +73,10 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, note }: Tree
     let copy: Fields | null = null;
     for (const key of Object.keys(source)) {
       const item = source[key];
-      path.push(key);
+      const safe = maskKey(key);
+      path.push(safe);
       const changed = change(key, item);
       path.pop();
-      const safe = maskKey(key);
       if (changed === item && safe === key) continue;
       copy ??= { ...source };
       if (safe !== key) Reflect.deleteProperty(copy, key);
