@@ -3,7 +3,7 @@
  * opened once it does. Tests, examples and app/server.ts listen for it.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { createApp } from './app.ts';
@@ -50,6 +50,8 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Above the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
+/** Milliseconds in which requests are still taken from connections that are open at close. */
+const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
 const DRAIN = 3000;
 /** Milliseconds for storing what is buffered: little when the database is well, most of the platform's patience when not. */
@@ -62,7 +64,10 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
-/** Answers in the making; at close each is told to be the last of its connection. */
+/**
+ * Answers in the making; at close each is told to be the last of its connection. Connections that wait for another
+ * request are not closed at once: it may be on its way already, and would be answered by a reset.
+ */
 function trackResponses(server: Server): { drain(): Promise<void> } {
   const open = new Set<ServerResponse>();
   let draining = false;
@@ -75,17 +80,22 @@ function trackResponses(server: Server): { drain(): Promise<void> } {
     async drain() {
       draining = true;
       const closed = new Promise<void>((resolve) => {
-        server.close(() => {
+        // That of HTTP closes the waiting connections too.
+        NetServer.prototype.close.call(server, () => {
           resolve();
         });
       });
       for (const res of open) if (!res.headersSent) res.setHeader('connection', 'close');
-      server.closeIdleConnections();
+      const lastRequests = setInterval(() => {
+        server.close();
+      }, LAST_REQUESTS);
       const patience = setTimeout(() => {
         server.closeAllConnections();
       }, DRAIN);
       await closed;
+      clearInterval(lastRequests);
       clearTimeout(patience);
+      server.close();
     },
   };
 }
