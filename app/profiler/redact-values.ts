@@ -16,9 +16,8 @@ const LONGEST_TOLERANT = 100;
 const SHORTEST_HEAD = 3;
 /** Shorter texts were not cut: no limit of a profile is lower, save that of a preview. */
 const SHORTEST_CUT_TEXT = 48;
-/** How `cutText` says that it has cut. */
-const CUT = '… (';
-const CUT_MARK = /… \(\d+ more characters\)/g;
+/** What marks a cut, in `cutText` and everywhere else. */
+const CUT = '…';
 const MAYBE_ESCAPED = /%[\da-f]{2}|\\u|\\["'/\\bfnrt]|&[a-z#]/i;
 
 function escapeRegExp(text: string): string {
@@ -148,9 +147,9 @@ export function createValueMask(
     let result = '';
     let done = 0;
     if (text.includes(CUT)) {
-      for (const mark of text.matchAll(CUT_MARK)) {
-        result += maskEnd(text.slice(done, mark.index)) + mark[0];
-        done = mark.index + mark[0].length;
+      for (let at = text.indexOf(CUT); at !== -1; at = text.indexOf(CUT, done)) {
+        result += maskEnd(text.slice(done, at)) + CUT;
+        done = at + CUT.length;
       }
     }
     const rest = done === 0 ? text : text.slice(done);
