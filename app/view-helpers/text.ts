@@ -87,6 +87,9 @@ function reason({ status, error }: { status: number | null; error: string | null
 
 export const textHelpers = {
   reason,
+  /** The first characters on one line, with `…` where there are more. */
+  beginning: (text: string, length: number): string =>
+    `${beginning(text, length)}${text.length > length ? '…' : ''}`,
   foreign,
   isSafe: (value: unknown): value is SafeHtml => SafeHtml.is(value),
   splitUrl,

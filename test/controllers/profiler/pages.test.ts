@@ -303,7 +303,7 @@ describe('pages of the profiler', () => {
         version: 1,
         total: 1,
         page: 1,
-        limit: 40,
+        limit: 30,
         filters: { url: '/a' },
         notice: null,
       });
