@@ -74,7 +74,7 @@ function spellingsOf(value: string): string[] {
 /** A percent escape of one byte, in either case, itself encoded once or twice more. */
 function percent(byte: number): string {
   const digits = byte.toString(16).padStart(2, '0');
-  const either = [...digits].map((digit) =>
+  const either = Array.from(digits).map((digit) =>
     /[a-f]/.test(digit) ? `[${digit}${digit.toUpperCase()}]` : digit,
   );
   return `%(?:25){0,2}${either.join('')}`;
@@ -108,7 +108,10 @@ function expressionOf(spellings: readonly string[]): RegExp {
 function tolerantOf(values: readonly string[]): RegExp | null {
   const short = values.filter((value) => value.length <= LONGEST_TOLERANT);
   if (short.length === 0) return null;
-  return new RegExp(short.map((value) => [...value.toWellFormed()].map(tolerant).join('')).join('|'), 'g');
+  return new RegExp(
+    short.map((value) => Array.from(value.toWellFormed()).map(tolerant).join('')).join('|'),
+    'g',
+  );
 }
 
 /** Masks the beginning of a spelling where a text ends. */

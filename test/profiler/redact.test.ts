@@ -195,7 +195,7 @@ describe('masking', () => {
   });
 
   it('finds a known value in any mixture of escapes, and in hexadecimal', () => {
-    const characters = [...SECRET];
+    const characters = Array.from(SECRET);
     const mixed = [
       characters.map((c) => `%${c.charCodeAt(0).toString(16)}`).join(''),
       characters
