@@ -31,10 +31,21 @@ const FIELD_VALUE = /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|[^\s
 const PART =
   /(\bname="([^"\r\n]{1,200})"[^\r\n]{0,500}\r?\n(?:[^\r\n]{1,500}\r?\n){0,5}\r?\n)([\s\S]*?)(?=\r?\n--|$)/g;
 
-function maskQuery(text: string, { isSecretName, learn }: TextMasking): string {
+/** JSON as the value of a parameter. */
+function maskEncoded(pair: string, value: string, masking: TextMasking): string {
+  const plain = decodeName(value);
+  const masked = maskJson(plain, masking);
+  if (masked === plain) return pair;
+  const encoded = encodeURIComponent(masked.toWellFormed()).replaceAll(encodeURIComponent(MASK), MASK);
+  return pair.slice(0, pair.length - value.length) + encoded;
+}
+
+function maskQuery(text: string, masking: TextMasking): string {
+  const { isSecretName, learn } = masking;
   return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
     const plainName = decodeName(name);
-    if (value === '' || NO_VALUE.test(value) || !isSecretName(plainName)) return all;
+    if (value === '' || NO_VALUE.test(value)) return all;
+    if (!isSecretName(plainName)) return /%22/.test(value) ? maskEncoded(all, value, masking) : all;
     learn(plainName, decodeName(value));
     return `${gap}${name}=${MASK}`;
   });

@@ -156,6 +156,7 @@ describe('masking', () => {
     ['a CDATA section', `<password><![CDATA[${LONG}]]></password>`],
     ['a field in HTML', `<input type="password" name="password" value="${LONG}">`],
     ['a query with quotes and brackets', `/x?password=a)';${LONG}`],
+    ['JSON in a query', `/x?a=${encodeURIComponent(JSON.stringify({ token: LONG }))}&b=1`],
     ['a list in broken JSON', `{"password":["${LONG}",{"a":"${LONG}"`],
     ['an escaped name in JSON', `{"pass\\u0077ord":"${LONG}"}`],
     ['JSON three strings deep', JSON.stringify({ a: JSON.stringify({ b: JSON.stringify({ pwd: LONG }) }) })],
