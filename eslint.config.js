@@ -148,8 +148,8 @@ export default tseslint.config(
     },
   },
   {
-    files: ['bin/**/*.js', 'examples/**/*.js', '*.js', '*.cjs', '.*.cjs', 'test/**/*.cjs'],
-    languageOptions: { globals: readable([...nodeGlobals, 'module', 'require']) },
+    files: ['bin/**/*.js', 'examples/**/*.js', '*.js', '*.cjs', '.*.cjs', 'test/**/*.cjs', 'bench/**/*.cjs'],
+    languageOptions: { globals: readable([...nodeGlobals, 'module', 'exports', 'require', '__dirname']) },
     rules: plainScript,
   },
   {

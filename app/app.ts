@@ -69,6 +69,7 @@ export function createApp(options: AppOptions): App {
       ? createErrorHandler({
           debug: false,
           renderError: () => '',
+          redactText: (text) => redactor.text(text),
           log: (error) => {
             log(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
           },
@@ -103,7 +104,13 @@ export function createApp(options: AppOptions): App {
   return {
     app,
     refuse(server) {
-      if (profiler === null) createRefusal({ resolver, answer: answers.answer, methods }).attach(server);
+      if (profiler === null)
+        createRefusal({
+          resolver,
+          answer: answers.answer,
+          methods,
+          redactText: (text) => redactor.text(text),
+        }).attach(server);
       else profiler.refuse(server, { resolver, methods });
     },
   };

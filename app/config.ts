@@ -25,6 +25,10 @@ export interface ProfilerConfig {
   retentionBytes: number;
   /** Bytes of one body kept as preview. */
   previewBytes: number;
+  /** Share of requests recorded in full, 0 to 1. */
+  sampleRate: number;
+  /** Milliseconds from which a request that is sampled out is kept as slow. */
+  slowMs: number;
   /** Asked for as HTTP Basic password before any page is shown; null: none. */
   password: string | null;
 }
@@ -86,6 +90,19 @@ function readInteger(
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < options.min || value > options.max) {
     throw new ConfigError(name, `is "${text}"; set a whole number from ${options.min} to ${options.max}.`);
+  }
+  return value;
+}
+
+function readShare(env: Environment, name: string): number {
+  const text = read(env, name);
+  if (text === undefined) return 1;
+  const value = Number(text);
+  if (!/^\d*\.?\d+$/.test(text) || value > 1) {
+    throw new ConfigError(
+      name,
+      `is "${text}"; set a number from 0 to 1, such as 0.1 for one request in ten.`,
+    );
   }
   return value;
 }
@@ -155,20 +172,23 @@ function parseDatabaseUrl(text: string): DatabaseAddress {
   const form = 'set postgres://user:password@host:5432/database, with special characters percent-encoded.';
   let url: URL;
   try {
-    url = new URL(text);
+    // A user before no host at all, the form for a socket's folder in `?host=`, is not an address to URL.
+    url = new URL(text.replace(/^(\w+:\/\/[^/?#]*@)(?=[:/])/, '$1localhost'));
   } catch {
     throw new ConfigError('DATABASE_URL', `is not an address; ${form}`);
   }
   if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') {
     throw new ConfigError('DATABASE_URL', `begins with "${url.protocol}"; ${form}`);
   }
-  const host = decode(url.hostname) || url.searchParams.get('host') || 'localhost';
+  const host = url.searchParams.get('host') || decode(url.hostname) || 'localhost';
+  const port = url.searchParams.get('port') ?? url.port;
+  if (!/^\d{0,5}$/.test(port)) throw new ConfigError('DATABASE_URL', `names the port "${port}"; ${form}`);
   const name = decode(url.pathname.slice(1));
   if (name === '') throw new ConfigError('DATABASE_URL', `names no database; ${form}`);
   const password = url.password === '' ? undefined : decode(url.password);
   return {
     host: host.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? 5432 : Number(url.port),
+    port: port === '' ? 5432 : Number(port),
     name,
     user: decode(url.username) || 'postgres',
     ...(password === undefined ? {} : { password }),
@@ -273,6 +293,19 @@ function readSecrets(
   return { secrets, warnings };
 }
 
+/** Whether only this machine reaches the address. */
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|::1)$/i.test(host);
+}
+
+function warnOfStrangers({ debug, host, profiler }: Config): string[] {
+  if (!debug || profiler.password !== null || isLoopback(host)) return [];
+  return [
+    `WHOEVER REACHES ${host} CAN READ EVERY REQUEST, its headers, queries and source excerpts, without a password: ` +
+      'set PROFILER_PASSWORD, or, where no profiler is wanted, APP_ENV=prod.',
+  ];
+}
+
 /** Reads and checks everything. Throws a ConfigError. `env` is process.env unless a test gives another. */
 export function readConfig(env: Environment = process.env): Config {
   const appEnv = readEnv(env);
@@ -301,11 +334,15 @@ export function readConfig(env: Environment = process.env): Config {
       retentionBytes:
         readInteger(env, 'PROFILER_RETENTION_MB', { fallback: 512, min: 1, max: 1_000_000 }) * MEBIBYTE,
       previewBytes: readInteger(env, 'PROFILER_PREVIEW_BYTES', { fallback: 16_384, min: 0, max: MEBIBYTE }),
+      sampleRate: readShare(env, 'PROFILER_SAMPLE_RATE'),
+      slowMs: readInteger(env, 'PROFILER_SLOW_MS', { fallback: 1000, min: 1, max: 3_600_000 }),
       password: read(env, 'PROFILER_PASSWORD') ?? null,
     },
     instance: read(env, 'DYNO') ?? null,
     secrets: Object.freeze(secrets),
-    warnings: Object.freeze(warnings),
+    warnings,
   };
+  warnings.push(...warnOfStrangers(config));
+  Object.freeze(warnings);
   return Object.freeze(config);
 }

@@ -33,6 +33,8 @@ export interface ErrorPagesOptions {
   tracker: ContextTracker;
   contextOf: (req: IncomingMessage) => Context | undefined;
   renderErrorPage: RenderErrorPage;
+  /** Masks secrets in the plain page that stands in for one that failed. */
+  redactText?: (text: string) => string;
   log?: (error: unknown, req: IncomingMessage) => void;
 }
 
@@ -120,7 +122,8 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       debug: true,
       renderError,
       recorder: errorRecorder,
-      ...(options.log === undefined ? {} : { log: options.log }),
+      redactText: options.redactText,
+      log: options.log,
     }),
     recordRefusal(refused) {
       const { error, status, origin, received } = refused;

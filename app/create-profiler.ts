@@ -32,6 +32,7 @@ import type { Panel } from './profiler/panel.ts';
 import { createProfiles, type Profiles } from './profiler/profiles.ts';
 import { createRecorder } from './profiler/recorder.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
+import { createSampler, defaultSampling, type Sampling } from './profiler/sampling.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
 import { createTokenSource } from './profiler/token.ts';
 import { createWriter, type WriterCounters } from './profiler/writer.ts';
@@ -54,6 +55,8 @@ export interface ProfilerOptions {
   limits?: ContextLimits;
   /** Bytes of a body kept as preview; default 16 KiB. */
   previewBytes?: number;
+  /** Which requests are recorded in full; default: all. Those that fail or are slow are kept in outline. */
+  sampling?: Partial<Sampling>;
   /** Shown as the process that answered; default: host name and pid. */
   process?: string;
   /** Settings shown in the configuration panel; masked like everything else. */
@@ -132,11 +135,15 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       ? {}
       : { lease: () => storage.leaseTokens?.() ?? Promise.reject(new Error('No leases.')) }),
   });
+  const sampling = { ...defaultSampling, ...options.sampling };
+  const sampler = createSampler(sampling);
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
     redactor,
     nextToken: () => tokens.next(),
+    nextSampledOut: () => tokens.nextSampledOut(),
+    sampler,
     write: (profile) => {
       writer.enqueue(profile);
     },
@@ -144,7 +151,12 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     warn,
   });
-  const profiles = createProfiles({ recorder, writer, storage });
+  const profiles = createProfiles({
+    recorder,
+    writer,
+    storage,
+    isSampledOut: (token) => sampling.rate < 1 && tokens.isSampledOut(token),
+  });
   const housekeeper = createHousekeeper({ storage, retention, warn });
   const contexts = { of: (_req: IncomingMessage): Context | undefined => undefined };
   const observers = createObservers({
@@ -159,6 +171,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     tracker,
     sourceOf,
     previewBytes,
+    takes: (headers) => sampler.takes(headers),
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
   });
   contexts.of = watch.contextOf;
@@ -182,6 +195,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     tracker,
     contextOf: watch.contextOf,
     renderErrorPage: pageHandler.renderErrorPage,
+    redactText: (text) => redactor.text(text),
     log: (error) => {
       warn(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
     },
@@ -198,9 +212,13 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     errors: errors.handler,
     answerError: errors.answer,
     refuse: (server, { resolver, methods }) =>
-      createRefusal({ resolver, methods, answer: errors.answer, record: errors.recordRefusal }).attach(
-        server,
-      ),
+      createRefusal({
+        resolver,
+        methods,
+        answer: errors.answer,
+        record: errors.recordRefusal,
+        redactText: (text) => redactor.text(text),
+      }).attach(server),
     dump: observers.dump,
     sourceOf: observers.sourceOf,
     watchKnex: observers.watchKnex,

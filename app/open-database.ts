@@ -126,6 +126,9 @@ export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAc
         start: (data) => startWorker('storage/writer-thread', data),
         connection: async () => withTimeouts(await connection(), CONNECT_MS),
       },
+      onUnusable: () => {
+        from.mend();
+      },
       onClash: (tokens) => {
         log(
           `${tokens.length} profiles were not stored: other requests have their tokens (${tokens.join(', ')}).`,

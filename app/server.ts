@@ -2,7 +2,7 @@
  * The process: config -> service -> listen -> database -> signals. The only file that listens or exits.
  *
  * It answers before the database is ready. SIGTERM and SIGINT: stop accepting, finish what runs, store what is buffered,
- * exit 0. Something uncaught: the same, exit 1.
+ * exit 0. Something uncaught: the same, exit 1. A signal that comes again while that takes long: exit at once.
  */
 import { ConfigError, readConfig } from './config.ts';
 import { routes } from './routes/index.ts';
@@ -11,6 +11,11 @@ import { createService } from './service.ts';
 /** Milliseconds after which a process that should be gone ends, whatever still holds it. */
 const LAST_RESORT = 25_000;
 const LAST_RESORT_AFTER_CRASH = 4500;
+
+/** Milliseconds after which a second signal is meant; npm and the terminal both send a Ctrl-C. */
+const ONE_SIGNAL = 1000;
+/** Milliseconds after which an end that takes long says so. */
+const LONG_END = 4000;
 
 const STACK_FRAMES = 30;
 
@@ -24,12 +29,15 @@ function start(): void {
   const service = createService({ config, routes });
   // Node keeps ten frames, and routers use most of them.
   if (config.debug) Error.stackTraceLimit = STACK_FRAMES;
-  let ending = false;
+  let endingSince: number | null = null;
 
   async function end(code: number, within: number): Promise<void> {
-    if (ending) return;
-    ending = true;
+    if (endingSince !== null) return;
+    endingSince = performance.now();
     setTimeout(() => process.exit(code), within);
+    setTimeout(() => {
+      say('Waits for the database to take the last profiles; the signal again ends at once, without them.');
+    }, LONG_END).unref();
     try {
       await service.close();
     } catch (error) {
@@ -39,7 +47,13 @@ function start(): void {
   }
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => void end(0, LAST_RESORT));
+    process.on(signal, () => {
+      if (endingSince === null) void end(0, LAST_RESORT);
+      else if (performance.now() - endingSince > ONE_SIGNAL) {
+        say('Ended at once; profiles that were not stored yet are lost.');
+        process.exit(1);
+      }
+    });
   }
   process.on('uncaughtException', (error, origin) => {
     say(

@@ -3,7 +3,7 @@
  * opened once it does. Tests, examples and app/server.ts listen for it.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { createApp } from './app.ts';
@@ -50,6 +50,8 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Above the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
+/** Milliseconds in which requests are still taken from connections that are open at close. */
+const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
 const DRAIN = 3000;
 /** Milliseconds for storing what is buffered: little when the database is well, most of the platform's patience when not. */
@@ -62,7 +64,10 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
-/** Answers in the making; at close each is told to be the last of its connection. */
+/**
+ * Answers in the making; at close each is told to be the last of its connection. Connections that wait for another
+ * request are not closed at once: it may be on its way already, and would be answered by a reset.
+ */
 function trackResponses(server: Server): { drain(): Promise<void> } {
   const open = new Set<ServerResponse>();
   let draining = false;
@@ -75,17 +80,22 @@ function trackResponses(server: Server): { drain(): Promise<void> } {
     async drain() {
       draining = true;
       const closed = new Promise<void>((resolve) => {
-        server.close(() => {
+        // That of HTTP closes the waiting connections too.
+        NetServer.prototype.close.call(server, () => {
           resolve();
         });
       });
       for (const res of open) if (!res.headersSent) res.setHeader('connection', 'close');
-      server.closeIdleConnections();
+      const lastRequests = setInterval(() => {
+        server.close();
+      }, LAST_REQUESTS);
       const patience = setTimeout(() => {
         server.closeAllConnections();
       }, DRAIN);
       await closed;
+      clearInterval(lastRequests);
       clearTimeout(patience);
+      server.close();
     },
   };
 }
@@ -112,6 +122,8 @@ function settingsOf(config: Config): Record<string, unknown> {
     PROFILER_RETENTION_COUNT: profiler.retentionCount,
     PROFILER_RETENTION_MB: profiler.retentionBytes / (1024 * 1024),
     PROFILER_PREVIEW_BYTES: profiler.previewBytes,
+    PROFILER_SAMPLE_RATE: profiler.sampleRate,
+    PROFILER_SLOW_MS: profiler.slowMs,
     ...Object.fromEntries(
       ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_PASSWORD'].map((name) => [
         name,
@@ -135,7 +147,6 @@ export function createService(options: ServiceOptions): Service {
     onKnex: (knex) => profiler?.watchKnex(knex),
     onStorage: (opened) => {
       storage.resolve(opened);
-      profiler?.refillTokens().catch(() => undefined);
     },
   });
   const profiler: Profiler | null = config.debug ? openProfiler() : null;
@@ -177,6 +188,7 @@ export function createService(options: ServiceOptions): Service {
         bytes: config.profiler.retentionBytes,
       },
       previewBytes: config.profiler.previewBytes,
+      sampling: { rate: config.profiler.sampleRate, slowMs: config.profiler.slowMs },
       password: config.profiler.password,
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
       settings: settingsOf(config),
@@ -193,6 +205,7 @@ export function createService(options: ServiceOptions): Service {
     storing = true;
     cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
     await access.open();
+    await profiler?.refillTokens().catch(() => undefined);
   }
 
   return {

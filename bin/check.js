@@ -28,6 +28,7 @@ function rooms() {
     '--output-type',
     'json',
     'app',
+    'bench',
     'examples',
     'migrations',
     'test',

@@ -63,6 +63,35 @@ describe('configuration', () => {
     });
   });
 
+  it('takes the folder of a socket, and its port, from an address as libpq does', () => {
+    for (const url of [
+      'postgres:///shop?host=/run/pg&port=5433',
+      'postgres://bob@/shop?host=/run/pg&port=5433',
+      'postgresql://bob:secret-word@/shop?host=%2Frun%2Fpg&port=5433',
+    ]) {
+      const { database } = readConfig({ DATABASE_URL: url });
+      expect(database, url).to.include({ host: '/run/pg', port: 5433, name: 'shop' });
+      expect(database?.user, url).to.equal(url.includes('bob') ? 'bob' : 'postgres');
+    }
+    expect(readConfig({ DATABASE_URL: 'postgres://bob@db/shop' }).database?.port).to.equal(5432);
+    expect(() => readConfig({ DATABASE_URL: 'postgres://bob@db/shop?port=none' })).to.throw(/port "none"/);
+  });
+
+  it('warns where strangers could read the profiler, and not where they could not', () => {
+    const { warnings } = readConfig({ HOST: '0.0.0.0' });
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]).to.match(/WHOEVER REACHES 0\.0\.0\.0.*PROFILER_PASSWORD/);
+    for (const env of [
+      {},
+      { HOST: '127.0.0.2' },
+      { HOST: '::1' },
+      { HOST: 'localhost' },
+      { HOST: '0.0.0.0', PROFILER_PASSWORD: 'long-enough' },
+      { HOST: '0.0.0.0', APP_ENV: 'prod' },
+    ])
+      expect(readConfig(env).warnings, JSON.stringify(env)).to.deep.equal([]);
+  });
+
   it('masks the password of an address and warns of short secrets', () => {
     const config = readConfig({ DATABASE_URL: 'postgres://bob:correct-horse@db/shop', APP_SECRET: 'short' });
     expect(config.secrets).to.deep.equal({ APP_SECRET: 'short', DB_PASSWORD: 'correct-horse' });
@@ -104,6 +133,11 @@ describe('configuration', () => {
       'a broken escape',
       { DATABASE_URL: 'postgres://a:secret%zzword@b/c' },
       /^DATABASE_URL holds a percent sign/,
+    ],
+    [
+      'a share above one',
+      { PROFILER_SAMPLE_RATE: '1.5' },
+      /^PROFILER_SAMPLE_RATE is "1.5"; set a number from 0 to 1/,
     ],
     ['a retention of nothing', { PROFILER_RETENTION_COUNT: '0' }, /^PROFILER_RETENTION_COUNT /],
   ];

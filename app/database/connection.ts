@@ -21,10 +21,10 @@ export interface DatabaseOptions {
   /** Takes sentences; about an absent database one a minute. */
   log: (sentence: string) => void;
   /**
-   * Runs each time the database has come, before it counts as ready. A rejection counts as one more failed try, so it
-   * should settle by itself what another try does not mend (see prepare.ts).
+   * Runs each time the database has come, before it counts as ready, and when `mend` is called. A rejection counts as
+   * one more failed try, so it should settle by itself what another try does not mend (see prepare.ts).
    */
-  prepare?: (pools: Pools) => Promise<void>;
+  prepare?: (pools: Pools, reason: 'come' | 'tables missing') => Promise<void>;
   /** Called once with the owner's Knex, before anybody uses it. */
   onKnex?: (knex: Knex) => void;
 }
@@ -56,6 +56,8 @@ export interface Database {
   /** Resolves when the database is ready for the first time; rejects when it is closed before. */
   readonly ready: Promise<void>;
   state(): DatabaseState;
+  /** The profiler's tables can't be used: prepares once more, beside all else and not more than every few seconds. */
+  mend(): void;
   /** Where to connect, for those that keep a connection of their own. */
   settings(): Promise<ConnectionSettings>;
   close(): Promise<void>;
@@ -76,6 +78,7 @@ const CONNECT_MS = 5000;
 /** Milliseconds a query waits for a connection of the pool, or for the database to come and be migrated. */
 const ACQUIRE_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
+const MEND_EVERY_MS = 3000;
 /** Milliseconds for open queries when closing. */
 const CLOSE_MS = 3000;
 /** An embedded server that does not start needs somebody's hand: it is not started again and again. */
@@ -107,6 +110,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   let loop: Promise<void> | null = null;
   let loggedAt = -Infinity;
   let everReady = false;
+  let mendedAt = -Infinity;
+  let mending: Promise<void> | null = null;
   /** The address may have changed; Knex asks for it anew. */
   let stale = false;
 
@@ -161,7 +166,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     state = { ...state, server: describeSettings(settings) };
     await tryDatabase(settings, timeoutMs);
     pools ??= await loading;
-    await options.prepare?.(pools);
+    await options.prepare?.(pools, 'come');
   }
 
   async function reach(): Promise<void> {
@@ -199,6 +204,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     start();
   }
 
+  function mend(): void {
+    if (state.status !== 'ready' || pools === null || mending !== null) return;
+    if (performance.now() - mendedAt < MEND_EVERY_MS) return;
+    mendedAt = performance.now();
+    // A database that went away meanwhile is found by the pools.
+    mending = Promise.resolve(options.prepare?.(pools, 'tables missing'))
+      .catch(() => undefined)
+      .finally(() => (mending = null));
+  }
+
   async function destroy(opened: Pools): Promise<void> {
     const slow = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref());
     await Promise.race([Promise.allSettled([opened.owner.destroy(), opened.profiler.destroy()]), slow]);
@@ -230,6 +245,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     profilerKnex: async () => (await poolsWhenReady()).profiler,
     ready: first.promise,
     state: () => state,
+    mend,
     settings: () => options.connection(),
     async close() {
       if (state.status === 'closed') return;

@@ -1,9 +1,10 @@
 /**
- * What happens each time the database has come: the profiler's migrations, and in dev the owner's.
+ * What happens each time the database has come, or lacks the profiler's tables: the profiler's migrations, and in dev
+ * the owner's, these until they have succeeded once.
  *
- * A migration that fails is said in a sentence and does not keep the database from being used: requests are answered,
- * the Migrations panel says what is missing, and the storage says so too. Only a database that goes away meanwhile
- * counts as not reached.
+ * A migration that fails is said in a sentence, once a minute, and does not keep the database from being used: requests
+ * are answered, the Migrations panel says what is missing, and the storage says so too. Only a database that goes away
+ * meanwhile counts as not reached.
  */
 import type { Pools } from './connection.ts';
 import {
@@ -25,6 +26,8 @@ export interface PrepareOptions {
   log: (sentence: string) => void;
 }
 
+const LOG_EVERY_MS = 60_000;
+
 /** SQLSTATE classes of a server that is not there: connection, shutdown. */
 const AWAY = /^(08|57P)/;
 
@@ -38,23 +41,40 @@ function isAway(error: unknown): boolean {
     : code !== '' || /connection/i.test(cause.message);
 }
 
-export function createPrepare(options: PrepareOptions): (pools: Pools) => Promise<void> {
-  const { schema, redact, log, ownerFolder } = options;
+/** `reason`: the database has come, or the profiler's tables are missing in one that has been there. */
+export type Prepare = (pools: Pools, reason: 'come' | 'tables missing') => Promise<void>;
 
-  async function say(run: Promise<MigrationRun>, whose: string): Promise<void> {
+export function createPrepare(options: PrepareOptions): Prepare {
+  const { schema, redact, log, ownerFolder } = options;
+  /** Sentences and when they were said. */
+  const said = new Map<string, number>();
+  let ownerRan = false;
+
+  function complain(sentence: string): void {
+    const before = said.get(sentence) ?? -Infinity;
+    if (performance.now() - before < LOG_EVERY_MS) return;
+    said.set(sentence, performance.now());
+    log(sentence);
+  }
+
+  /** False where the migrations failed. */
+  async function say(run: Promise<MigrationRun>, whose: string): Promise<boolean> {
     try {
       const { executed } = await run;
       if (executed.length > 0) log(`Ran ${whose} migrations: ${executed.join(', ')}.`);
+      return true;
     } catch (error) {
       if (isAway(error)) throw error;
-      log(redact.text(error instanceof Error ? error.message : String(error)));
+      complain(redact.text(error instanceof Error ? error.message : String(error)));
+      return false;
     }
   }
 
-  return async ({ owner, profiler }) => {
+  return async ({ owner, profiler }, reason) => {
     if (options.profiler) await say(runProfilerMigrations({ knex: profiler, schema }), "the profiler's");
-    if (!options.owner) return;
+    // Who drops a schema while the service runs may be about to fill it: the owner's tables are left to them.
+    if (!options.owner || (ownerRan && reason === 'tables missing')) return;
     const folder = ownerFolder === undefined ? {} : { folder: ownerFolder };
-    await say(runOwnerMigrations({ knex: owner, schema, ...folder }), "the application's");
+    ownerRan = await say(runOwnerMigrations({ knex: owner, schema, ...folder }), "the application's");
   };
 }

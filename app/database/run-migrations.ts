@@ -82,7 +82,7 @@ async function explain(error: unknown, { knex, schema }: RunMigrationsOptions): 
   ) {
     return new MigrationError(
       `The migrations of the schema "${schema}" are locked (${OWNER_VERSION_TABLE}_lock): a "knex migrate" is under ` +
-        'way, or was killed. When none runs: npx knex migrate:unlock.',
+        'way, or was killed. When none runs: npm run knex -- migrate:unlock.',
       error,
     );
   }

@@ -21,8 +21,11 @@ export function escapeControls(text: string): string {
 }
 
 function urlOf(req: IncomingMessage): string {
-  const url =
-    'originalUrl' in req && typeof req.originalUrl === 'string' ? req.originalUrl : (req.url ?? '-');
+  return 'originalUrl' in req && typeof req.originalUrl === 'string' ? req.originalUrl : (req.url ?? '-');
+}
+
+/** After masking: half a secret would not be known as one. */
+function shorten(url: string): string {
   return url.length > LONGEST_URL ? `${url.slice(0, LONGEST_URL)}…` : url;
 }
 
@@ -32,11 +35,11 @@ export function createAccessLog({ redactText, write }: AccessLogOptions): Reques
     const fields = [
       resolved?.origin.clientAddress ?? tokens['remote-addr']?.(req, res) ?? '-',
       req.method ?? '-',
-      redactText(urlOf(req)),
+      shorten(redactText(urlOf(req))),
       tokens.status?.(req, res) ?? 'aborted',
       tokens['response-time']?.(req, res) ?? '-',
       'ms',
-      resolved?.requestId ?? '-',
+      redactText(resolved?.requestId ?? '-'),
     ];
     return escapeControls(fields.join(' '));
   };

@@ -50,8 +50,8 @@ export interface DryMatcher {
   match(path: string): DryMatch;
   /** Every layer of the application that is asked, up to the first route that answers. */
   consider(method: string, path: string): ConsideredLayer[];
-  /** Every route of the application in the order it is tried. */
-  routes(): RouteEntry[];
+  /** Every route of the application in the order it is tried; up to a second old. */
+  routes(): readonly RouteEntry[];
   /** Keeps the routers from answering OPTIONS by themselves. */
   silenceOptions(): void;
 }
@@ -102,6 +102,9 @@ export function answers({ methods }: MatchedRoute, method: string): boolean {
   return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
+/** Milliseconds a list of the routes is handed out again: it is asked for with every request, and hardly changes. */
+const LIST_FOR = 1000;
+
 export function createDryMatcher(
   application: Express,
   { sourceOf = () => null }: DryMatchOptions = {},
@@ -110,6 +113,8 @@ export function createDryMatcher(
   const root = application as unknown as AppLike;
   const mounted = new WeakMap<LayerLike, AppLike>();
   const watched = new WeakSet<AppLike>();
+  let listed: readonly RouteEntry[] = [];
+  let listedAt = -Infinity;
 
   function watch(app: AppLike): void {
     if (watched.has(app)) return;
@@ -245,12 +250,15 @@ export function createDryMatcher(
       return considered;
     },
     routes() {
+      if (performance.now() - listedAt < LIST_FOR) return listed;
       const entries: RouteEntry[] = [];
       walk(root.router.stack, (layer, mounts) => {
         if (layer.route !== undefined) {
           entries.push(...allMethods(layer.route, listLayer(layer, mounts), sourceOf(layer)));
         }
       });
+      listed = entries;
+      listedAt = performance.now();
       return entries;
     },
     silenceOptions() {

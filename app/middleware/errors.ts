@@ -45,6 +45,8 @@ export interface ErrorHandlerOptions {
   /** The page shown while debug is on; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
+  /** Masks secrets in the message of a short page. */
+  redactText?: ((text: string) => string) | undefined;
   /** Told of what is answered by 5xx or cuts an answer short, and of failures of our own part. */
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
 }
@@ -89,7 +91,8 @@ function socketOf(req: IncomingMessage, res: ServerResponse): Socket | null {
   return res.socket ?? req.socket;
 }
 
-export function createErrorHandler({ debug, renderError, recorder, log }: ErrorHandlerOptions): ErrorAnswers {
+export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
+  const { debug, renderError, recorder, log, redactText = (text) => text } = options;
   /** What each response was answered with. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
@@ -112,7 +115,9 @@ export function createErrorHandler({ debug, renderError, recorder, log }: ErrorH
     thrown: Thrown,
     child: ErrorPageChild | null,
   ): { html: string; bare: boolean } {
-    const plain = shortPage(thrown, { showMessage: debug || (thrown.status < 500 && thrown.expose) });
+    const { status } = thrown;
+    const message = guard(page.req, '', () => redactText(thrown.message));
+    const plain = shortPage({ status, message }, { showMessage: debug || (status < 500 && thrown.expose) });
     if (!debug) return { html: plain, bare: true };
     const html = guard(page.req, null, () => {
       const work = (): string => renderError(page);

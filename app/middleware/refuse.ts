@@ -39,6 +39,8 @@ export interface RefusalOptions {
   record?: ((request: RefusedRequest) => RecordedRefusal | null) | undefined;
   /** Methods named by the 405 of CONNECT. */
   methods?: (() => readonly string[]) | undefined;
+  /** Masks secrets in the message of a short page. */
+  redactText?: ((text: string) => string) | undefined;
   log?: ((error: unknown) => void) | undefined;
   limitBytes?: number;
   linger?: LingerLimits;
@@ -79,6 +81,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     answer,
     record,
     log,
+    redactText = (text) => text,
     limitBytes = DEFAULT_BODY_LIMIT,
     linger: limits = defaultLingerLimits,
   } = options;
@@ -103,7 +106,8 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const recorded = safely(() => record?.(request) ?? null);
     const page = recorded?.html ?? null;
     const rendered = typeof page === 'function' ? safely(page) : page;
-    const html = rendered ?? shortPage({ status, message }, { showMessage: error.expose });
+    const html =
+      rendered ?? shortPage({ status, message: redactText(message) }, { showMessage: error.expose });
     const bytes = printRawAnswer({
       status,
       html,

@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { BodyFact, RequestOrigin, ResponseFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
+import type { Sampler } from '../profiler/sampling.ts';
 import { isProfilerPath, urls } from '../urls.ts';
 import { tapBody } from './body-tap.ts';
 
@@ -26,6 +27,8 @@ export interface WatchOptions {
   sourceOf: (req: IncomingMessage) => RequestSource;
   /** Bytes of a body kept as preview. */
   previewBytes: number;
+  /** Whether a request is recorded in full; default: all are. */
+  takes?: Sampler['takes'];
   /** Called once per request, inside its context: observers that add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
 }
@@ -124,9 +127,31 @@ function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
 }
 
 export function createWatch(options: WatchOptions): Watch {
-  const { recorder, tracker, sourceOf, previewBytes, onRequest = [] } = options;
+  const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [] } = options;
   const contexts = new WeakMap<IncomingMessage, Context>();
 
+  /** Counts what is sent and keeps the first bytes. */
+  function observeBody(res: ServerResponse, fact: ResponseFact): void {
+    const { write, end } = res;
+    const note = (args: readonly unknown[]): void => {
+      // A HEAD, 204 or 304 answer sends no body, whatever is handed to it.
+      if ((res as ServerResponse & { _hasBody?: boolean })._hasBody === false) return;
+      noteChunk(fact, args[0], args[1], previewBytes);
+    };
+    res.write = function observedWrite(this: ServerResponse, ...args: unknown[]) {
+      const result = Reflect.apply(write, this, args) as boolean;
+      note(args);
+      return result;
+    } as ServerResponse['write'];
+    res.end = function observedEnd(this: ServerResponse, ...args: unknown[]) {
+      const ended = res.writableEnded;
+      const result = Reflect.apply(end, this, args) as ServerResponse;
+      if (!ended) note(args);
+      return result;
+    } as ServerResponse['end'];
+  }
+
+  /** Notes when the headers go out, and the end. */
   function observeResponse(res: ServerResponse, context: Context): void {
     const fact: ResponseFact = {
       status: 0,
@@ -139,12 +164,7 @@ export function createWatch(options: WatchOptions): Watch {
       outcome: 'running',
     };
     context.add('response', fact);
-    const { writeHead, write, end } = res;
-    const note = (args: readonly unknown[]): void => {
-      // A HEAD, 204 or 304 answer sends no body, whatever is handed to it.
-      if ((res as ServerResponse & { _hasBody?: boolean })._hasBody === false) return;
-      noteChunk(fact, args[0], args[1], previewBytes);
-    };
+    const { writeHead } = res;
     res.writeHead = function observedWriteHead(this: ServerResponse, ...args: unknown[]) {
       const result: unknown = Reflect.apply(writeHead, this, args);
       if (fact.headersAtMs === null) {
@@ -156,17 +176,7 @@ export function createWatch(options: WatchOptions): Watch {
       }
       return result;
     } as ServerResponse['writeHead'];
-    res.write = function observedWrite(this: ServerResponse, ...args: unknown[]) {
-      const result = Reflect.apply(write, this, args) as boolean;
-      note(args);
-      return result;
-    } as ServerResponse['write'];
-    res.end = function observedEnd(this: ServerResponse, ...args: unknown[]) {
-      const ended = res.writableEnded;
-      const result = Reflect.apply(end, this, args) as ServerResponse;
-      if (!ended) note(args);
-      return result;
-    } as ServerResponse['end'];
+    if (!context.outline) observeBody(res, fact);
     res.once('close', () => {
       fact.outcome = res.writableFinished ? 'finished' : 'aborted';
       recorder.finish(context);
@@ -176,7 +186,9 @@ export function createWatch(options: WatchOptions): Watch {
   function open(req: IncomingMessage, res: ServerResponse): Context {
     const { origin, requestId, receivedRequestId } = sourceOf(req);
     const target = targetOf(req);
-    const context = recorder.open(isProfilerPath(pathOf(target)) ? 'profiler' : 'request');
+    const own = isProfilerPath(pathOf(target));
+    const context =
+      own || takes(req.headers) ? recorder.open(own ? 'profiler' : 'request') : recorder.openOutline();
     contexts.set(req, context);
     context.add('request', {
       method: req.method ?? '',
@@ -189,7 +201,7 @@ export function createWatch(options: WatchOptions): Watch {
       requestId,
       receivedRequestId,
     });
-    const body = tapBody(req, { previewBytes });
+    const body = context.outline ? null : tapBody(req, { previewBytes });
     if (body !== null) context.add('body', withParsed(body, req), previewBytes);
     res.setHeader('x-debug-token', context.token);
     res.setHeader('x-debug-token-link', `${origin.origin ?? ''}${urls.profile(context.token)}`);
@@ -203,6 +215,10 @@ export function createWatch(options: WatchOptions): Watch {
     }
     const context = open(req, res);
     observeResponse(res, context);
+    if (context.outline) {
+      next();
+      return;
+    }
     if (context.first('body') !== undefined) bindEmit(req, context, tracker);
     bindEmit(res, context, tracker);
     tracker.run(context, () => {

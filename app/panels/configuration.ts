@@ -37,7 +37,7 @@ export interface ConfigurationPanelData {
 const SHOWN_SETTINGS = new Set([
   'NODE_ENV', 'APP_ENV', 'APP_DEBUG', 'APP_DOMAIN', 'PORT', 'HOST', 'DB_SCHEMA', 'DB_HOST', 'DB_PORT', 'DB_NAME', 'DB_USER',
   'TRUSTED_PROXIES', 'TRUSTED_HOSTS', 'VAR_DIR', 'DYNO', 'TZ', 'LANG', 'PROFILER_RETENTION_HOURS', 'PROFILER_RETENTION_COUNT',
-  'PROFILER_RETENTION_MB', 'PROFILER_PREVIEW_BYTES',
+  'PROFILER_RETENTION_MB', 'PROFILER_PREVIEW_BYTES', 'PROFILER_SAMPLE_RATE', 'PROFILER_SLOW_MS',
 ]); // prettier-ignore
 const SHOWN_APPLICATION = new Set([
   'env', 'etag', 'trust proxy', 'view engine', 'view cache', 'views', 'query parser', 'case sensitive routing', 'strict routing',

@@ -19,6 +19,7 @@ import {
   planByTime,
 } from './database-rows.ts';
 import { addressOf, PAGE_BUDGET, type Page, pageOf } from './shared/rows.ts';
+import { isControl } from './shared/statements.ts';
 import { sqlLines, type SqlToken } from './shared/sql-tokens.ts';
 
 const ORDERS = { run: 'As run', time: 'Slowest first', statement: 'Grouped by statement' } as const;
@@ -113,8 +114,14 @@ export function presentDatabase(data: DatabaseData, { query, slowMs }: PanelPage
     hrefOf: (id) => `${link({ from: planned.from === 0 ? null : planned.from, open: id })}#${id}`,
   };
   const page: Page<DatabaseRow> = { ...planned, rows: planned.rows.map((plan) => build(building, plan)) };
+  const isAsked = (sql: string): boolean => !isControl(sql);
   return {
     order,
+    /** Without what only begins and ends transactions. */
+    asked: {
+      queries: data.queries.filter(({ statement }) => isAsked(data.statements[statement]?.sql ?? '')).length,
+      statements: data.statements.filter(({ sql }) => isAsked(sql)).length,
+    },
     orders: Object.entries(ORDERS).map(([name, title]) => ({
       title,
       href: link({ order: name === 'run' ? null : name }),

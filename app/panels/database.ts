@@ -237,10 +237,9 @@ function waitFinding(data: DatabaseData, wholeMs: number | null): Finding[] {
 
 function summaryOf({ totals, groups, queries, statements }: DatabaseData): PanelSummary {
   const count = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
-  if (groups.some(({ kind }) => kind === 'n+1'))
-    return { text: `N+1 · ${totals.queries}`, tone: 'bad', count };
+  if (groups.some(({ kind }) => kind === 'n+1')) return { text: `N+1 · ${count}`, tone: 'bad', count };
   const worried = totals.failed > 0 || groups.some(({ kind }) => kind === 'loop');
-  return { text: String(totals.queries), tone: worried ? 'warn' : 'plain', count };
+  return { text: String(count), tone: worried ? 'warn' : 'plain', count };
 }
 
 export function createDatabasePanel({ slowMs = SLOW_MS }: DatabasePanelOptions = {}): Panel<DatabaseData> {

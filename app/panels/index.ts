@@ -11,7 +11,7 @@ import { createHttpClientPanel } from './http-client.ts';
 import { createLogsPanel } from './logs.ts';
 import { createMigrationsPanel } from './migrations.ts';
 import { createRequestPanel } from './request.ts';
-import { routingPanel } from './routing.ts';
+import { createRoutingPanel } from './routing.ts';
 import { createRuntimePanel } from './runtime.ts';
 import { createSecurityPanel } from './security.ts';
 import { createTimelinePanel } from './timeline.ts';
@@ -30,7 +30,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createTimelinePanel(),
     createExceptionPanel({ describe }),
     createLogsPanel(),
-    routingPanel,
+    createRoutingPanel(),
     createDatabasePanel(database),
     createMigrationsPanel(),
     createViewsPanel(),

@@ -92,6 +92,18 @@ function isFields(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
 }
 
+/**
+ * A form as a browser would have encoded it. Tools send blanks, quotes and the like bare; the redactor would take a secret
+ * to end at the first of them.
+ */
+function asForm(type: string, text: string | null): string | null {
+  if (type !== 'application/x-www-form-urlencoded' || text === null) return text;
+  return text.replace(
+    /[\s"'`<>;,:(){}[\]\\|]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
 function readBody(body: BodyFact, headers: readonly NamedValue[]): ReceivedBody | null {
   if (body.bytes === 0 && body.files.length === 0) return null;
   const type = mediaTypeOf(body.contentType);
@@ -110,10 +122,13 @@ function readBody(body: BodyFact, headers: readonly NamedValue[]): ReceivedBody 
     files: body.files.map(({ field, name, contentType, bytes }) => ({ field, name, contentType, bytes })),
     text: type.startsWith('multipart/')
       ? null
-      : decodePreview(body.preview, {
-          contentType: body.contentType,
-          encoding: headerValue(headers, 'content-encoding'),
-        }),
+      : asForm(
+          type,
+          decodePreview(body.preview, {
+            contentType: body.contentType,
+            encoding: headerValue(headers, 'content-encoding'),
+          }),
+        ),
     truncated: body.truncated,
   };
 }

@@ -105,14 +105,29 @@ function readRoute(context: Context): RoutingData['route'] {
 function readTable(
   fact: Facts['routing'] | undefined,
   asked: Asked,
-  answered: boolean,
-): Pick<RoutingData, 'routes' | 'routesCut'> {
+  tables: AnsweredTables | null,
+): ReadTable {
   if (fact === undefined || fact.table === null) return { routes: null, routesCut: 0 };
-  const groups = groupRoutes(fact.table, ({ methods, pattern }) =>
-    answered ? null : whyRouteDiffers(methods, pattern, asked),
-  );
+  const { table } = fact;
+  if (tables !== null) return answeredTable(table, tables);
+  const groups = groupRoutes(table, ({ methods, pattern }) => whyRouteDiffers(methods, pattern, asked));
+  return cutTable(groups);
+}
+
+type ReadTable = Pick<RoutingData, 'routes' | 'routesCut'>;
+
+function cutTable(groups: readonly RouteGroup[]): ReadTable {
   const routes = groups.slice(0, MOST_ROUTES);
   return { routes, routesCut: groups.length - routes.length };
+}
+
+/** Requests that a route answers share one table while the routes stay: it is the same for all of them. */
+type AnsweredTables = WeakMap<readonly RouteRow[], ReadTable>;
+
+function answeredTable(table: readonly RouteRow[], tables: AnsweredTables): ReadTable {
+  const known = tables.get(table) ?? cutTable(groupRoutes(table, () => null));
+  tables.set(table, known);
+  return known;
 }
 
 function readNearest(fact: Facts['routing'] | undefined, asked: Asked): RouteGroup[] {
@@ -127,48 +142,51 @@ function placed(finding: Finding, source: string | null | undefined): Finding {
   return source === null || source === undefined ? finding : { ...finding, place: source };
 }
 
-export const routingPanel: Panel<RoutingData> = {
-  name: 'routing',
-  title: 'Routing',
-  collect(context) {
-    const fact = context.last('routing');
-    if (fact === undefined && context.first('layer') === undefined && context.first('route') === undefined)
+export function createRoutingPanel(): Panel<RoutingData> {
+  const tables: AnsweredTables = new WeakMap();
+  return {
+    name: 'routing',
+    title: 'Routing',
+    collect(context) {
+      const fact = context.last('routing');
+      if (fact === undefined && context.first('layer') === undefined && context.first('route') === undefined)
+        return null;
+      const request = context.first('request');
+      const asked = { method: cutText(request?.method ?? '', 64), path: pathOf(request?.url ?? '') };
+      const { trace, traceCut, ran } = buildTrace(context, asked);
+      const route = readRoute(context);
+      return {
+        asked,
+        route,
+        matchedMs: context.all('layer').find(({ kind }) => kind === 'handler')?.startMs ?? null,
+        trace,
+        traceCut,
+        ran,
+        ...readTable(fact, asked, route === null ? null : tables),
+        nearest: readNearest(fact, asked),
+        secondTry: fact?.secondTry ?? null,
+        redirect: fact?.redirect ?? null,
+        allow: [...(fact?.allow ?? [])],
+      };
+    },
+    findings(data) {
+      const common = { panel: 'routing', anchor: 'nearest' };
+      const [near] = data.nearest;
+      if (data.allow.length > 0)
+        return [
+          placed(
+            { ...common, label: 'wrong method', severity: 'warn', sentence: methodsSentence(data) },
+            near?.source,
+          ),
+        ];
+      if (data.route !== null || near === undefined || data.redirect !== null) return [];
+      const sentence = `No route matches; the nearest is ${near.methods.join(', ')} ${near.pattern}: ${near.why}`;
+      return [placed({ ...common, label: 'no route', severity: 'info', sentence }, near.source)];
+    },
+    summary(data) {
+      if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
+      if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };
       return null;
-    const request = context.first('request');
-    const asked = { method: cutText(request?.method ?? '', 64), path: pathOf(request?.url ?? '') };
-    const { trace, traceCut, ran } = buildTrace(context, asked);
-    const route = readRoute(context);
-    return {
-      asked,
-      route,
-      matchedMs: context.all('layer').find(({ kind }) => kind === 'handler')?.startMs ?? null,
-      trace,
-      traceCut,
-      ran,
-      ...readTable(fact, asked, route !== null),
-      nearest: readNearest(fact, asked),
-      secondTry: fact?.secondTry ?? null,
-      redirect: fact?.redirect ?? null,
-      allow: [...(fact?.allow ?? [])],
-    };
-  },
-  findings(data) {
-    const common = { panel: 'routing', anchor: 'nearest' };
-    const [near] = data.nearest;
-    if (data.allow.length > 0)
-      return [
-        placed(
-          { ...common, label: 'method', severity: 'warn', sentence: methodsSentence(data) },
-          near?.source,
-        ),
-      ];
-    if (data.route !== null || near === undefined || data.redirect !== null) return [];
-    const sentence = `No route matches; the nearest is ${near.methods.join(', ')} ${near.pattern}: ${near.why}`;
-    return [placed({ ...common, label: 'no route', severity: 'info', sentence }, near.source)];
-  },
-  summary(data) {
-    if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
-    if (data.allow.length > 0) return { text: 'method', tone: 'warn' };
-    return null;
-  },
-};
+    },
+  };
+}

@@ -65,7 +65,9 @@ function findings({ held, totals, concurrent, durationMs }: RuntimeData): Findin
     const by =
       concurrent === 1
         ? 'by this request or work beside it'
-        : `by this request or one of the ${concurrent - 1} others that ran`;
+        : concurrent === 2
+          ? 'by this request or the other one that ran'
+          : `by this request or one of the ${concurrent - 1} others that ran`;
     found.push({
       label: 'loop held',
       severity: 'warn',

@@ -19,12 +19,17 @@ export interface ContextLimits {
   bytes: number;
 }
 
+/** Share of its bytes from which on a request takes no more large facts. */
+const NEARLY_SPENT = 0.95;
+
 const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
 
 export interface ContextOptions {
   token: string;
   kind: ProfileKind;
   parent?: string | null;
+  /** Sampled out: only its outline is recorded. */
+  outline?: boolean;
   limits?: ContextLimits;
 }
 
@@ -33,6 +38,8 @@ export class Context {
   readonly kind: ProfileKind;
   /** Token of the request that this one belongs to. */
   readonly parent: string | null;
+  /** Sampled out: its asynchronous work is not followed, and it is stored only where it failed or was slow. */
+  readonly outline: boolean;
   /** Token of the error page rendered for this request. */
   child: string | null = null;
   /** Wall clock at the start, milliseconds since 1970. */
@@ -47,10 +54,17 @@ export class Context {
   /** Called when a fact arrives after the end; set by the recorder. */
   onLateFact: (() => void) | null = null;
 
-  constructor({ token, kind, parent = null, limits = defaultContextLimits }: ContextOptions) {
+  constructor({
+    token,
+    kind,
+    parent = null,
+    outline = false,
+    limits = defaultContextLimits,
+  }: ContextOptions) {
     this.token = token;
     this.kind = kind;
     this.parent = parent;
+    this.outline = outline;
     this.#limits = limits;
     this.startedAt = Date.now();
     this.#startedMark = performance.now();
@@ -105,7 +119,9 @@ export class Context {
    * making one, so that a flood costs next to nothing.
    */
   isFull(name: FactName): boolean {
-    if ((this.#facts.get(name)?.length ?? 0) < this.#limits.factsPerKind) return false;
+    const { factsPerKind, bytes } = this.#limits;
+    const spent = this.#bytes > bytes * NEARLY_SPENT;
+    if (!spent && (this.#facts.get(name)?.length ?? 0) < factsPerKind) return false;
     this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
     return true;
   }

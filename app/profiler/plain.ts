@@ -83,26 +83,52 @@ function errorEntries(error: Error): [string, unknown][] {
   return [['class', className(error)], ...named];
 }
 
-/** Entries of a container without running its code; accessors are named, not read. */
-function entries(value: object): [string, unknown][] {
-  if (Array.isArray(value)) return value.map((item, index) => [String(index), item as unknown]);
-  if (value instanceof Map)
-    return Array.from(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, ([key, item]) => [
+interface Entries {
+  kept: [string, unknown][];
+  /** Left out. */
+  more: number;
+}
+
+/** The first items of an iterable: what comes after them is not even looked at. */
+function take<T>(items: Iterable<T>, count: number): T[] {
+  const taken: T[] = [];
+  for (const item of items) {
+    if (taken.length >= count) break;
+    taken.push(item);
+  }
+  return taken;
+}
+
+/** The first entries of a container without running its code; accessors are named, not read. */
+function entries(value: object, width: number): Entries {
+  if (Array.isArray(value)) {
+    const kept = Array.from({ length: Math.min(width, value.length) }, (_, index): [string, unknown] => [
+      String(index),
+      value[index] as unknown,
+    ]);
+    return { kept, more: value.length - kept.length };
+  }
+  if (value instanceof Map) {
+    const pairs = take(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, width);
+    const kept = pairs.map(([key, item]): [string, unknown] => [
       String(scalar(key, defaultPlainLimits) ?? '[object]'),
       item,
     ]);
-  if (value instanceof Set)
-    return Array.from(Set.prototype.values.call(value) as Iterable<unknown>, (item, index) => [
-      String(index),
-      item,
-    ]);
-  const own = value instanceof Error ? errorEntries(value) : [];
-  for (const name of Object.keys(value)) {
+    return { kept, more: value.size - kept.length };
+  }
+  if (value instanceof Set) {
+    const items = take(Set.prototype.values.call(value) as Iterable<unknown>, width);
+    return { kept: items.map((item, index) => [String(index), item]), more: value.size - items.length };
+  }
+  const kept = value instanceof Error ? errorEntries(value) : [];
+  const names = Object.keys(value);
+  const room = Math.max(0, width - kept.length);
+  for (const name of names.slice(0, room)) {
     const descriptor = Object.getOwnPropertyDescriptor(value, name);
     if (descriptor === undefined) continue;
-    own.push([name, 'value' in descriptor ? (descriptor.value as unknown) : '[getter]']);
+    kept.push([name, 'value' in descriptor ? (descriptor.value as unknown) : '[getter]']);
   }
-  return own;
+  return { kept, more: Math.max(0, names.length - room) };
 }
 
 function isList(value: object): boolean {
@@ -134,15 +160,14 @@ export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits)
   return holder[0] ?? null;
 
   function expand(object: object, depth: number, above: readonly object[]): Json {
-    let list: [string, unknown][];
+    let found: Entries;
     try {
-      list = entries(object);
+      found = entries(object, limits.width);
     } catch {
       return `[${className(object)}, unreadable]`;
     }
-    const kept = list.slice(0, limits.width);
+    const { kept, more } = found;
     const path = [...above, object];
-    const more = list.length - kept.length;
     if (isList(object)) {
       const result: Json[] = new Array<Json>(kept.length).fill(null);
       kept.forEach(([, value], index) => {

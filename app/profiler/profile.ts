@@ -3,6 +3,7 @@ import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { PanelRecord } from './panel.ts';
 import type { MaskedValue } from './redact.ts';
+import type { KeptOutline } from './sampling.ts';
 
 export const PROFILE_VERSION = 1;
 
@@ -33,6 +34,8 @@ export interface Profile {
   /** Milliseconds to the end of the answer; null while it runs. */
   durationMs: number | null;
   outcome: 'running' | 'finished' | 'aborted';
+  /** Sampled out, and its outline kept for this reason; null: recorded in full. */
+  outline: KeptOutline;
   /** Which process answered: dyno name or host name, and pid. */
   process: string;
   /** What was thrown, in one line; null where nothing was. */
@@ -121,6 +124,7 @@ export function withoutDetail(index: ProfileIndex): Profile {
     startedAt: index.startedAt,
     durationMs: index.durationMs,
     outcome: index.state === 'running' ? 'running' : 'finished',
+    outline: null,
     process: index.process,
     error: index.error === null ? null : { name, message },
     panels: {},

@@ -26,6 +26,8 @@ export interface Profiles {
   read(token: string): Promise<FoundProfile | null>;
   /** Stored ones together with those that run or wait; always answers. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
+  /** Whether a token that no profile has was given to a request that is sampled out. */
+  isSampledOut(token: string): boolean;
   /** Error page and other children, oldest first. */
   children(token: string): Promise<ProfileIndex[]>;
   amend(token: string, name: string, value: unknown): Promise<boolean>;
@@ -48,8 +50,9 @@ export function createProfiles(options: {
   recorder: Recorder;
   writer: Writer;
   storage: ProfileStorage;
+  isSampledOut?: (token: string) => boolean;
 }): Profiles {
-  const { recorder, writer, storage } = options;
+  const { recorder, writer, storage, isSampledOut = () => false } = options;
 
   /** Profiles that are not in the storage yet, as index rows. */
   function unstored(): Map<string, ProfileIndex> {
@@ -101,6 +104,7 @@ export function createProfiles(options: {
       }
     },
     find,
+    isSampledOut,
     async children(token) {
       const query: ProfileQuery = {
         parent: token,

@@ -6,13 +6,14 @@
  * profiler is a warning and a counter, never the host's problem.
  */
 import type { Context, ProfileKind } from './context.ts';
-import { Context as RequestContext, type ContextLimits } from './context.ts';
+import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
 import { type Finding, sortFindings } from './finding.ts';
 import type { ErrorFact } from './facts.ts';
 import type { Panel, PanelRecord } from './panel.ts';
 import { cutText } from './plain.ts';
 import { indexOf, PROFILE_VERSION, type Profile } from './profile.ts';
 import type { Redactor } from './redact.ts';
+import { createSampler, defaultSampling, type KeptOutline, type Sampler } from './sampling.ts';
 import type { StoredProfile } from './storage.ts';
 
 /** Milliseconds the final profile waits for facts that are on their way beside the request. */
@@ -28,6 +29,10 @@ export interface RecorderOptions {
   panels: readonly Panel[];
   redactor: Redactor;
   nextToken: () => string;
+  /** Token of a request that is sampled out; default: like any other. */
+  nextSampledOut?: () => string;
+  /** Default: every request is recorded in full. */
+  sampler?: Sampler;
   /** Takes a profile for storing; never throws. */
   write: (profile: StoredProfile) => void;
   /** Which process records: shown and filtered by. */
@@ -38,6 +43,8 @@ export interface RecorderOptions {
 
 export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
+  /** Opens one that is sampled out. */
+  openOutline(): Context;
   /** A running context by its token. */
   running(token: string): Context | undefined;
   runningContexts(): Iterable<Context>;
@@ -95,9 +102,18 @@ function errorOf(facts: readonly ErrorFact[]): Profile['error'] {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { panels, redactor, nextToken, write, warn } = options;
+  const { panels, redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
+  const sampler = options.sampler ?? createSampler(defaultSampling);
   const contexts = new Map<string, Context>();
   const timers = new Map<Context, NodeJS.Timeout>();
+
+  /** Why a request that was sampled out is stored all the same; null for one that was not, or is not worth it. */
+  function whyKept(context: Context): KeptOutline {
+    if (!context.outline) return null;
+    const status = context.first('response')?.status ?? 0;
+    const durationMs = context.durationMs ?? context.elapsedMs();
+    return sampler.keeps({ status, durationMs, thrown: context.first('error') !== undefined });
+  }
 
   function build(context: Context, state: Profile['state']): Profile {
     const request = context.first('request');
@@ -122,6 +138,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       startedAt: context.startedAt,
       durationMs: context.durationMs,
       outcome: response?.outcome ?? 'running',
+      outline: whyKept(context),
       process: options.process,
       error: errorOf(context.all('error')),
       panels: records,
@@ -161,6 +178,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       startedAt: context.startedAt,
       durationMs: context.durationMs,
       outcome: context.first('response')?.outcome ?? 'running',
+      outline: whyKept(context),
       process: options.process,
       error: { name: 'ProfilerError', message: 'The profile of this request could not be built.' },
       panels: {},
@@ -179,6 +197,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function store(context: Context, state: Profile['state']): void {
+    if (context.outline && whyKept(context) === null) return;
     const profile = take(context, state);
     const document = JSON.stringify(profile);
     write({ index: indexOf(profile, Buffer.byteLength(document)), document });
@@ -214,19 +233,22 @@ export function createRecorder(options: RecorderOptions): Recorder {
     };
   }
 
+  function create(given: ContextOptions): Context {
+    const context = new RequestContext({
+      ...given,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+    });
+    contexts.set(context.token, context);
+    return context;
+  }
+
   return {
     open(kind, parent) {
-      const token = nextToken();
-      const context = new RequestContext({
-        token,
-        kind,
-        parent: parent?.token ?? null,
-        ...(options.limits === undefined ? {} : { limits: options.limits }),
-      });
-      if (parent !== undefined) parent.child = token;
-      contexts.set(token, context);
+      const context = create({ token: nextToken(), kind, parent: parent?.token ?? null });
+      if (parent !== undefined) parent.child = context.token;
       return context;
     },
+    openOutline: () => create({ token: nextSampledOut(), kind: 'request', outline: true }),
     running: (token) => contexts.get(token),
     runningContexts: () => contexts.values(),
     snapshot: (context) => take(context, context.ended ? 'final' : 'running'),

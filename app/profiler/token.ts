@@ -4,8 +4,9 @@
  * Random ones clash at a few thousand, so a token is a counter seen through a keyed permutation of the 24-bit space
  * (a balanced Feistel network over two 12-bit halves, AES as round function). The lower half of the counters is leased
  * in blocks from the storage, with its key, so that processes never meet; the upper half is drawn from a random start
- * with the same key while no storage has answered. AES runs over a whole block of counters at once: the cost per token
- * is below a microsecond.
+ * while no storage has answered, but for its last million: that is for requests that are sampled out: their tokens name no
+ * profile, and whoever has the key can tell so by turning the permutation round. AES runs over a whole block of counters
+ * at once: the cost per token is below a microsecond.
  */
 import { createCipheriv, randomBytes, randomInt } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -18,6 +19,9 @@ const BLOCK = 16;
 
 /** Counters below this are leased by the storage; those above are each process's own guess. */
 export const LEASED_COUNTERS = 1 << 23;
+/** From here on counters stand for requests that are sampled out. */
+export const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
+const ALL_COUNTERS = 1 << 24;
 /** Counters per lease. */
 export const LEASE_SIZE = 256;
 /** Ask for the next lease when this many tokens are left. */
@@ -48,8 +52,25 @@ export function tokensOf({ start, count, key }: TokenLease): string[] {
   return Array.from(left, (high, i) => ((high << HALF_BITS) | (right[i] ?? 0)).toString(16).padStart(6, '0'));
 }
 
+/** The counter that a token stands for: the permutation backwards. */
+export function counterOf(token: string, key: Buffer): number {
+  const value = parseInt(token, 16);
+  let left = value >> HALF_BITS;
+  let right = value & HALF_MASK;
+  const input = Buffer.alloc(BLOCK);
+  for (let round = ROUNDS - 1; round >= 0; round--) {
+    input.writeUInt32BE((round << 16) | left, 0);
+    const mixed = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false).update(input);
+    [left, right] = [right ^ (mixed.readUInt16BE(0) & HALF_MASK), left];
+  }
+  return (left << HALF_BITS) | right;
+}
+
 export interface TokenSource {
   next(): string;
+  /** A token that names no profile; `isSampledOut` knows it, in every process of the same storage. */
+  nextSampledOut(): string;
+  isSampledOut(token: string): boolean;
   /** Asks the storage for a block, in the background; a failure leaves the process's own numbers in use. */
   refill(): Promise<void>;
 }
@@ -61,20 +82,23 @@ export interface TokenSourceOptions {
 
 export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSource {
   let key: Buffer = randomBytes(BLOCK);
-  let ownCounter = LEASED_COUNTERS + randomInt(LEASED_COUNTERS);
   let leased: string[] = [];
-  let own: string[] = [];
+  let own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
+  let sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
   let refilling: Promise<void> | null = null;
   let failedAt = -Infinity;
 
-  function nextOwn(): string {
-    let token = own.pop();
-    if (token === undefined) {
-      own = tokensOf({ start: ownCounter, count: LEASE_SIZE, key });
-      ownCounter = LEASED_COUNTERS + ((ownCounter - LEASED_COUNTERS + LEASE_SIZE) % LEASED_COUNTERS);
-      token = own.pop() ?? '';
-    }
-    return token;
+  /** Tokens of a range of counters, in order from a random start and round again. */
+  function range(from: number, until: number): () => string {
+    let at = from + randomInt((until - from) / LEASE_SIZE) * LEASE_SIZE;
+    let tokens: string[] = [];
+    return () => {
+      if (tokens.length === 0) {
+        tokens = tokensOf({ start: at, count: LEASE_SIZE, key });
+        at = at + LEASE_SIZE < until ? at + LEASE_SIZE : from;
+      }
+      return tokens.pop() ?? '';
+    };
   }
 
   function refill(): Promise<void> {
@@ -83,7 +107,8 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
       .then((block) => {
         if (!block.key.equals(key)) {
           key = block.key;
-          own = [];
+          own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
+          sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
         }
         leased = [...tokensOf(block), ...leased];
       })
@@ -101,8 +126,10 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
     next() {
       if (leased.length <= LOW_WATER && performance.now() - failedAt > RETRY_AFTER)
         refill().catch(() => undefined);
-      return leased.pop() ?? nextOwn();
+      return leased.pop() ?? own();
     },
+    nextSampledOut: () => sampledOut(),
+    isSampledOut: (token) => counterOf(token, key) >= SAMPLED_OUT_COUNTERS,
     refill,
   };
 }

@@ -71,6 +71,7 @@ export function createWriter({
   let pause = 0;
   let batchStartedAt = 0;
   let warnedAt = -Infinity;
+  let fullSaidAt = -Infinity;
   let closed = false;
   const counters = {
     written: 0,
@@ -103,6 +104,14 @@ export function createWriter({
   function drop(token: string, reason: string): void {
     remove(token);
     counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
+    if (reason === 'queue full') sayFull();
+  }
+
+  /** Requests come faster than the storage takes their profiles. */
+  function sayFull(): void {
+    if (performance.now() - fullSaidAt < WARN_EVERY) return;
+    fullSaidAt = performance.now();
+    warn(`Profiles are lost: more come than the storage takes, and ${queue.size} wait in memory already.`);
   }
 
   /** Keeps of a profile what lists show. Its place in the queue stays. */

@@ -24,7 +24,7 @@ import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 import { quoted, withSession } from './session.ts';
 import { storable } from './text.ts';
 import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
-import { explain } from './unavailable.ts';
+import { answerWithin, explain, isUnusable } from './unavailable.ts';
 
 export interface PostgresStorageOptions {
   /** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
@@ -32,6 +32,8 @@ export interface PostgresStorageOptions {
   schema: string;
   /** Profiles not stored because another request has their token. */
   onClash?: (tokens: readonly string[]) => void;
+  /** The tables are missing, or the role may not use them. */
+  onUnusable?: () => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
   /** Width of a partition in milliseconds; a whole partition goes at once. About a twelfth of the retention. */
@@ -40,8 +42,15 @@ export interface PostgresStorageOptions {
   thread?: ThreadOptions;
   /** Takes sentences about what works less well than it could. */
   say?: (sentence: string) => void;
+  /** Milliseconds that a page waits for a database that says nothing at all, beyond what a search may take. */
+  answerTimeoutMs?: number;
 }
 
+/**
+ * Milliseconds for a batch. A connection that a network or a failover has swallowed says nothing for a quarter of an
+ * hour; the next try gets another one, and storing the same profiles twice is harmless.
+ */
+const WRITE_WITHIN_MS = 15_000;
 /** Milliseconds that work under way gets at close. */
 const CLOSE_WITHIN_MS = 1000;
 const KEY_BYTES = 16;
@@ -56,7 +65,14 @@ function parseAmendments(texts: Record<string, string> | null): Record<string, u
 }
 
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
-  const { schema, onClash, findTimeoutMs = 1000, partitionMs = HOUR, say = () => undefined } = options;
+  const {
+    schema,
+    onClash,
+    findTimeoutMs = 1000,
+    answerTimeoutMs = 3000,
+    partitionMs = HOUR,
+    say = () => undefined,
+  } = options;
   const columns = INDEX_COLUMNS.join(', ');
   const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
   const sizes = new Map<string, { requests: number; bytes: number }>();
@@ -69,20 +85,21 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   /** What is under way on the pool. */
   const running = new Set<Promise<unknown>>();
 
-  /** What goes wrong becomes an error of the catalogue. */
-  function track<T>(work: Promise<T>): Promise<T> {
+  /** What goes wrong, also no answer in time, becomes an error of the catalogue. */
+  function track<T>(work: Promise<T>, withinMs = Infinity): Promise<T> {
     const result = work.catch((error: unknown) => {
+      if (isUnusable(error)) options.onUnusable?.();
       throw explain(error, findTimeoutMs);
     });
     const over = (): void => void running.delete(result);
     running.add(result);
     result.then(over, over);
-    return result;
+    return withinMs === Infinity ? result : answerWithin(result, withinMs);
   }
 
   /** Runs `work` on the pool. */
-  function using<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
-    return track((async () => work(await options.knex()))());
+  function using<T>(work: (knex: Knex) => Promise<T>, withinMs = Infinity): Promise<T> {
+    return track((async () => work(await options.knex()))(), withinMs);
   }
 
   /** Lets what is under way end, such as a lease of tokens, since the pool is closed next; a database that hangs is left. */
@@ -195,14 +212,18 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   return {
     name: 'postgresql',
     async write(profiles) {
-      const clashes = await track(write(profiles));
+      const clashes = await track(write(profiles), WRITE_WITHIN_MS);
       if (clashes.length > 0) onClash?.(clashes);
     },
-    amend: (token, name, value) => using((knex) => amend(knex, token, name, value)),
-    read: (token) => using((knex) => read(knex, token)),
-    find: (query) => using((knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query)),
+    amend: (token, name, value) => using((knex) => amend(knex, token, name, value), answerTimeoutMs),
+    read: (token) => using((knex) => read(knex, token), answerTimeoutMs),
+    find: (query) =>
+      using(
+        (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),
+        2 * findTimeoutMs + answerTimeoutMs,
+      ),
     purge: (limits) => using((knex) => purge(knex, limits)),
-    leaseTokens: () => using(leaseTokens),
+    leaseTokens: () => using(leaseTokens, WRITE_WITHIN_MS),
     close,
   };
 }

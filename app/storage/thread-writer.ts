@@ -23,7 +23,7 @@ export interface ThreadWriter {
 }
 
 /** Milliseconds for one batch, connecting included. */
-const ANSWER_WITHIN_MS = 20_000;
+const ANSWER_WITHIN_MS = 14_000;
 /** Threads that died in a row before none is started any more. */
 const MOST_DEATHS = 3;
 
@@ -124,7 +124,7 @@ export function createThreadWriter(
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           take(id)?.reject(new Error(`the database did not answer within ${ANSWER_WITHIN_MS / 1000} s.`));
-          worker = null;
+          if (worker === thread) worker = null;
           settings = null;
           void thread.terminate();
         }, ANSWER_WITHIN_MS);

@@ -21,6 +21,12 @@ function messageOf(error: unknown): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
+/** Whether the tables are missing or not for this role, which migrations may mend. */
+export function isUnusable(error: unknown): boolean {
+  const code = codeOf(error) ?? '';
+  return MISSING.has(code) || code === FORBIDDEN;
+}
+
 /** `timeoutMs`: what a search was given. The original is the cause. */
 export function explain(error: unknown, timeoutMs: number): HindsightError {
   if (error instanceof HindsightError) return error;
@@ -31,4 +37,19 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
     reason = "the profiler's tables are missing; run its migrations.";
   else if (code === FORBIDDEN) reason = `the database's role may not use them (${reason})`;
   return createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
+}
+
+/** Rejects where `work`, which goes on, has not settled in time: a database that hangs refuses nothing. */
+export async function answerWithin<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(createError('STORAGE_UNAVAILABLE', [`the database has not answered within ${ms / 1000} s.`]));
+    }, ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -33,7 +33,7 @@ function namesOf(frames: readonly ThrownFrame[]): string {
   const names = [...new Set(frames.map(ownerOf))];
   const shown = names.slice(0, 3);
   const rest = names.length - shown.length;
-  const last = rest > 0 ? `${rest} others` : (shown.pop() ?? '');
+  const last = rest > 0 ? `${rest} ${rest === 1 ? 'other' : 'others'}` : (shown.pop() ?? '');
   return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;
 }
 

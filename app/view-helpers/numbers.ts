@@ -28,6 +28,7 @@ function count(value: Amount, singular?: string, plural = `${singular}s`): strin
 
 function splitDuration(ms: number): [string, string] {
   const size = Math.abs(ms);
+  if (size > 0 && size < 0.005) return [ms < 0 ? '>−0.01' : '<0.01', 'ms'];
   if (size < 0.1 && size > 0) return [ms.toFixed(2), 'ms'];
   if (size < 999.95) return [ms.toFixed(1), 'ms'];
   if (size < 59_995) return [(ms / 1000).toFixed(2), 's'];
@@ -89,6 +90,14 @@ function timeElement(epochMs: Amount, text: string): SafeHtml {
   return date === null ? dash : markup`<time datetime="${date.toISOString()}">${text}</time>`;
 }
 
+/** `13:15:04`; with the day, `19 Nov, 13:15:04`, where that is not today. Both in UTC. */
+function clockText(epochMs: Amount, now = Date.now()): string {
+  const date = dateOf(epochMs);
+  if (date === null) return '–';
+  const isToday = date.toISOString().slice(0, 10) === new Date(now).toISOString().slice(0, 10);
+  return `${isToday ? '' : `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''}, `}${timeText(epochMs)}`;
+}
+
 export const numberHelpers = {
   count,
   duration: (ms: Amount): SafeHtml => (isNumber(ms) ? withUnit(splitDuration(ms)) : dash),
@@ -105,6 +114,8 @@ export const numberHelpers = {
     isNumber(ms) ? markup`${ms < 0 ? '' : '+'}${withUnit(splitDuration(ms))}` : dash,
   time: (epochMs: Amount): SafeHtml => timeElement(epochMs, timeText(epochMs)),
   timeText,
+  clock: (epochMs: Amount): SafeHtml => timeElement(epochMs, clockText(epochMs)),
+  clockText,
   timestamp: (epochMs: Amount): SafeHtml => timeElement(epochMs, timestampText(epochMs)),
   timestampText,
   /** Position or length as an SVG attribute, `36.80%`; never outside 0 to 100. */

@@ -79,7 +79,17 @@ function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   };
 }
 
+/** Why a request failed, for one line: the class of a refusal says less than its message, that of a fault more. */
+function reason({ status, error }: { status: number | null; error: string | null }): string {
+  const text = error ?? '';
+  return status !== null && status < 500 ? text.replace(/^[A-Z][\w$]*: (?=\S)/, '') : text;
+}
+
 export const textHelpers = {
+  reason,
+  /** The first characters on one line, with `…` where there are more. */
+  beginning: (text: string, length: number): string =>
+    `${beginning(text, length)}${text.length > length ? '…' : ''}`,
   foreign,
   isSafe: (value: unknown): value is SafeHtml => SafeHtml.is(value),
   splitUrl,

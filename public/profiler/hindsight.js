@@ -3,7 +3,7 @@
 import { addCopyButtons, copyFrom } from './copy.js';
 import { filterRows } from './filter.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
-import { closeKeys, onKey, openKeys } from './keys.js';
+import { closeKeys, onKey, openKeys, trimKeys } from './keys.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 
 function onClick(event) {
@@ -26,6 +26,7 @@ function onClick(event) {
 function start() {
   applyTheme(rememberedTheme());
   addCopyButtons();
+  trimKeys();
   closeFolds();
   openTarget();
   document.addEventListener('click', onClick);

@@ -2,7 +2,18 @@
 import { nextTheme } from './theme.js';
 
 const dialog = () => document.getElementById('keys');
+// What j and k stop at; a row without is passed over.
+const STOPS = 'a, summary, button';
 let going = false;
+
+/** The help lists what works on this page only. */
+export function trimKeys() {
+  for (const term of document.querySelectorAll('#keys [data-needs]')) {
+    if (document.querySelector(term.dataset.needs) !== null) continue;
+    term.nextElementSibling?.remove();
+    term.remove();
+  }
+}
 
 export function openKeys() {
   if (!dialog()?.open) dialog()?.showModal();
@@ -14,14 +25,14 @@ export function closeKeys() {
 
 function visibleRows() {
   const rows = document.querySelectorAll('main tbody tr, main .queries > li, main .frames > li');
-  return [...rows].filter((row) => row.offsetParent !== null);
+  return [...rows].filter((row) => row.offsetParent !== null && row.querySelector(STOPS) !== null);
 }
 
 function step(by) {
   const rows = visibleRows();
   const at = rows.findIndex((row) => row.contains(document.activeElement));
   const row = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
-  row?.querySelector('a, summary, button')?.focus();
+  row?.querySelector(STOPS)?.focus();
 }
 
 function openFold() {

@@ -11,6 +11,7 @@ import {
 } from '../../app/database/connection-settings.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
 import { createPrepare } from '../../app/database/prepare.ts';
+import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
 import {
   freshVarDir,
   openKnex,
@@ -133,6 +134,43 @@ describe('the database', function () {
     expect(lines).to.deep.equal(["Ran the profiler's migrations: 20261120000000_profiles."]);
     await admin.destroy();
     rmSync(folder, { recursive: true });
+  });
+
+  it('gets the missing tables of the profiler once it may make them, and after somebody dropped them', async () => {
+    const prepare = createPrepare({
+      schema: 'later',
+      profiler: true,
+      owner: false,
+      redact,
+      log: (line) => lines.push(line),
+    });
+    const admin = openKnex(server().connection);
+    await admin.raw('create role late login');
+    const database = create(() => Promise.resolve({ ...server().connection, user: 'late' }), { prepare });
+    const storage = createPostgresStorage({
+      knex: () => database.profilerKnex(),
+      schema: 'later',
+      onUnusable: () => database.mend(),
+    });
+    const reads = async (): Promise<boolean> => (await storage.read('000001').catch(() => false)) === null;
+    const readsWithin = async (tries: number): Promise<boolean> => {
+      for (let n = 0; n < tries; n++) {
+        if (await reads()) return true;
+        await sleep(100);
+      }
+      return false;
+    };
+    expect(await readsWithin(10)).to.equal(false);
+    await admin.raw('create schema later authorization late');
+    expect(await readsWithin(60)).to.equal(true);
+    await admin.raw('drop schema later cascade; create schema later authorization late');
+    expect(await readsWithin(60)).to.equal(true);
+    expect(lines.map((line) => line.slice(0, 30))).to.deep.equal([
+      'The role "late" may not create',
+      "Ran the profiler's migrations:",
+      "Ran the profiler's migrations:",
+    ]);
+    await admin.destroy();
   });
 
   it('can be closed at any time', async () => {

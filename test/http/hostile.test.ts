@@ -63,6 +63,29 @@ function mutate(random: (below: number) => number): string {
   return text;
 }
 
+/** Two lengths of one body, in every spelling that some server somewhere takes for one of them. */
+const CODINGS = ['chunked', 'Chunked', ' chunked', '\tchunked', 'identity', 'chunked, identity', 'identity, chunked', 'gzip, chunked', 'chunked,chunked', 'xchunked', '"chunked"', 'chunked;x=1', '', 'chunked\x0b', 'chun\0ked']; // prettier-ignore
+const LENGTHS = [null, '0', '4', '05', '+5', '-5', '5,5', '5, 6', '0x5', '5e0', '99999999999999999999', '1.0', '', 'NaN', '5\r\nContent-Length: 6']; // prettier-ignore
+const HOSTS = ['', 'a b', '<script>', 'a,b', 'a/b', 'a?b', 'a#b', 'a@b', 'u:p@a', 'a:', 'a:0', 'a:99999', 'a:-1', 'a:80:80', '[::1]', '[zz]', '[::1', '::1', 'a..b', '.a', '-a', '%61', 'a\\b', 'a\0b', '\x80', '//evil.test', 'http://evil', 'a\tb', 'a;b', '$(x)', '{{x}}', '__proto__', 'a'.repeat(300), 'a\r\nHost: b', 'a\r\nHost: a']; // prettier-ignore
+const TARGETS = ['*', '//', '//evil.test', '/\\evil.test', '/%2f/evil.test', '/%5cevil.test', '/..', '/%2e%2e/x', 'http://evil.test/ok', 'https://a:b@evil/x', 'ftp://x', 'http://', 'javascript:alert(1)', 'x', '?a', '#', '/x#y', '/%', '/%zz', '/%00', '/%0d%0aX:1', '/%u0041', '/%c0%af', '/%ff%fe', '/%ed%a0%80', '/\x80\xff', '/<script>', '/"onx=', '/a b', '/a\0b', `/${'a'.repeat(9000)}`, `/${'a'.repeat(17_000)}`, `/ok?${'a=b&'.repeat(3000)}`, `/ok?${'a['.repeat(3000)}`, '/item/%zz', '/item/__proto__', '/slash?//evil.test', '//slash', '/slash/../..//evil.test']; // prettier-ignore
+const METHODS = ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PURGE', 'FOO', 'get', 'G\0T', '<b>', '__proto__'];
+
+function garbage(): string[] {
+  const inner = '0\r\n\r\nGET /ok HTTP/1.1\r\nHost: a\r\n\r\n';
+  const bodies = CODINGS.flatMap((coding) =>
+    LENGTHS.map((length) => {
+      const field = length === null ? '' : `Content-Length: ${length}\r\n`;
+      return `POST /nowhere HTTP/1.1\r\nHost: a\r\n${field}Transfer-Encoding: ${coding}\r\n\r\n${inner}`;
+    }),
+  );
+  const hosts = HOSTS.flatMap((host) => [
+    head('GET /ok', {}, host),
+    head('GET /slash', { 'X-Forwarded-Host': host }),
+  ]);
+  const targets = TARGETS.flatMap((target) => METHODS.map((method) => head(`${method} ${target}`)));
+  return [...bodies, ...hosts, ...targets];
+}
+
 describe('hostile requests', () => {
   let app: HttpApp;
   before(async () => {
@@ -107,6 +130,28 @@ describe('hostile requests', () => {
         (error) => !(error instanceof Error && /aborted|closed|timeout|Parse Error/i.test(error.message)),
       ),
     ).to.deep.equal([]);
+  });
+
+  it('of every kind are answered within bounds, and lead nowhere else', async function () {
+    this.timeout(90_000);
+    const requests = garbage();
+    expect(requests.length).to.be.greaterThan(600);
+    for (let i = 0; i < requests.length; i += 60) {
+      await Promise.all(
+        requests.slice(i, i + 60).map(async (request) => {
+          const methods = [request.split(' ')[0] ?? ''];
+          const result = await exchange(app.port, [request], { halfClose: true, limitMs: 8000, methods });
+          check(request, result);
+          for (const { headers } of result.responses) {
+            const forwarded = /X-Forwarded-Host: ([^\r\n]*)/.exec(request)?.[1];
+            if (headers.location !== undefined && forwarded === undefined)
+              expect(headers.location, request).to.match(/^http:\/\/[a-z.]+(?::\d+)?\/slash\//);
+          }
+        }),
+      );
+    }
+    const { responses } = await exchange(app.port, [head('GET /ok')], { count: 1 });
+    expect(responses[0]?.status).to.equal(200);
   });
 
   it('are answered the same byte by byte', async function () {

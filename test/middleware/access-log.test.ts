@@ -39,6 +39,11 @@ describe('the access log', () => {
     expect(lines[0]).to.include('x=1');
   });
 
+  it('prints no half of a secret where a long target is cut', async () => {
+    const lines = await log([head(`GET /${'x'.repeat(1990)}correct%20horse`)]);
+    expect(lines[0]).to.not.include('correct');
+  });
+
   it('escapes what a terminal would obey', () => {
     expect(escapeControls('\x1b[2J\r\n\0\x7f\x9b\u2028\u202e ok é')).to.equal(
       '\\x1b[2J\\x0d\\x0a\\x00\\x7f\\x9b\\u2028\\u202e ok é',

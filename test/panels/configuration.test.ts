@@ -66,6 +66,6 @@ describe('panel configuration', () => {
   });
 
   it('says what is not set', async () => {
-    expect(load((await render()).html)('#process').text()).to.contain('releasenot set');
+    expect(load((await render()).html)('#process').text()).to.contain('Releasenot set');
   });
 });

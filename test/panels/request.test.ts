@@ -57,6 +57,23 @@ describe('panel request: what is kept', () => {
     ).to.deep.equal(['Host', 'X-B', 'x-b', '__proto__']);
   });
 
+  for (const secret of ['correct horse battery', `a;b"c'd,e staple`, 'one:two {three} <four>'])
+    it(`masks a secret of a form whole that was sent without encoding: ${secret}`, async () => {
+      const { profile, html } = await record({
+        method: 'POST',
+        headers: ['Host', 'a', 'Content-Type', 'application/x-www-form-urlencoded'],
+        more: withBody({
+          text: `email=a@b.example&password=${secret}`,
+          contentType: 'application/x-www-form-urlencoded',
+          parsed: { email: 'a@b.example', password: secret },
+        }),
+      });
+      const last = secret.split(/[^a-z]+/).findLast((word) => word !== '') ?? '';
+      expect(JSON.stringify(profile.panels)).to.not.include(last);
+      expect(load(html)('#curl').text()).to.not.include(last);
+      expect(load(html)('#raw-body').text()).to.include('email=a').and.include('password=');
+    });
+
   it('shows query and route parameters as rows', async () => {
     const { html } = await record({
       url: '/orders/12?a=1&a=2&empty=&b%20c=%zz',

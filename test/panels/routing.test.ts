@@ -2,7 +2,7 @@ import { load } from 'cheerio';
 import { expect } from 'chai';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
-import { routingPanel, type RoutingData } from '../../app/panels/routing.ts';
+import { createRoutingPanel, type RoutingData } from '../../app/panels/routing.ts';
 import { whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
@@ -76,6 +76,8 @@ function row(method: string, pattern: string, source: string | null = null): Rou
 }
 
 const answer = { kind: 'handler', method: 'GET', nextMs: null, outcome: 'running' } as const;
+
+const routingPanel = createRoutingPanel();
 
 describe('the routing panel', () => {
   it('has nothing to say where no router ran', () => {

@@ -133,15 +133,85 @@ describe('masking', () => {
   });
 
   it('leaves types and placeholders readable, and masks literals in source', () => {
-    const frame = {
-      excerpt: { from: 1, lines: ['  token: string;', "  password: 'planted-secret-1',", 'secret=read()'] },
-    };
-    expect(
-      redactor.tree({ frame, sql: 'select * from users where password = $1 and pin=?' }).value,
-    ).to.deep.equal({
-      frame: { excerpt: { from: 1, lines: ['  token: string;', `  password: ${MASK},`, 'secret=read()'] } },
+    const tree = (lines: string[]) => ({
+      panels: { exception: { data: { frames: [{ excerpt: { from: 1, lines } }] } } },
       sql: 'select * from users where password = $1 and pin=?',
     });
+    const lines = ['  token: string;', "  password: 'planted-secret-1',", 'secret=read()'];
+    expect(redactor.tree(tree(lines)).value).to.deep.equal(
+      tree(['  token: string;', `  password: ${MASK},`, 'secret=read()']),
+    );
+    // A client can't have its fields taken for source.
+    expect(textOf({ body: { frames: [{ excerpt: 'password: planted-secret-1' }] } })).to.not.contain(
+      'planted',
+    );
+  });
+
+  const LONG = 'planted-secret-1'.repeat(400);
+  const whole: [string, string][] = [
+    ['a word', `password: ${LONG}`],
+    ['a quoted word', `password="${LONG}" x`],
+    ['an element', `<password>${LONG}</password>`],
+    ['an element cut off', `<a><password>${LONG}`],
+    ['a CDATA section', `<password><![CDATA[${LONG}]]></password>`],
+    ['a field in HTML', `<input type="password" name="password" value="${LONG}">`],
+    ['a query with quotes and brackets', `/x?password=a)';${LONG}`],
+    ['JSON in a query', `/x?a=${encodeURIComponent(JSON.stringify({ token: LONG }))}&b=1`],
+    ['a list in broken JSON', `{"password":["${LONG}",{"a":"${LONG}"`],
+    ['an escaped name in JSON', `{"pass\\u0077ord":"${LONG}"}`],
+    ['JSON three strings deep', JSON.stringify({ a: JSON.stringify({ b: JSON.stringify({ pwd: LONG }) }) })],
+    ['JSON behind a stray quote', `say "hi: {"password":"${LONG}"}`],
+    ['a header line', `cookie: a=${LONG}; b=${LONG}\nnext`],
+    ['a pair inside quotes', `user: "bob password=${LONG}"`],
+    ['a private key cut off', `-----BEGIN PRIVATE KEY-----\n${LONG}`],
+  ];
+  for (const [what, text] of whole) {
+    it(`masks a long value whole: ${what}`, () => {
+      expect(redactor.text(text)).to.contain(MASK).and.to.not.contain('planted');
+    });
+  }
+
+  it('masks cookies without a name', () => {
+    expect(
+      textOf({ name: 'cookie', value: 'planted-secret-1; a=planted-secret-1; planted-secret-1' }),
+    ).to.not.contain('planted');
+    expect(textOf({ name: 'set-cookie', value: 'planted-secret-1; Path=/' })).to.not.contain('planted');
+  });
+
+  it('masks the half of a known value that a limit of length left', () => {
+    const padding = 'x'.repeat(100);
+    for (const half of [
+      SECRET.slice(0, 12),
+      encodeURIComponent(SECRET).slice(0, 12),
+      Buffer.from(SECRET).toString('base64').slice(0, 12),
+    ]) {
+      for (const text of [
+        padding + half,
+        `${half}… (9 more characters)`,
+        `${half}… (9 more characters) and more`,
+        `at “${half}…”`,
+      ])
+        expect(redactor.text(text), text).to.not.contain(half.slice(0, 6));
+    }
+  });
+
+  it('finds a known value in any mixture of escapes, and in hexadecimal', () => {
+    const characters = Array.from(SECRET);
+    const mixed = [
+      characters.map((c) => `%${c.charCodeAt(0).toString(16)}`).join(''),
+      characters
+        .map((c, i) => (i % 2 === 0 ? c : `%25${c.charCodeAt(0).toString(16).toUpperCase()}`))
+        .join(''),
+      characters.map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+      Buffer.from(SECRET).toString('hex'),
+    ];
+    for (const text of mixed) expect(redactor.text(`a ${text} b`)).to.equal(`a ${MASK} b`);
+  });
+
+  it('names masked places without the secret in a key', () => {
+    const { masked } = redactor.tree({ [`k ${SECRET}`]: { [SECRET]: SECRET } });
+    expect(masked).to.have.length(1);
+    expect(JSON.stringify(masked)).to.not.contain('horse');
   });
 
   it('leaves short known values in ordinary words', () => {

@@ -1,6 +1,12 @@
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
-import { createTokenSource, LEASE_SIZE, LEASED_COUNTERS, tokensOf } from '../../app/profiler/token.ts';
+import {
+  counterOf,
+  createTokenSource,
+  LEASE_SIZE,
+  LEASED_COUNTERS,
+  tokensOf,
+} from '../../app/profiler/token.ts';
 
 describe('tokens', () => {
   it('are six lower-case hexadecimal digits', () => {
@@ -52,6 +58,24 @@ describe('tokens', () => {
     }
     expect(tokens.size).to.equal(LEASE_SIZE * 4);
     for (const token of tokens) expect(leasedHalf.has(token)).to.equal(true);
+  });
+
+  it('of requests that are sampled out are known by every process with the key, and by no other', async () => {
+    const key = randomBytes(16);
+    let start = 0;
+    const lease = () => Promise.resolve({ start: (start += LEASE_SIZE), count: LEASE_SIZE, key });
+    const [a, b] = [createTokenSource({ lease }), createTokenSource({ lease })];
+    await Promise.all([a.refill(), b.refill()]);
+    for (let i = 0; i < 600; i++) {
+      expect(b.isSampledOut(a.nextSampledOut())).to.equal(true);
+      expect(b.isSampledOut(a.next())).to.equal(false);
+    }
+  });
+
+  it('turn back into their counters', () => {
+    const key = randomBytes(16);
+    const tokens = tokensOf({ start: 0xfff00, count: 512, key });
+    expect(tokens.map((token) => counterOf(token, key))).to.deep.equal(tokens.map((_, i) => 0xfff00 + i));
   });
 
   it('go on while the storage is away', async () => {

@@ -68,7 +68,8 @@ describe('writer', () => {
   it('is bounded in bytes, drops own pages first, and counts what it dropped', async () => {
     const { storage, written, state } = heldStorage();
     state.failing = true;
-    const writer = createWriter({ storage, maxBytes: 20_000, ...quiet });
+    const sentences: string[] = [];
+    const writer = createWriter({ storage, maxBytes: 20_000, warn: (sentence) => sentences.push(sentence) });
     writer.enqueue(profile('own', { kind: 'profiler', size: 1000 }));
     for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 1000 }));
     const { pendingBytes, dropped } = writer.counters();
@@ -76,6 +77,7 @@ describe('writer', () => {
     expect(writer.peek('own')).to.equal(undefined);
     expect(writer.peek('t19')).to.not.equal(undefined);
     const lost = dropped['queue full'] ?? 0;
+    expect(sentences.filter((sentence) => sentence.startsWith('Profiles are lost'))).to.have.length(1);
     state.failing = false;
     await writer.flush(4000);
     expect(written.length + lost).to.equal(21);

@@ -7,7 +7,7 @@ describe('the service with debug off', function () {
   this.timeout(30_000);
   let shop: RunningShop;
   before(async () => {
-    shop = await startShop({ APP_ENV: 'prod' });
+    shop = await startShop({ APP_ENV: 'prod', API_KEY: 'correct-horse' });
   });
   after(() => shop.close());
 
@@ -47,6 +47,15 @@ describe('the service with debug off', function () {
     for (const leak of ['at ', '.ts', '.js', 'node_modules', 'DATABASE_URL', 'Hindsight', 'stack'])
       expect(body).to.not.contain(leak);
     expect(body.length).to.be.below(1000);
+  });
+
+  it('masks a secret also in a message that is meant to be seen', async () => {
+    const body = await (await ask('/correct-horse/%63orrect-horse')).text();
+    expect(body).to.contain('No route found').and.to.not.contain('orrect-horse');
+    const { responses } = await exchange(shop.port, ['GET / HTTP/1.1\r\nHost: correct-horse!\r\n\r\n'], {
+      count: 1,
+    });
+    expect(responses[0]?.body).to.contain('Invalid Host').and.to.not.contain('correct-horse');
   });
 
   it('keeps limits, host checks, redirects, 405 and the rule of OPTIONS', async () => {

@@ -81,6 +81,29 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     });
   });
 
+  it('gives up reading and searching where the database says nothing', async () => {
+    const storage = createPostgresStorage({
+      knex: () => knex,
+      schema: SCHEMA,
+      findTimeoutMs: 60_000,
+      answerTimeoutMs: 300,
+    });
+    const quick = createPostgresStorage({
+      knex: () => new Promise<Knex>(() => undefined),
+      schema: SCHEMA,
+      findTimeoutMs: 100,
+      answerTimeoutMs: 100,
+    });
+    await knex.transaction(async (trx) => {
+      await trx.raw('lock table ??.hindsight_profiles', [SCHEMA]);
+      const error: unknown = await storage.read('000001').catch((reason: unknown) => reason);
+      expect(error).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
+      expect((error as Error).message).to.match(/has not answered within 0\.3 s/);
+    });
+    const late: unknown = await quick.find({ limit: 1, offset: 0 }).catch((reason: unknown) => reason);
+    expect((late as Error).message).to.match(/has not answered within 0\.3 s/);
+  });
+
   it('says that its tables are missing, with no statement in the message', async () => {
     const storage = createPostgresStorage({ knex: () => knex, schema: 'nowhere' });
     const error: unknown = await storage.read('000001').catch((reason: unknown) => reason);

@@ -10,7 +10,7 @@ import { createErrorDescriber } from '../../app/observe/errors.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 import { createExceptionPanel } from '../../app/panels/exception.ts';
-import { routingPanel } from '../../app/panels/routing.ts';
+import { createRoutingPanel } from '../../app/panels/routing.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
@@ -45,7 +45,10 @@ export function rendererOf(): RenderPage {
 }
 
 export function snapshotOf(request: FailedRequest, root: string = packageRoot()): Profile {
-  const panels = [createExceptionPanel({ describe: describerOf(root) }), routingPanel] as readonly Panel[];
+  const panels = [
+    createExceptionPanel({ describe: describerOf(root) }),
+    createRoutingPanel(),
+  ] as readonly Panel[];
   const recorder = createRecorder({
     panels,
     redactor: createRedactor({ secrets: request.secrets ?? {} }),

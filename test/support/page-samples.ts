@@ -6,9 +6,12 @@ import { createSecurityPanel } from '../../app/panels/security.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { PageFixture, Recorded } from './page-fixture.ts';
 
-/** Text that ends a tag, an attribute, a script; turns the writing direction; is endless; holds what HTML forbids. */
+/**
+ * Text that ends a tag, an attribute, a script; turns the writing direction; is endless; holds what HTML forbids. Without `=`,
+ * which would part a cookie into name and value, and the value be masked wherever it stands.
+ */
 export const HOSTILE = {
-  markup: `"><img src=x onerror=alert(1)>'</textarea></script><!--`,
+  markup: `"><img src onerror>alert(1)'</textarea></script><!--`,
   rightToLeft: '\u202egpj.exe\u2067 \u0623\u0645\u064a\u0631\u0629',
   endless: 'x'.repeat(10_000),
   control: 'a\u0000b\u0007c\ud800d',

@@ -9,6 +9,7 @@ const text = (value: unknown): string => load(escapeHtml(value)).text();
 describe('view helpers: numbers', () => {
   for (const [ms, shown] of [
     [0, '0.0 ms'],
+    [0.002, '<0.01 ms'],
     [0.04, '0.04 ms'],
     [7.43, '7.4 ms'],
     [313.64, '313.6 ms'],
@@ -23,6 +24,20 @@ describe('view helpers: numbers', () => {
       expect(text(h.duration(ms))).to.equal(shown);
     });
   }
+
+  it('adds the day to a time that is not of today', () => {
+    const noon = Date.UTC(2026, 10, 19, 12, 0, 5);
+    expect(h.clockText(noon, Date.UTC(2026, 10, 19, 23))).to.equal('12:00:05');
+    expect(h.clockText(noon, Date.UTC(2026, 10, 20, 1))).to.equal('19 Nov, 12:00:05');
+  });
+
+  it('names the class of a fault, and of a refusal the message alone', () => {
+    expect(h.reason({ status: 500, error: 'TypeError: a is null' })).to.equal('TypeError: a is null');
+    expect(h.reason({ status: null, error: 'TypeError: a is null' })).to.equal('TypeError: a is null');
+    expect(h.reason({ status: 404, error: 'RouteNotFoundError: No route found' })).to.equal('No route found');
+    expect(h.reason({ status: 404, error: 'GET /x: none' })).to.equal('GET /x: none');
+    expect(h.reason({ status: 404, error: null })).to.equal('');
+  });
 
   it('shows bytes in powers of 1024', () => {
     expect([0, 1023, 1024, 18_432, 16 * 1024 * 1024].map(h.bytesText)).to.deep.equal([

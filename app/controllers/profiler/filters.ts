@@ -23,7 +23,8 @@ export interface Filters {
 }
 
 const ALIASES: Readonly<Record<string, FilterName>> = { status_code: 'status', start: 'from', end: 'until' };
-const DEFAULT_LIMIT = 50;
+/** As many as stay below 60 KB, each with an error and its error page. */
+const DEFAULT_LIMIT = 30;
 const MOST_ROWS = 200;
 /** Deeper pages are better reached by a filter. */
 const DEEPEST_OFFSET = 1_000_000;

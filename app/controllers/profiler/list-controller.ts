@@ -21,7 +21,7 @@ export interface ListController {
 }
 
 export function createListController(services: PageServices): ListController {
-  const { profiles, renderPage, foot } = services;
+  const { profiles, renderPage, foot, redactText } = services;
   const respond = createRespond(services);
 
   /** Error pages of the listed requests, by the token of their request: one question for the whole list. */
@@ -47,6 +47,12 @@ export function createListController(services: PageServices): ListController {
     return byParent;
   }
 
+  /** What is looked for is masked as what is stored was: a secret typed here is shown on no page, and still finds its own. */
+  function filtersOf({ query }: PageRequest): Filters {
+    const masked = Array.from(query, ([name, value]) => [name, redactText(value)] as [string, string]);
+    return readFilters(new URLSearchParams(masked));
+  }
+
   async function list(page: PageRequest, filters: Filters): Promise<void> {
     const found = await profiles.find(filters.query);
     const model = createListModel({ filters, found, children: await findChildren(found.rows), foot });
@@ -64,15 +70,15 @@ export function createListController(services: PageServices): ListController {
   }
 
   return {
-    home: (page) => list(page, readFilters(page.query)),
+    home: (page) => list(page, filtersOf(page)),
     async search(page) {
-      const filters = readFilters(page.query);
+      const filters = filtersOf(page);
       const token = await meantToken(filters);
       if (token === null) await list(page, filters);
       else redirect(respond, page, urls.profile(token));
     },
     async searchJson(page) {
-      const { query, values, page: number } = readFilters(page.query);
+      const { query, values, page: number } = filtersOf(page);
       const { rows, total, totalIsExact, notice } = await profiles.find(query);
       const body = {
         version: LIST_VERSION,
@@ -88,7 +94,7 @@ export function createListController(services: PageServices): ListController {
     },
     async latest(page) {
       const panel = readOne(page.query, 'panel') ?? undefined;
-      const filters = readFilters(page.query);
+      const filters = filtersOf(page);
       const { rows } = await profiles.find({
         ...filters.query,
         sort: 'startedAt',
@@ -107,7 +113,7 @@ export function createListController(services: PageServices): ListController {
       readOne(page.query, 'panel');
       respond(page, {
         type: HTML,
-        body: renderPage('profiler/search-bar', { filters: readFilters(page.query) }),
+        body: renderPage('profiler/search-bar', { filters: filtersOf(page) }),
       });
     },
   };

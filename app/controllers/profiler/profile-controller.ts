@@ -24,7 +24,14 @@ export function createProfileController(services: PageServices): ProfileControll
   return {
     async profile(page) {
       const wanted = readOne(page.query, 'panel');
-      const { profile } = await requireProfile(services, page);
+      const token = page.params.token ?? '';
+      const found = await profiles.read(token);
+      if (found === null && profiles.isSampledOut(token)) {
+        const title = `${token}: sampled out`;
+        respond(page, { type: HTML, body: renderPage('profiler/sampled-out', { title, token, foot }) });
+        return;
+      }
+      const { profile } = found ?? (await requireProfile(services, page));
       const name = wanted ?? defaultPanel(profile);
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((known) => known.name === name);

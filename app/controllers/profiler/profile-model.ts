@@ -16,6 +16,8 @@ export interface ProfileModel {
   children: readonly ProfileIndex[];
   panel: Panel;
   menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
+  /** Of the panels by name. */
+  titles: Readonly<Record<string, string>>;
   /** GET parameters as they came. */
   query: Readonly<Record<string, string>>;
   /** Kind of work kept in colour in the strip; null: all. */
@@ -101,6 +103,7 @@ export function createProfileModel(options: {
     children,
     panel,
     menu: menuOf(profile, panels),
+    titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
     query: Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query)),
     kind: KINDS[panel.name] ?? null,
     foot,

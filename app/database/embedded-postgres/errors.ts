@@ -11,6 +11,8 @@ export class EmbeddedPostgresError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'EmbeddedPostgresError';
     this.kind = kind;
+    // A sentence for whoever starts the service: frames would only hide it.
+    this.stack = message;
   }
 }
 

@@ -99,10 +99,10 @@ async function joinRunning(setup: Setup): Promise<Running | 'wait' | null> {
   const postmaster = await readPostmaster(places.data);
   if (postmaster === null) return null;
   // First among its users, then a look whether it is not just stopping.
-  const hold = joinUsers(postmaster);
+  const { hold, number } = joinUsers(postmaster);
   if (await acceptsSessions(postmaster)) {
     const options = { places, socketFolder: postmaster.socketFolder, temporary: false, linger };
-    return hold === null ? { postmaster, ...adopt(options, postmaster) } : { postmaster, hold };
+    return hold === null ? { postmaster, ...adopt(options, postmaster, number + 1) } : { postmaster, hold };
   }
   hold?.release();
   if (await isServer(postmaster.pid)) return 'wait';

@@ -5,10 +5,12 @@
  * starts the server holds the write end of the script's standard input; who joins later holds the write end of a named
  * pipe beside the socket (`users.<pid of the server>`), after one line that says so. When both have no writer left, the
  * script waits a little (a service that restarts finds its server running), and stops it unless a line has come.
+ * Where the script was killed, who finds out starts another, with a pipe of the next number (`users.<pid>.1`): a pipe has
+ * its reader before it has its name, and one name is given once, so that there are never two scripts on one server.
  * Two shells take 0.4 MB; a second Node process was rejected at 40 MB, polling process numbers because they are reused.
  */
 import { spawn } from 'node:child_process';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { childEnvironment } from './account.ts';
@@ -26,13 +28,17 @@ const SCRIPT = `
 unset HINDSIGHT_WATCH
 run=$1 data=$2 log=$3 linger=$4 temporary=$5
 shift 5
-adopted=
+adopted= lost=
 umask 077
 exec 5<&0 </dev/null
 
+# The pipe of users, open for reading: whoever can see its name finds a reader, or one that has died.
+fresh=$run/.users.$$
+rm -f "$fresh"; mkfifo "$fresh" || exit 1
+exec 4<>"$fresh" 3<"$fresh" 4>&-
+
 # Blocks while anybody uses the server, then stops it.
 watch() {
-  exec 4<>"$users" 3<"$users" 4>&-
   while read -r _ <&5; do :; done
   joined=yes
   while [ -n "$joined" ]; do
@@ -44,12 +50,17 @@ watch() {
   stop
 }
 
-# A fast shutdown; after five seconds an immediate one, which the next start mends. A server that is not our child is
-# stopped only while the folder names it: its number may be another program's by now.
+# A fast shutdown; after five seconds an immediate one, which the next start mends. Where the folder does not name the
+# server any more, it was deleted, and there may be a new server in its place: the old one then dies at once, because an
+# orderly end removes the socket by its name, which is the new one's. One that is not our child is left alone: its number
+# may be another program's by now, and it ends by itself within a minute.
 stop() {
   exec 3<&- 5<&-
-  if [ -n "$adopted" ]; then
-    read -r now <"$data/postmaster.pid" && [ "$now" = "$server" ] || return
+  now=
+  read -r now <"$data/postmaster.pid"
+  if [ "$now" != "$server" ]; then
+    [ -n "$adopted" ] || kill -KILL "$server"
+    return
   fi
   kill -INT "$server"
   left=5
@@ -58,25 +69,28 @@ stop() {
 }
 
 if [ "$1" = adopt ]; then
-  adopted=yes server=$2 users=$run/users.$2
-  rm -f "$users"; mkfifo "$users" || exit 1
+  adopted=yes server=$2 users=$run/users.$2.$3
+  ln "$fresh" "$users" || lost=yes
+  rm -f "$fresh"
+  [ -z "$lost" ] || exit 1
   watch
   rm -f "$users"
   exit 0
 fi
 
 if [ -n "$(find "$log" -size +1024k 2>/dev/null)" ]; then : >"$log"; fi
-"$@" >>"$log" 2>&1 5<&- &
+# The pipe is named by the process that becomes the server, since nobody else knows its number before it runs.
+/bin/sh -c 'rm -f "$2.$$".*; mv -f "$1" "$2.$$" && shift 2 && exec "$@"' sh "$fresh" "$run/users" "$@" \
+  >>"$log" 2>&1 3<&- 5<&- &
 server=$! users=$run/users.$!
-rm -f "$users"; mkfifo "$users"
 watch &
 watcher=$!
-exec 5<&-
+exec 3<&- 5<&-
 trap 'kill -INT "$server"' TERM INT HUP
 wait "$server"; code=$?
 while kill -0 "$server" 2>/dev/null; do wait "$server"; code=$?; done
 kill "$watcher" 2>/dev/null
-rm -f "$users"
+rm -f "$fresh" "$users" "$users".*
 [ "$temporary" = yes ] && rmdir "$run"
 exit "$code"
 `;
@@ -145,20 +159,40 @@ export function launch(options: LaunchOptions): Launch {
   ]);
 }
 
-/** Watches over a server that has lost its script, or was started by other means. */
-export function adopt(options: LaunchOptions, { pid }: Postmaster): Launch {
-  return runScript(options, ['adopt', String(pid)]);
+/**
+ * Watches over a server that has lost its script, or was started by other means. `number`: one above that of the pipe
+ * without a reader; the script ends at once where another has that number already.
+ */
+export function adopt(options: LaunchOptions, { pid }: Postmaster, number: number): Launch {
+  return runScript(options, ['adopt', String(pid), String(number)]);
 }
 
-/** Joins the users of a running server; null where nobody watches over it. */
-export function joinUsers(postmaster: Postmaster): Hold | null {
+/** Number of the newest pipe of a server; 0 where it has none. */
+function newestPipe({ pid, socketFolder }: Postmaster): number {
+  let names: string[] = [];
+  try {
+    names = readdirSync(socketFolder);
+  } catch {
+    // The folder is gone, and the server with it.
+  }
+  const prefix = `users.${pid}.`;
+  const numbers = names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+  return Math.max(0, ...numbers.filter((text) => /^\d+$/.test(text)).map(Number));
+}
+
+/** Joins the users of a running server. `hold`: null where nobody watches over it; `number`: that of its newest pipe. */
+export function joinUsers(postmaster: Postmaster): { hold: Hold | null; number: number } {
+  const number = newestPipe(postmaster);
+  const name = `users.${postmaster.pid}${number === 0 ? '' : `.${number}`}`;
+  return { hold: openPipe(join(postmaster.socketFolder, name)), number };
+}
+
+/** null where nobody reads it. */
+function openPipe(path: string): Hold | null {
   const { O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   let descriptor: number;
   try {
-    descriptor = openSync(
-      join(postmaster.socketFolder, `users.${postmaster.pid}`),
-      O_WRONLY | O_NONBLOCK | O_NOFOLLOW,
-    );
+    descriptor = openSync(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW);
   } catch {
     return null;
   }

@@ -23,7 +23,9 @@ function noteOf(name: string, values: readonly string[], repeated: boolean): str
   if (lower.includes("'unsafe-inline'"))
     return hasNonceOrHash
       ? "'unsafe-inline' is ignored beside a nonce or hash"
-      : `${scripts ? 'inline scripts' : 'inline content'} may run`;
+      : scripts
+        ? 'inline scripts may run'
+        : 'inline styles are let in';
   if (lower.includes("'unsafe-eval'")) return 'text may be run as code';
   if (scripts && lower.some((value) => value === '*' || value === 'https:' || value === 'http:'))
     return 'any host may deliver scripts';

@@ -17,7 +17,8 @@ function formOf(request: Request): Form {
 
 function textOf(form: Form, name: string): string {
   const value = form[name];
-  return typeof value === 'string' ? value.trim() : '';
+  // PostgreSQL has no text with a NUL in it.
+  return typeof value === 'string' && !value.includes('\0') ? value.trim() : '';
 }
 
 /** A whole number above zero, else 0. */

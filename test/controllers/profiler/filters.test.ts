@@ -24,7 +24,7 @@ function problemOf(text: string): string {
 
 describe('filters of the list', () => {
   it('are none by default: newest first, the first 50', () => {
-    expect(queryOf('')).to.deep.equal({ sort: 'startedAt', descending: true, limit: 50, offset: 0 });
+    expect(queryOf('')).to.deep.equal({ sort: 'startedAt', descending: true, limit: 30, offset: 0 });
   });
 
   it('read each parameter', () => {

@@ -310,7 +310,7 @@ describe('pages of the profiler', () => {
         total: 1,
         totalIsExact: true,
         page: 1,
-        limit: 50,
+        limit: 30,
         filters: { url: '/a' },
         notice: null,
       });

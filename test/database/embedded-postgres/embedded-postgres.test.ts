@@ -343,7 +343,13 @@ describe('embedded PostgreSQL', function () {
 
     async function killWatchers(varDir: string): Promise<void> {
       const pids = watchersOf(varDir);
-      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // Ended by itself.
+        }
+      }
       await until(() => !pids.some(isAlive), 5000);
     }
 
@@ -372,6 +378,27 @@ describe('embedded PostgreSQL', function () {
       expect(isAlive(second.pid)).to.equal(true);
       await second.stop();
       expect(await until(() => !isAlive(second.pid), 9000)).to.be.below(8000);
+    });
+
+    it('is watched by one script only, when many find out at once that it lost its own', async () => {
+      const varDir = freshFolder();
+      const users = [await start(varDir)];
+      for (let n = 0; n < 4; n++) users.push(await start(varDir));
+      const last = await start(varDir);
+      users.push(last);
+      const { pid } = last;
+      for (let round = 0; round < 3; round++) {
+        await killWatchers(varDir);
+        await Promise.all(users.map((user) => user.ensure()));
+      }
+      for (const user of users) if (user !== last) await user.stop();
+      await sleep(1500);
+      expect(isAlive(pid)).to.equal(true);
+      await last.ensure();
+      expect(last.pid).to.equal(pid);
+      await last.stop();
+      expect(await until(() => !isAlive(pid), 9000)).to.be.below(8000);
+      expect(await until(() => watchersOf(varDir).length === 0, 3000)).to.be.below(2500);
     });
 
     it('makes a whole cluster after one that was killed in the making', async () => {
@@ -412,6 +439,19 @@ describe('embedded PostgreSQL', function () {
       expect(await query(server, 'select 1 as value')).to.equal(1);
       await until(() => !isAlive(before), 9000);
       expect(isAlive(before)).to.equal(false);
+    });
+
+    it('leaves the next one of its folder alone when the folder was deleted before it ended', async () => {
+      const varDir = freshFolder();
+      const first = await start(varDir);
+      const before = first.pid;
+      rmSync(join(varDir, 'postgres'), { recursive: true, force: true });
+      const second = await start(varDir);
+      expect(second.pid).to.not.equal(before);
+      await first.stop();
+      expect(await until(() => !isAlive(before), 9000)).to.be.below(8000);
+      expect(await query(second, 'select 1 as value')).to.equal(1);
+      await stop(second);
     });
 
     it('says so, and changes nothing, where the cluster is damaged', async () => {

@@ -1,0 +1,40 @@
+/**
+ * Which requests are recorded in full. The others keep an outline (line, headers, status, layers, what was thrown),
+ * without following their asynchronous work; it is stored only when the request failed or was slow.
+ */
+
+export interface Sampling {
+  /** Share of requests recorded in full, 0 to 1. */
+  rate: number;
+  /** Milliseconds from which a request counts as slow and its outline is kept. */
+  slowMs: number;
+}
+
+export const defaultSampling: Sampling = { rate: 1, slowMs: 1000 };
+
+/** A request that asks for it is recorded in full whatever the rate: any value but `0` and empty. */
+export const ASKING_HEADER = 'x-debug-profile';
+
+/** Why an outline was kept; null for a request recorded in full. */
+export type KeptOutline = 'failed' | 'slow' | null;
+
+export interface Sampler {
+  /** Whether this request is recorded in full. */
+  takes(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
+  /** Why the outline of a request that was not taken is worth keeping; null where it is not. */
+  keeps(outcome: { status: number; thrown: boolean; durationMs: number }): KeptOutline;
+}
+
+export function createSampler({ rate, slowMs }: Sampling, random: () => number = Math.random): Sampler {
+  return {
+    takes(headers) {
+      if (rate >= 1) return true;
+      const asked = headers[ASKING_HEADER];
+      return (typeof asked === 'string' && asked !== '' && asked !== '0') || random() < rate;
+    },
+    keeps({ status, thrown, durationMs }) {
+      if (thrown || status >= 500) return 'failed';
+      return durationMs >= slowMs ? 'slow' : null;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/** What a row is given: options, the parts that rows share (each started when first asked for), and processes. */
+import { join } from 'node:path';
+import type { ProfilerOptions } from '../../app/index.ts';
+import { startCollector, type Collector } from './collector.ts';
+import { startDatabase, type Database, type ProfileSchema } from './database.ts';
+import { benchFolder, resultsFolder } from './folders.ts';
+import { installPeers, preloadOf, type Variant } from './peers.ts';
+import { startProcess, type MeasuredProcess } from './process.ts';
+
+export interface BenchOptions {
+  /** A million profiles instead of 100 000. */
+  full: boolean;
+  /** Profiles of the large store otherwise. */
+  stored: number;
+  pairs: number;
+  sliceMs: number;
+  /** Requests before the first slice, per process. */
+  warmUp: number;
+  /** Peers to compare with. */
+  peers: readonly Variant[];
+  /** Go on where a control failed: for working on the benchmark itself. */
+  anyway: boolean;
+  /** V8 writes a profile of each Hindsight process into the results. */
+  cpuProfile: boolean;
+}
+
+export interface ServeOptions {
+  /** The application with queries. */
+  queries?: boolean;
+  /** Where Hindsight stores; default: a fresh schema. */
+  profiles?: ProfileSchema;
+  /** Options of the profiler; default: none. */
+  profilerOptions?: Pick<ProfilerOptions, 'sampling'>;
+}
+
+export interface Bench {
+  options: BenchOptions;
+  log(line: string): void;
+  database(): Promise<Database>;
+  collector(): Promise<Collector>;
+  /** Starts a variant of the application. */
+  serve(variant: Variant, options?: ServeOptions): Promise<MeasuredProcess>;
+  close(): Promise<void>;
+}
+
+export function createBench(options: BenchOptions, log: (line: string) => void): Bench {
+  let database: Promise<Database> | null = null;
+  let collector: Promise<Collector> | null = null;
+  const running = new Set<MeasuredProcess>();
+  const getDatabase = (): Promise<Database> => (database ??= startDatabase());
+  const getCollector = (): Promise<Collector> => (collector ??= startCollector());
+
+  async function environmentOf(variant: Variant, { queries, profiles, profilerOptions }: ServeOptions) {
+    const env: Record<string, string> = {};
+    if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
+    if (variant === 'hindsight') {
+      const place = profiles ?? (await (await getDatabase()).freshSchema());
+      env.BENCH_PROFILER = JSON.stringify({ ...place, options: profilerOptions });
+    }
+    if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
+    return env;
+  }
+
+  function nodeOptionsOf(variant: Variant): string[] {
+    const preload = preloadOf(variant);
+    const profile = options.cpuProfile && variant === 'hindsight';
+    return [
+      ...(preload === null ? [] : ['--require', preload]),
+      ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${join(resultsFolder, 'cpu')}`] : []),
+    ];
+  }
+
+  async function serve(variant: Variant, serveOptions: ServeOptions = {}): Promise<MeasuredProcess> {
+    if (preloadOf(variant) !== null) installPeers(log);
+    const env = await environmentOf(variant, serveOptions);
+    const file = join(benchFolder, 'apps', 'serve.cjs');
+    const started = await startProcess({ file, env, nodeOptions: nodeOptionsOf(variant) });
+    running.add(started);
+    return {
+      ...started,
+      async stop() {
+        running.delete(started);
+        await started.stop();
+      },
+    };
+  }
+
+  return {
+    options,
+    log,
+    database: getDatabase,
+    collector: getCollector,
+    serve,
+    async close() {
+      for (const server of running) await server.stop();
+      (await collector)?.close();
+      await (await database)?.stop();
+    },
+  };
+}

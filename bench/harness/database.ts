@@ -1,0 +1,67 @@
+/**
+ * PostgreSQL for the rows that need one: Debian's, in a folder of its own, with fsync on as in production; the tables of
+ * the measured application; a fresh schema of profiles for each process that records.
+ */
+import type { Knex } from 'knex';
+import { runProfilerMigrations } from '../../app/index.ts';
+import { openKnex, startDebianPostgres, type TestConnection } from '../../test/support/postgres.ts';
+
+export interface ProfileSchema {
+  connection: TestConnection;
+  schema: string;
+}
+
+export interface Database {
+  connection: TestConnection;
+  knex: Knex;
+  /** A schema with the profiler's tables, empty. */
+  freshSchema(): Promise<ProfileSchema>;
+  stop(): Promise<void>;
+}
+
+const SETTINGS = ['fsync=on', 'shared_buffers=128MB', 'max_connections=100'];
+
+async function createTables(knex: Knex): Promise<void> {
+  await knex.raw('create table authors (id int primary key, name text not null)');
+  await knex.raw(
+    'create table articles (id int primary key, author_id int not null, title text not null, text text not null)',
+  );
+  await knex.raw('create table comments (id int primary key, article_id int not null, text text not null)');
+  await knex.raw('create index on comments (article_id, id)');
+  await knex.raw("insert into authors select n, 'Author ' || n from generate_series(1, 10) n");
+  await knex.raw(
+    "insert into articles select n, 1 + n % 10, 'Article ' || n, repeat('Text. ', 30) from generate_series(1, 100) n",
+  );
+  await knex.raw(
+    "insert into comments select n, 1 + n % 100, 'Comment ' || n from generate_series(1, 2000) n",
+  );
+  await knex.raw('analyze');
+}
+
+/** Schemas of profiles on a server, whichever it is. */
+export function openDatabase(connection: TestConnection): Omit<Database, 'stop'> {
+  const knex = openKnex(connection);
+  let schemas = 0;
+  return {
+    connection,
+    knex,
+    async freshSchema() {
+      const schema = `bench_${++schemas}`;
+      await runProfilerMigrations({ knex, schema });
+      return { connection, schema };
+    },
+  };
+}
+
+export async function startDatabase(): Promise<Database> {
+  const server = await startDebianPostgres(SETTINGS);
+  const database = openDatabase(server.connection);
+  await createTables(database.knex);
+  return {
+    ...database,
+    async stop() {
+      await database.knex.destroy();
+      await server.stop();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * Two processes of the same application, compared in interleaved slices: base, variant, base, variant. Each slice is
+ * compared with the one before it, so that what the machine does meanwhile meets both.
+ *
+ * The CPU of a slice is counted until the next slice of the same process begins: what a process does later for the
+ * requests of a slice (storing, exporting) is part of its price.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closedLoop, type Load, type Target } from './load.ts';
+import type { MeasuredProcess } from './process.ts';
+import { quantile, spreadOf, type Spread } from './statistics.ts';
+
+export interface Slice {
+  requests: number;
+  errors: number;
+  perSecond: number;
+  p99: number;
+  /** Microseconds per request. */
+  cpuAll: number;
+  cpuMain: number;
+}
+
+export interface Pair {
+  base: Slice;
+  variant: Slice;
+}
+
+export interface PairOptions {
+  path: string;
+  pairs: number;
+  sliceMs: number;
+  /** Requests that each process answers before the first slice: the same number, not the same time. */
+  warmUp: number;
+  /** Default: saturation. */
+  load?: (target: Target, ms: number) => Promise<Load>;
+}
+
+interface OpenSlice {
+  load: Load;
+  before: ReturnType<MeasuredProcess['cpu']>;
+}
+
+function closeSlice({ load, before }: OpenSlice, server: MeasuredProcess): Slice {
+  const after = server.cpu();
+  return {
+    requests: load.requests,
+    errors: load.errors,
+    perSecond: (load.requests / load.ms) * 1000,
+    p99: quantile(load.latencies, 0.99),
+    cpuAll: (after.all - before.all) / load.requests,
+    cpuMain: (after.main - before.main) / load.requests,
+  };
+}
+
+/** Runs the slices of one process and closes each when the next one begins. */
+function createTrack(server: MeasuredProcess, options: PairOptions) {
+  const { load = (target: Target, ms: number) => closedLoop(target, { ms }) } = options;
+  const slices: Slice[] = [];
+  let open: OpenSlice | null = null;
+  function close(): void {
+    if (open !== null) slices.push(closeSlice(open, server));
+    open = null;
+  }
+  return {
+    slices,
+    close,
+    async run(): Promise<void> {
+      close();
+      const before = server.cpu();
+      open = { load: await load({ port: server.port, path: options.path }, options.sliceMs), before };
+    },
+  };
+}
+
+export async function comparePairs(
+  base: MeasuredProcess,
+  variant: MeasuredProcess,
+  options: PairOptions,
+): Promise<Pair[]> {
+  const { path, pairs, sliceMs, warmUp } = options;
+  for (const { port } of [base, variant]) await closedLoop({ port, path }, { requests: warmUp });
+  // What the warm-up left to be stored belongs to no slice.
+  await sleep(sliceMs);
+  const [first, second] = [createTrack(base, options), createTrack(variant, options)];
+  for (let pair = 0; pair < pairs; pair++) {
+    await first.run();
+    await second.run();
+  }
+  first.close();
+  await sleep(sliceMs);
+  second.close();
+  return second.slices.flatMap((slice, index) => {
+    const before = first.slices[index];
+    return before === undefined ? [] : [{ base: before, variant: slice }];
+  });
+}
+
+export function ratioOf(pairs: readonly Pair[], value: (slice: Slice) => number): Spread {
+  return spreadOf(pairs.map(({ base, variant }) => value(variant) / value(base)));
+}
+
+export function addedOf(pairs: readonly Pair[], value: (slice: Slice) => number): Spread {
+  return spreadOf(pairs.map(({ base, variant }) => value(variant) - value(base)));
+}

@@ -1,0 +1,101 @@
+/** A measured process: started on its core, found ready by its first answer, ended by SIGTERM. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openConnection } from './connection.ts';
+import { cpuOf, memoryOf, type CpuTime } from './cpu.ts';
+import { pinnedNode } from './pin.ts';
+
+export interface ProcessOptions {
+  /** File to run, and options of node before it. */
+  file: string;
+  nodeOptions?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** Asked until the first answer. */
+  readyPath?: string;
+  cwd?: string;
+}
+
+export interface MeasuredProcess {
+  port: number;
+  /** Milliseconds from spawn to the first answer. */
+  startMs: number;
+  cpu(): CpuTime;
+  memory(): number;
+  ask(question: string): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+const START_WITHIN = 30_000;
+const STOP_WITHIN = 10_000;
+const POLL_MS = 2;
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+/** Status of one GET on a connection of its own; 0 where there was no answer. */
+export function statusOf(port: number, path: string): Promise<number> {
+  return new Promise((resolve) => {
+    const connection = openConnection(port);
+    connection.get(path, (status) => {
+      connection.close();
+      resolve(status);
+    });
+  });
+}
+
+async function firstAnswer(child: ChildProcess, port: number, path: string): Promise<void> {
+  const startedAt = performance.now();
+  while ((await statusOf(port, path)) === 0) {
+    if (child.exitCode !== null) throw new Error(`The measured process ended with ${child.exitCode}.`);
+    if (performance.now() - startedAt > START_WITHIN)
+      throw new Error('The measured process does not answer.');
+    await sleep(POLL_MS);
+  }
+}
+
+export async function startProcess(options: ProcessOptions): Promise<MeasuredProcess> {
+  const { file, nodeOptions = [], env = {}, readyPath = '/', cwd } = options;
+  const port = await freePort();
+  const [command, commandArguments] = pinnedNode([...nodeOptions, file]);
+  const startedAt = performance.now();
+  const child = spawn(command, commandArguments, {
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      PORT: String(port),
+      BENCH_PORT: String(port),
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', process.env.BENCH_STDERR === undefined ? 'ignore' : 'inherit', 'ipc'],
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  const pid = child.pid ?? 0;
+  await firstAnswer(child, port, readyPath);
+  const startMs = performance.now() - startedAt;
+  return {
+    port,
+    startMs,
+    cpu: () => cpuOf(pid),
+    memory: () => memoryOf(pid),
+    async ask(question) {
+      child.send(question);
+      const [answer] = (await once(child, 'message')) as [unknown];
+      return answer;
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      const patience = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN);
+      child.kill('SIGTERM');
+      await ended;
+      clearTimeout(patience);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * Profiles to fill a storage with: the same numbers give the same profiles. A document is about 4 KB of JSON that
+ * compresses as real ones do, not the repetition of a word.
+ */
+import type { ProfileIndex, StoredProfile } from '../../app/index.ts';
+
+const TOKENS = 0x1000000;
+const DAY_MS = 24 * 3_600_000;
+const SECTIONS = ['orders', 'articles', 'authors', 'comments', 'baskets', 'invoices', 'search', 'account'];
+const STATUSES = [200, 200, 200, 200, 200, 200, 200, 302, 404, 500];
+const DOCUMENT_BYTES = 4096;
+
+/** A number from 0 to 1 that looks random and is always the same for `seed` (the integer hash of Murmur 3). */
+function chance(seed: number): number {
+  let mixed = Math.imul(seed ^ (seed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32;
+}
+
+function pick<T>(list: readonly T[], seed: number): T | undefined {
+  return list[Math.floor(chance(seed) * list.length)];
+}
+
+/** Odd, so that every number below TOKENS has a token of its own. */
+export function tokenOf(number: number): string {
+  return (Math.imul(number, 0x9e3779b1) & (TOKENS - 1)).toString(16).padStart(6, '0');
+}
+
+function documentOf(number: number, index: ProfileIndex): string {
+  const rows: object[] = [];
+  const profile = { version: 1, ...index, panels: { database: { data: { rows } } } };
+  for (let row = 0; row < 22; row++) {
+    rows.push({
+      sql: `select * from ${pick(SECTIONS, number * 31 + row)} where id = ?`,
+      bindings: [Math.floor(chance(number * 37 + row) * 100_000)],
+      startMs: chance(number + row) * 20,
+      durationMs: chance(number * 3 + row) * 4,
+      caller: `src/${pick(SECTIONS, number + row * 7)}.ts:${row * 11}`,
+    });
+  }
+  return JSON.stringify(profile).padEnd(DOCUMENT_BYTES, ' ').slice(0, -1) + ' ';
+}
+
+/** The profile of a number; `newest` is the wall clock of number 0, the rest of `total` lie within a day before it. */
+export function sampleProfile(
+  number: number,
+  { total, newest }: { total: number; newest: number },
+): StoredProfile {
+  const section = pick(SECTIONS, number) ?? '';
+  const status = pick(STATUSES, number * 5) ?? 200;
+  const index: ProfileIndex = {
+    token: tokenOf(number),
+    kind: 'request',
+    state: 'final',
+    parent: null,
+    child: null,
+    method: chance(number * 7) < 0.8 ? 'GET' : 'POST',
+    url: `/shop/${section}/${Math.floor(chance(number * 11) * 50_000)}?page=${number % 9}`,
+    origin: 'http://127.0.0.1:3000',
+    status,
+    route: `/shop/${section}/:id`,
+    clientAddress: `10.0.${Math.floor(chance(number * 13) * 8)}.${Math.floor(chance(number * 17) * 250)}`,
+    startedAt: newest - Math.floor((number * DAY_MS) / total),
+    durationMs: 2 / (1.0001 - chance(number * 19)),
+    process: `web.${number % 3}`,
+    error: status === 500 ? 'TypeError: it is not a function' : null,
+    queries: 22,
+    findings: 0,
+    mark: null,
+    bytes: DOCUMENT_BYTES,
+  };
+  return { index, document: documentOf(number, index) };
+}
+
+export function* batches(
+  from: number,
+  until: number,
+  total: number,
+  size: number,
+): Generator<StoredProfile[]> {
+  const newest = Date.now();
+  for (let start = from; start < until; start += size) {
+    const count = Math.min(size, until - start);
+    yield Array.from({ length: count }, (_, offset) => sampleProfile(start + offset, { total, newest }));
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * What recording costs a request at saturation: the plain page (c) and the page of five queries (d), each variant against
+ * a fresh bare process. The first comparison is bare with bare: off by more than 5 %, the run is void.
+ */
+import type { Bench, ServeOptions } from '../harness/bench.ts';
+import type { Figure } from '../harness/figure.ts';
+import { addedOf, comparePairs, ratioOf, type Pair, type Slice } from '../harness/pairs.ts';
+import type { Variant } from '../harness/peers.ts';
+import { VoidRun, type Row } from '../harness/row.ts';
+import type { Spread } from '../harness/statistics.ts';
+
+interface Page {
+  path: string;
+  queries: boolean;
+  label: string;
+}
+
+const CONTROL_LIMIT = 0.05;
+const cpuAll = (slice: Slice): number => slice.cpuAll;
+const cpuMain = (slice: Slice): number => slice.cpuMain;
+const perSecond = (slice: Slice): number => slice.perSecond;
+
+async function compare(
+  bench: Bench,
+  variant: Variant,
+  { path, queries }: Page,
+  more: Pick<ServeOptions, 'profilerOptions'> & { pairs?: number } = {},
+): Promise<Pair[]> {
+  const { sliceMs, warmUp } = bench.options;
+  const pairs = more.pairs ?? bench.options.pairs;
+  const base = await bench.serve('bare', { queries });
+  const other = await bench.serve(variant, { queries, ...more });
+  try {
+    const found = await comparePairs(base, other, { path, pairs, sliceMs, warmUp });
+    const errors = found.reduce((sum, pair) => sum + pair.base.errors + pair.variant.errors, 0);
+    if (errors > 0) bench.log(`  ${errors} answers of ${variant} or its base were no 200`);
+    return found;
+  } finally {
+    await other.stop();
+    await base.stop();
+  }
+}
+
+function spread(goal: number | null, what: string, unit: string, found: Spread): Figure {
+  return { goal, what, value: found.median, unit, spread: found };
+}
+
+/** A second try is given: one burst of other work on the machine is no reason to lose a run of minutes. */
+async function control(bench: Bench, page: Page): Promise<Figure[]> {
+  let ratio = ratioOf(await compare(bench, 'bare', page), cpuAll);
+  const isOff = (): boolean => Math.abs(ratio.median - 1) > CONTROL_LIMIT;
+  if (isOff()) ratio = ratioOf(await compare(bench, 'bare', page), cpuAll);
+  if (isOff() && !bench.options.anyway)
+    throw new VoidRun(`bare against bare differs on ${page.label}: ${ratio.median.toFixed(3)}`);
+  return [spread(null, `${page.label}: A/A control, CPU`, 'x bare', ratio)];
+}
+
+interface Measured {
+  figures: Figure[];
+  addedAll: number;
+  addedMain: number;
+  throughput: Spread;
+}
+
+async function measure(bench: Bench, variant: Variant, page: Page): Promise<Measured> {
+  bench.log(`  ${page.label}: ${variant}`);
+  const pairs = await compare(bench, variant, page);
+  const [all, main] = [addedOf(pairs, cpuAll), addedOf(pairs, cpuMain)];
+  const throughput = ratioOf(pairs, perSecond);
+  const name = `${page.label}: ${variant}`;
+  return {
+    figures: [
+      spread(null, `${name}, CPU`, 'x bare', ratioOf(pairs, cpuAll)),
+      spread(null, `${name}, CPU added`, 'µs', all),
+      spread(null, `${name}, CPU added on the main thread`, 'µs', main),
+      spread(null, `${name}, requests per second`, 'x bare', throughput),
+    ],
+    addedAll: all.median,
+    addedMain: main.median,
+    throughput,
+  };
+}
+
+type Goals = (hindsight: Measured, datadog: Measured) => Figure[];
+
+async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figure[]> {
+  const figures = await control(bench, page);
+  const measured = new Map<Variant, Measured>();
+  for (const variant of ['hindsight', ...bench.options.peers] as const) {
+    const found = await measure(bench, variant, page);
+    measured.set(variant, found);
+    figures.push(...found.figures);
+  }
+  const [hindsight, datadog] = [measured.get('hindsight'), measured.get('dd-trace')];
+  if (hindsight === undefined || datadog === undefined) return figures;
+  return [...figures, ...goals(hindsight, datadog)];
+}
+
+/** Bare against bare only: whether the machine is quiet enough to measure on. */
+export const controlOnly: Row = {
+  name: 'control',
+  what: 'bare against bare on the plain page',
+  run: (bench) => control(bench, { path: '/', queries: false, label: '(c)' }),
+};
+
+export const plain: Row = {
+  name: 'plain',
+  what: 'CPU and throughput on the plain page, against peers',
+  run: (bench) =>
+    compareAll(bench, { path: '/', queries: false, label: '(c)' }, (hindsight, datadog) => [
+      {
+        goal: 1,
+        what: '(c): CPU added, against dd-trace',
+        value: hindsight.addedAll / datadog.addedAll,
+        unit: 'x',
+        must: 1,
+        aim: 0.75,
+      },
+      {
+        goal: 2,
+        what: '(c): CPU added on the main thread, against dd-trace',
+        value: hindsight.addedMain / datadog.addedMain,
+        unit: 'x',
+        must: 0.8,
+        aim: 0.6,
+      },
+      {
+        ...spread(4, '(c): requests per second, against bare', 'x', hindsight.throughput),
+        must: 0.62,
+        aim: 0.72,
+        atLeast: true,
+      },
+    ]),
+};
+
+export const queries: Row = {
+  name: 'queries',
+  what: 'CPU on the page of five queries, against peers',
+  run: (bench) =>
+    compareAll(bench, { path: '/db', queries: true, label: '(d)' }, (hindsight, datadog) => [
+      {
+        goal: 3,
+        what: '(d): CPU added, against dd-trace',
+        value: hindsight.addedAll / datadog.addedAll,
+        unit: 'x',
+        must: 1,
+        aim: 0.85,
+      },
+    ]),
+};
+
+/** Median of twelve pairs or more. */
+const SAMPLED_PAIRS = 13;
+
+export const sampledOut: Row = {
+  name: 'sampled-out',
+  what: 'CPU of a request that is not recorded in full, against bare',
+  async run(bench) {
+    const page = { path: '/', queries: false, label: '(c)' };
+    const pairs = await compare(bench, 'hindsight', page, {
+      pairs: Math.max(SAMPLED_PAIRS, bench.options.pairs),
+      profilerOptions: { sampling: { rate: 0 } },
+    });
+    const ratio = ratioOf(pairs, cpuAll);
+    return [{ ...spread(14, '(c): CPU, sampled out', 'x bare', ratio), must: 1.08, aim: 1.04 }];
+  },
+};

@@ -1,0 +1,95 @@
+/** What the figures of the benchmark rest on: quantiles, verdicts, the accounting of CPU, the load generator. */
+import { expect } from 'chai';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { cpuOf, memoryOf } from '../../bench/harness/cpu.ts';
+import { tableOf, verdictOf } from '../../bench/harness/figure.ts';
+import { closedLoop, openLoop } from '../../bench/harness/load.ts';
+import { sampleProfile } from '../../bench/harness/sample-profiles.ts';
+import { linesOf } from '../../bench/harness/copy.ts';
+import { spreadOf } from '../../bench/harness/statistics.ts';
+
+async function serving<T>(listener: RequestListener, work: (port: number) => Promise<T>): Promise<T> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    return await work((server.address() as AddressInfo).port);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+describe('the harness of the benchmark', () => {
+  it('tells median and quartiles', () => {
+    expect(spreadOf([4, 1, 3, 2, 5])).to.deep.equal({ median: 3, low: 2, high: 4 });
+    expect(spreadOf([1, 2]).median).to.equal(1.5);
+  });
+
+  it('says whether a goal is kept, in either direction', () => {
+    const figure = { goal: 1, what: 'CPU', unit: 'x', must: 1, aim: 0.75 };
+    expect(verdictOf({ ...figure, value: 0.7 })).to.equal('aim kept');
+    expect(verdictOf({ ...figure, value: 0.9 })).to.equal('kept');
+    expect(verdictOf({ ...figure, value: 1.1 })).to.equal('MISSED');
+    expect(verdictOf({ ...figure, value: 1.1, aim: 1.2, atLeast: true })).to.equal('kept');
+    expect(tableOf([{ ...figure, value: NaN }])).to.include('MISSED');
+  });
+
+  it('counts the CPU of a busy process', function () {
+    if (process.platform !== 'linux') this.skip();
+    const before = cpuOf(process.pid);
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+    const after = cpuOf(process.pid);
+    expect(after.all - before.all).to.be.greaterThan(10_000);
+    expect(after.main).to.be.at.most(after.all);
+    expect(memoryOf(process.pid)).to.be.greaterThan(10_000_000);
+  });
+
+  it('asks as many times as it is told, and reads answers that come in pieces', async () => {
+    const load = await serving(
+      (_request, response) => {
+        response.setHeader('content-length', 6);
+        response.write('abc');
+        setTimeout(() => response.end('def'), 2);
+      },
+      (port) => closedLoop({ port, path: '/' }, { requests: 40 }),
+    );
+    expect(load).to.include({ requests: 40, errors: 0 });
+    expect(load.latencies).to.have.length(40);
+  });
+
+  it('counts answers that are no 200', async () => {
+    const load = await serving(
+      (_request, response) => {
+        response.statusCode = 500;
+        response.end('failed');
+      },
+      (port) => openLoop({ port, path: '/' }, { perSecond: 200, ms: 100 }),
+    );
+    expect(load).to.include({ requests: 20, errors: 20 });
+  });
+
+  it('counts latency of an open loop from when a request was due', async () => {
+    const startedAt = performance.now();
+    const load = await serving(
+      (_request, response) => {
+        // All wait for the one stall.
+        setTimeout(() => response.end('late'), Math.max(0, startedAt + 300 - performance.now()));
+      },
+      (port) => openLoop({ port, path: '/' }, { perSecond: 100, ms: 100 }),
+    );
+    expect(load.requests).to.equal(10);
+    expect(Math.max(...load.latencies)).to.be.greaterThan(200);
+  });
+
+  it('makes the same profiles again, as lines that COPY takes', () => {
+    const options = { total: 100, newest: 1_700_000_000_000 };
+    const profile = sampleProfile(7, options);
+    expect(sampleProfile(7, options)).to.deep.equal(profile);
+    const line = linesOf([{ ...profile, document: 'a\tb\\c\n' }]).toString();
+    expect(line.split('\t')).to.have.length(20);
+    expect(line).to.match(/\ta\\tb\\\\c\\n\n$/);
+  });
+});

@@ -1,0 +1,43 @@
+/** The benchmark measures at all: real processes, real load, the kernel's accounting. Nothing is said about time. */
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import type { Figure } from '../../bench/harness/figure.ts';
+
+interface Report {
+  outcomes: { row: string; figures: Figure[]; problem: string | null }[];
+}
+
+function bench(...given: string[]): { status: number | null; output: string } {
+  const run = spawnSync(process.execPath, ['--import', 'tsx', 'bench/run.ts', ...given], {
+    encoding: 'utf8',
+  });
+  return { status: run.status, output: `${run.stdout}${run.stderr}` };
+}
+
+describe('npm run bench', () => {
+  before(function () {
+    if (!existsSync('/proc/self/stat')) this.skip();
+  });
+
+  it('compares two processes of the bare application and writes what it found', function () {
+    this.timeout(60_000);
+    const { status, output } = bench('control', '--anyway', '--pairs=2', '--slice=150', '--warm-up=100');
+    expect(status, output).to.equal(0);
+    const file = output.split('\n').find((line) => line.endsWith('.json')) ?? '';
+    const { outcomes } = JSON.parse(readFileSync(file, 'utf8')) as Report;
+    rmSync(file);
+    expect(outcomes).to.have.length(1);
+    expect(outcomes[0]).to.include({ row: 'control', problem: null });
+    const [ratio] = outcomes[0]?.figures ?? [];
+    expect(ratio?.value).to.be.greaterThan(0.05).and.lessThan(20);
+    expect(output).to.include('A/A control').and.not.include('were no 200');
+  });
+
+  it('names the rows there are when asked for another', function () {
+    this.timeout(20_000);
+    const { status, output } = bench('nonsense');
+    expect(status).to.equal(1);
+    expect(output).to.include('No row "nonsense"; there are: plain, queries');
+  });
+});

@@ -1,0 +1,215 @@
+/** Every kind of page over the example shop: axe-core in light and dark, order of focus, policy, weight, no script. */
+import axe from 'axe-core';
+import { expect } from 'chai';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { type RunningShop, startShop } from '../support/shop.ts';
+
+const PANELS = [
+  'exception', 'request', 'timeline', 'logs', 'routing', 'database', 'http_client', 'views', 'dump', 'migrations', 'runtime',
+  'security', 'configuration',
+]; // prettier-ignore
+const MOST_BYTES = 60_000;
+
+interface Violation {
+  id: string;
+  nodes: { target: string[]; html: string }[];
+}
+
+/** What the shop is asked for; the token of each is known by its name. */
+const REQUESTS: Record<string, { path: string; init?: RequestInit }> = {
+  orders: { path: '/orders' },
+  fault: { path: '/api/quote?currency=xau' },
+  missing: { path: '/prodcts/1' },
+  bare: { path: '/api/rates' },
+  checkout: {
+    path: '/checkout',
+    init: {
+      method: 'POST',
+      body: new URLSearchParams({ email: 'ada@shop.example', product: '1', card_number: '1' }),
+    },
+  },
+};
+
+describe('pages of the profiler', function () {
+  this.timeout(120_000);
+  let browser: TestBrowser;
+  let shop: RunningShop;
+  const tokens: Record<string, string> = {};
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    shop = await startShop();
+    for (const [name, { path, init }] of Object.entries(REQUESTS)) {
+      const response = await fetch(`${shop.origin}${path}`, { redirect: 'manual', ...init });
+      await response.arrayBuffer();
+      tokens[name] = response.headers.get('x-debug-token') ?? '';
+    }
+  });
+
+  after(async () => {
+    await browser?.close();
+    await shop?.close();
+  });
+
+  /** Addresses that show each kind of page, those of panels with and without data. */
+  const kinds: Record<string, () => string[]> = {
+    'the list': () => ['/_profiler/', '/_profiler/search?status=4xx&ip=127.0.0.1&sort=time'],
+    'a profile of a fault, of a missed route': () => [
+      `/_profiler/${tokens.fault}`,
+      `/_profiler/${tokens.missing}`,
+      `/_profiler/${tokens.missing}?panel=routing`,
+    ],
+    'a search that finds nothing': () => ['/_profiler/search?url=nowhere'],
+    'the list of its own pages': () => ['/_profiler/search?kind=profiler'],
+    'an unknown token': () => ['/_profiler/abcdef'],
+    'an unknown panel': () => [`/_profiler/${tokens.orders}?panel=nowhere`],
+    'the error page of a fault': () => ['/api/quote', '/products/999'],
+    'the error page of a missed route': () => ['/prodcts/1?a=b', '/api/payments'],
+    'the error page of a malformed request': () => ['/products/%zz'],
+    ...Object.fromEntries(
+      PANELS.map((panel) => [
+        `the panel ${panel}`,
+        () => ['checkout', 'orders', 'bare'].map((name) => `/_profiler/${tokens[name]}?panel=${panel}`),
+      ]),
+    ),
+  };
+
+  async function open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+    const opened = await browser.open({ viewport: { width: 1440, height: 900 }, ...options });
+    await opened.page.goto(`${shop.origin}${address}`);
+    return opened;
+  }
+
+  async function violations(page: Page): Promise<string[]> {
+    await page.evaluate(axe.source);
+    const found = await page.evaluate<Violation[]>(
+      "axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)",
+    );
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 120)}`),
+    );
+  }
+
+  it('are found at fault by axe-core where they are: the tool works here', async () => {
+    const { page } = await open('/_profiler/');
+    await page.evaluate(
+      "document.querySelector('input[name=url]').parentElement.replaceWith(document.querySelector('input[name=url]'))",
+    );
+    expect((await violations(page)).join()).to.include('label');
+    await page.context().close();
+  });
+
+  for (const [kind, addresses] of Object.entries(kinds)) {
+    it(`give axe-core nothing to say, light and dark, and are quiet: ${kind}`, async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const { page, problems } = await browser.open({
+          colorScheme,
+          viewport: { width: 1440, height: 900 },
+        });
+        for (const address of addresses()) {
+          const response = await page.goto(`${shop.origin}${address}`);
+          expect((await response?.body())?.length, address).to.be.within(1, MOST_BYTES);
+          expect(await violations(page), `${address}, ${colorScheme}`).to.deep.equal([]);
+        }
+        expect(problems).to.deep.equal([]);
+        await page.context().close();
+      }
+    });
+  }
+
+  it('lead by the keyboard through every control once, each in sight with an outline, and out again', async () => {
+    for (const address of [
+      '/_profiler/',
+      `/_profiler/${tokens.orders}`,
+      `/_profiler/${tokens.fault}`,
+      '/api/quote',
+    ]) {
+      const { page } = await open(address);
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.className'), address).to.equal('skip');
+      const seen: string[] = [];
+      for (let step = 0; step < 400; step++) {
+        const at = await page.evaluate<{
+          id: string;
+          outline: string;
+          width: number;
+          top: number;
+        } | null>(`(() => {
+          const element = document.activeElement;
+          if (element === document.body || element === null) return null;
+          window.visited ??= [];
+          if (!window.visited.includes(element)) window.visited.push(element);
+          const box = element.getBoundingClientRect();
+          const style = getComputedStyle(element);
+          return { id: String(window.visited.indexOf(element)), outline: style.outlineStyle, width: box.width, top: box.top };
+        })()`);
+        if (at === null) break;
+        expect(seen, `${address}: a trap after ${seen.length} steps`).to.not.include(at.id);
+        expect(at.outline, `${address}, control ${at.id}`).to.not.equal('none');
+        expect(at.width, `${address}, control ${at.id}`).to.be.greaterThan(0);
+        expect(at.top, `${address}, control ${at.id}`).to.be.within(-5, 900);
+        seen.push(at.id);
+        await page.keyboard.press('Tab');
+      }
+      expect(seen.length, address).to.be.within(10, 399);
+      await page.context().close();
+    }
+  });
+
+  it('list in their keyboard help only keys that do something there', async () => {
+    const keysOf = async (address: string): Promise<string> => {
+      const { page } = await open(address);
+      await page.keyboard.press('?');
+      const text = await page.locator('#keys').innerText();
+      await page.context().close();
+      return text;
+    };
+    const profile = await keysOf(`/_profiler/${tokens.orders}`);
+    expect(profile).to.include('Copy as cURL').and.include('Database').and.include('Search');
+    const fault = await keysOf('/api/quote');
+    expect(fault).to.include('Home').and.include('row').and.not.include('Search').and.not.include('cURL');
+    expect(await keysOf('/_profiler/')).to.not.include('Database');
+  });
+
+  it('are whole without script', async () => {
+    const { page } = await open('/_profiler/', { javaScriptEnabled: false });
+    const panels = PANELS.map((name) => `/_profiler/${tokens.orders}?panel=${name}`);
+    for (const address of ['/_profiler/', '/api/quote', ...panels]) {
+      await page.goto(`${shop.origin}${address}`);
+      expect(await page.locator('main').innerText(), address).to.have.length.above(20);
+      expect(await page.locator('.js-only:visible').count(), address).to.equal(0);
+    }
+    await page.context().close();
+  });
+
+  it('stay legible in forced colours, in print, and without motion', async () => {
+    const { page } = await open(`/_profiler/${tokens.orders}?panel=database`, {
+      forcedColors: 'active',
+      reducedMotion: 'reduce',
+    });
+    const fill = "getComputedStyle(document.querySelector('rect.k-db')).fill";
+    expect(await page.evaluate(fill)).to.not.equal('rgb(0, 0, 0)');
+    expect(await page.evaluate('document.getAnimations().length')).to.equal(0);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark', forcedColors: 'none' });
+    expect(await page.locator('nav.panels').isVisible()).to.equal(false);
+    expect(await page.locator('.metrics').first().isVisible()).to.equal(true);
+    const overflow = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    expect(overflow).to.be.at.most(0);
+    await page.context().close();
+  });
+
+  it('load their assets once: cached for a year, and confirmed by their tag', async () => {
+    const { page } = await open('/_profiler/');
+    const address = await page
+      .locator('link[rel=stylesheet]')
+      .evaluate((link) => (link as unknown as { href: string }).href);
+    const first = await fetch(address);
+    expect(first.headers.get('cache-control')).to.match(/max-age=31536000.*immutable/);
+    const again = await fetch(address, { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
+    expect(again.status).to.equal(304);
+    await page.context().close();
+  });
+});
