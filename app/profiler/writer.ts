@@ -71,7 +71,7 @@ export function createWriter({
   let pause = 0;
   let batchStartedAt = 0;
   let warnedAt = -Infinity;
-  let fullSaidAt = -Infinity;
+  const fullSaidAt = new Map<string, number>();
   let closed = false;
   const counters = {
     written: 0,
@@ -104,14 +104,14 @@ export function createWriter({
   function drop(token: string, reason: string): void {
     remove(token);
     counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
-    if (reason === 'queue full') sayFull();
+    if (reason === 'queue full') sayFull('are lost');
   }
 
   /** Requests come faster than the storage takes their profiles. */
-  function sayFull(): void {
-    if (performance.now() - fullSaidAt < WARN_EVERY) return;
-    fullSaidAt = performance.now();
-    warn(`Profiles are lost: more come than the storage takes, and ${queue.size} wait in memory already.`);
+  function sayFull(what: string): void {
+    if (performance.now() - (fullSaidAt.get(what) ?? -Infinity) < WARN_EVERY) return;
+    fullSaidAt.set(what, performance.now());
+    warn(`Profiles ${what}: more come than the storage takes, and ${queue.size} wait in memory already.`);
   }
 
   /** Keeps of a profile what lists show. Its place in the queue stays. */
@@ -124,6 +124,7 @@ export function createWriter({
     queue.set(token, short);
     queuedBytes -= sizeOf(profile) - sizeOf(short);
     counters.shed['queue full'] = (counters.shed['queue full'] ?? 0) + 1;
+    sayFull('lose their detail');
   }
 
   function makeRoom(): void {

@@ -70,7 +70,7 @@ async function create(session: Session, schema: string, gap: Partition): Promise
 }
 
 /** Makes what is missing for `moments`; returns all partitions. Processes take turns. */
-export async function ensurePartitions(
+async function ensurePartitions(
   session: Session,
   options: { schema: string; width: number; moments: readonly number[]; now: number },
 ): Promise<Partition[]> {

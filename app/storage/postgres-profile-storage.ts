@@ -16,7 +16,7 @@ import type {
   StoredProfile,
   TokenLease,
 } from '../profiler/storage.ts';
-import { createPartitionKeeper, ensurePartitions, listPartitions, NET } from './partitions.ts';
+import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
 import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
 import { writeProfiles } from './postgres-write.ts';
@@ -141,11 +141,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     await checkTrigrams(knex);
     // The next partition is there before the first profile that needs it.
     const now = Date.now();
-    await withSession(knex, (session) =>
-      ensurePartitions(session, { schema, width: partitionMs, moments: [now, now + partitionMs], now }),
-    ).catch((error: unknown) => {
-      say(`No partition could be made ahead: ${error instanceof Error ? error.message : String(error)}`);
-    });
+    await withSession(knex, (session) => partitions.prepare(session, [now, now + partitionMs]));
     const list = (): ReturnType<typeof listPartitions> =>
       withSession(knex, (session) => listPartitions(session, schema));
     return purgeProfiles({ knex, schema, partitions: list, sizes }, limits);
