@@ -92,7 +92,7 @@ function socketOf(req: IncomingMessage, res: ServerResponse): Socket | null {
 }
 
 export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
-  const { debug, renderError, recorder, log, redactText = (text) => text } = options;
+  const { debug, renderError, recorder, log, redactText = (text: string) => text } = options;
   /** What each response was answered with. */
   const answered = new WeakMap<ServerResponse, unknown>();
 

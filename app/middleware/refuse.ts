@@ -81,7 +81,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     answer,
     record,
     log,
-    redactText = (text) => text,
+    redactText = (text: string) => text,
     limitBytes = DEFAULT_BODY_LIMIT,
     linger: limits = defaultLingerLimits,
   } = options;

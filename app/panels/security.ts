@@ -19,12 +19,18 @@ export interface HeaderCheck {
 export interface SecurityPanelData {
   scheme: 'http' | 'https';
   contentType: string | null;
-  checks: HeaderCheck[];
-  policies: Policy[];
+  /** What was sent of the headers that are looked at: lower-case name and values. */
+  sent: Record<string, string[]>;
   /** Cookies that the answer set: name and flags. */
   jar: CookieFlags[];
   missing: number;
   problems: number;
+}
+
+/** What the view shows; worked out when a page is asked for. */
+export interface SecurityPage {
+  checks: HeaderCheck[];
+  policies: Policy[];
 }
 
 interface Answer {
@@ -41,6 +47,7 @@ interface Rule {
   problem?: (values: string[]) => string | null;
 }
 
+const POLICY_HEADERS = ['content-security-policy', 'content-security-policy-report-only'] as const;
 const RULES: readonly Rule[] = [
   {
     header: 'Content-Security-Policy',
@@ -106,32 +113,59 @@ function check(rule: Rule, answer: Answer): HeaderCheck {
   return { header: rule.header, values, state: 'sent', note: rule.problem?.(values) ?? rule.purpose };
 }
 
+function answerOf({ scheme, contentType, sent }: SecurityPanelData): Answer {
+  return {
+    all: (name) => sent[name] ?? [],
+    html: /^text\/html\b/i.test(contentType ?? ''),
+    https: scheme === 'https',
+  };
+}
+
+function present(data: SecurityPanelData): SecurityPage {
+  const answer = answerOf(data);
+  return {
+    checks: RULES.map((rule) => check(rule, answer)),
+    policies: POLICY_HEADERS.flatMap((name) =>
+      answer.all(name).map((text) => parsePolicy(text, name === 'content-security-policy')),
+    ),
+  };
+}
+
+/** Values of the headers that the rules look at, by lower-case name. */
+function readSent(raw: readonly string[]): Record<string, string[]> {
+  const wanted = new Set<string>([...RULES.map(({ header }) => header.toLowerCase()), ...POLICY_HEADERS]);
+  const sent: Record<string, string[]> = {};
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i]?.toLowerCase() ?? '';
+    if (wanted.has(name)) (sent[name] ??= []).push(raw[i + 1] ?? '');
+  }
+  return sent;
+}
+
 function collect(context: Context): SecurityPanelData | null {
   const response = context.first('response');
   if (response === undefined || response.headersAtMs === null) return null;
   const raw = response.rawHeaders;
   const all = (name: string): string[] =>
     raw.filter((_value, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
-  const contentType = all('content-type')[0] ?? null;
   const origin = context.first('request')?.origin;
   const scheme = origin?.scheme ?? 'http';
   // Browsers take these for safe, also over http.
   const local = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(origin?.host ?? '');
-  const answer: Answer = { all, html: /^text\/html\b/i.test(contentType ?? ''), https: scheme === 'https' };
-  const checks = RULES.map((rule) => check(rule, answer));
-  const jar = all('set-cookie').map((line) => parseSetCookie(line, { https: answer.https, local }));
-  return {
+  const jar = all('set-cookie').map((line) => parseSetCookie(line, { https: scheme === 'https', local }));
+  const data: SecurityPanelData = {
     scheme,
-    contentType,
-    checks,
-    policies: [
-      ...all('content-security-policy').map((text) => parsePolicy(text, true)),
-      ...all('content-security-policy-report-only').map((text) => parsePolicy(text, false)),
-    ],
+    contentType: all('content-type')[0] ?? null,
+    sent: readSent(raw),
     jar,
-    missing: checks.filter(({ state }) => state === 'missing').length,
+    missing: 0,
     problems: jar.filter(({ problems }) => problems.length > 0).length,
   };
+  const answer = answerOf(data);
+  data.missing = RULES.filter(
+    (rule) => rule.needed(answer) && answer.all(rule.header.toLowerCase()).length === 0,
+  ).length;
+  return data;
 }
 
 export function createSecurityPanel(): Panel<SecurityPanelData> {
@@ -139,6 +173,7 @@ export function createSecurityPanel(): Panel<SecurityPanelData> {
     name: 'security',
     title: 'Security',
     collect,
+    present,
     summary({ missing, problems }) {
       if (problems > 0) return { text: String(missing + problems), tone: 'warn', count: missing + problems };
       return missing > 0 ? { text: String(missing), tone: 'plain', count: missing } : null;

@@ -45,7 +45,7 @@ function maskQuery(text: string, masking: TextMasking): string {
   return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
     const plainName = decodeName(name);
     if (value === '' || NO_VALUE.test(value)) return all;
-    if (!isSecretName(plainName)) return /%22/.test(value) ? maskEncoded(all, value, masking) : all;
+    if (!isSecretName(plainName)) return value.includes('%22') ? maskEncoded(all, value, masking) : all;
     learn(plainName, decodeName(value));
     return `${gap}${name}=${MASK}`;
   });
