@@ -157,14 +157,38 @@ async function purgeSpared(purge: Purge, { spare }: RetentionLimits): Promise<nu
   return gone;
 }
 
-/** Returns how many profiles went; of whole partitions as the planner counts them. */
-export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Promise<number> {
-  const partitions = await purge.partitions();
-  return (
-    (await purgeByAge(purge, partitions, limits)) +
-    (await purgeSpared(purge, limits)) +
-    (await purgeByLimit(purge, 'requests', limits)) +
-    (await purgeOwnPages(purge, limits)) +
-    (await purgeByLimit(purge, 'bytes', limits))
+/** SQLSTATE: undefined_table. */
+const VANISHED = '42P01';
+
+/** Whether a partition is gone that another process has dropped meanwhile. */
+async function wasTaken({ knex, schema }: Purge, error: unknown): Promise<boolean> {
+  if (!(error instanceof Error && 'code' in error && error.code === VANISHED)) return false;
+  const result = await knex.raw<{ rows: unknown[] }>(
+    'select 1 from pg_tables where schemaname = ? and tablename = ?',
+    [schema, NET],
   );
+  return result.rows.length > 0;
+}
+
+/**
+ * Returns how many profiles went; of whole partitions as they were when counted. Where another process is at it too,
+ * what is left is for the next round.
+ */
+export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Promise<number> {
+  const steps = [
+    async () => purgeByAge(purge, await purge.partitions(), limits),
+    () => purgeSpared(purge, limits),
+    () => purgeByLimit(purge, 'requests', limits),
+    () => purgeOwnPages(purge, limits),
+    () => purgeByLimit(purge, 'bytes', limits),
+  ];
+  let gone = 0;
+  for (const step of steps) {
+    try {
+      gone += await step();
+    } catch (error) {
+      if (!(await wasTaken(purge, error))) throw error;
+    }
+  }
+  return gone;
 }

@@ -124,6 +124,21 @@ describe('partitions of profiles', () => {
     expect(await tokens()).to.deep.equal(['000010', '000011', '000012', '000020']);
   });
 
+  it('may be purged by several processes at once, while others write and search', async () => {
+    const profiles = Array.from({ length: 120 }, (_, i) => profileOf(i, at(i % 12)));
+    await storage.write(profiles);
+    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, spare };
+    const others = [1, 2, 3].map(() => createPostgresStorage({ knex: () => knex, schema }));
+    await Promise.all([
+      ...others.map((other) => other.purge(limits)),
+      ...[200, 201, 202].map((n) => storage.write([profileOf(n, at(n % 2))])),
+      tokens(),
+    ]);
+    await storage.purge(limits);
+    // Five hours are young enough, of the seven others the slowest survive.
+    expect(await tokens()).to.have.length(50 + 7 + 3);
+  });
+
   it('give an estimate where counting would cost too much, and say so', async () => {
     await knex.raw(
       `insert into ??.hindsight_profiles (token, kind, state, method, url, client_address, started_at, process, queries, findings, bytes, document)
