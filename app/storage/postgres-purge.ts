@@ -10,7 +10,7 @@
 import type { ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
 import { NET, PARENT, type Partition } from './partitions.ts';
-import { dropPartition, expireNet, type Purge } from './purge-partition.ts';
+import { dropPartition, markSurvivors, type Purge } from './purge-partition.ts';
 import { deleteRows, type Rows } from './purge-rows.ts';
 import { relationSizes, type RelationSize } from './relation-sizes.ts';
 
@@ -33,7 +33,11 @@ async function purgeByAge(
     if (partition.until > limits.olderThan) continue;
     gone += await dropPartition(purge, partition, limits.spare);
   }
-  if (limits.spare !== undefined) await expireNet(purge, limits.olderThan);
+  if (limits.spare !== undefined)
+    await markSurvivors(purge, NET, {
+      sql: 'kept is null and started_at < ?::numeric',
+      values: [String(limits.olderThan)],
+    });
   for (const kind of KINDS)
     gone += await deleteRows(purge, {
       relation: NET,
@@ -123,6 +127,8 @@ async function purgeByLimit(
         : await cutByCount(purge, name, { ...options, kind: 'request' });
     if (cut === null) continue;
     purge.sizes.delete(name);
+    // Failed and slow ones survive their partition; single rows go but for those that somebody pinned.
+    if (limits.spare !== undefined) await markSurvivors(purge, name, { ...cut, reasons: ['pinned'] });
     for (const kind of measure === 'bytes' ? KINDS : (['request'] as const))
       gone += await deleteRows(purge, { relation: name, kind, ...cut, withinMs: ROWS_MS });
   }

@@ -106,21 +106,27 @@ export async function dropPartition(
   return gone ?? 0;
 }
 
-/** Marks who survives among the rows of the net that are too old now. */
-export async function expireNet(purge: Purge, olderThan: number): Promise<void> {
-  const where = { sql: 'kept is null and started_at < ?::numeric', values: [String(olderThan)] };
-  const old = await purge.knex.raw<{ rows: unknown[] }>(`select 1 from ??.?? where ${where.sql} limit 1`, [
+/** Marks rows of a relation that survive what deletes the rest of `where`; `reasons` narrows who does. */
+export async function markSurvivors(
+  purge: Purge,
+  relation: string,
+  options: { sql: string; values: readonly string[]; reasons?: readonly string[] },
+): Promise<void> {
+  const { sql, values, reasons } = options;
+  const any = await purge.knex.raw<{ rows: unknown[] }>(`select 1 from ??.?? where ${sql} limit 1`, [
     purge.schema,
-    NET,
-    ...where.values,
+    relation,
+    ...values,
   ]);
-  if (old.rows.length === 0) return;
-  const survivors = await survivorsOf(purge, NET, { ...where, sql: where.sql });
+  if (any.rows.length === 0) return;
+  const all = await survivorsOf(purge, relation, { sql, values });
+  const survivors = all.filter(({ reason }) => reasons?.includes(reason) ?? true);
+  if (survivors.length === 0) return;
   await alone(purge, (trx) =>
     trx.raw(
       `update ??.?? as old set kept = spared.reason from unnest(?::text[], ?::text[]) as spared (token, reason)
        where spared.token = old.token`,
-      [purge.schema, NET, survivors.map(({ token }) => token), survivors.map(({ reason }) => reason)],
+      [purge.schema, relation, survivors.map(({ token }) => token), survivors.map(({ reason }) => reason)],
     ),
   );
 }

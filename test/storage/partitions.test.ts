@@ -124,6 +124,15 @@ describe('partitions of profiles', () => {
     expect(await tokens()).to.deep.equal(['000010', '000011', '000012', '000020']);
   });
 
+  it('never lose a pinned profile to those that came later', async () => {
+    await storage.write([1, 2, 3, 4].map((n) => profileOf(n, { startedAt: at(0).startedAt + n })));
+    await storage.amend('000001', 'pin', true);
+    expect(await storage.purge({ ...everything, count: 2, spare })).to.equal(1);
+    expect(await tokens()).to.deep.equal(['000004', '000003', '000001']);
+    expect(await storage.purge({ ...everything, count: 2, bytes: 0, spare })).to.equal(2);
+    expect(await tokens()).to.deep.equal(['000001']);
+  });
+
   it('may be purged by several processes at once, while others write and search', async () => {
     const profiles = Array.from({ length: 120 }, (_, i) => profileOf(i, at(i % 12)));
     await storage.write(profiles);
