@@ -13,7 +13,7 @@ export interface Sampling {
 export const defaultSampling: Sampling = { rate: 1, slowMs: 1000 };
 
 /** A request that asks for it is recorded in full whatever the rate: any value but `0` and empty. */
-export const ASKING_HEADER = 'x-debug-profile';
+const ASKING_HEADER = 'x-debug-profile';
 
 /** Why an outline was kept; null for a request recorded in full. */
 export type KeptOutline = 'failed' | 'slow' | null;

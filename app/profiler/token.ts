@@ -20,7 +20,7 @@ const BLOCK = 16;
 /** Counters below this are leased by the storage; those above are each process's own guess. */
 export const LEASED_COUNTERS = 1 << 23;
 /** From here on counters stand for requests that are sampled out. */
-export const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
+const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
 const ALL_COUNTERS = 1 << 24;
 /** Counters per lease. */
 export const LEASE_SIZE = 256;
