@@ -41,6 +41,12 @@ const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
 /** What Express and EJS put beside the locals of the application. */
 const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
 const FACT_BYTES = 300;
+/** What a local takes on average; measuring each would cost more than keeping it. */
+const LOCAL_BYTES = 150;
+
+function sizeOf(locals: Json): number {
+  return typeof locals === 'object' && locals !== null ? Object.keys(locals).length * LOCAL_BYTES : 0;
+}
 
 /** Names and values of what the handler gave; of Express's `res.locals` those too. */
 function localsOf(data: unknown): Json {
@@ -94,7 +100,7 @@ export function createViewTrace(): ViewTrace {
       error: null,
     };
     const index = context.all('view').length;
-    const kept = context.add('view', fact, FACT_BYTES + name.length + JSON.stringify(fact.locals).length);
+    const kept = context.add('view', fact, FACT_BYTES + name.length + sizeOf(fact.locals));
     return { fact, index: kept ? index : null };
   }
 
