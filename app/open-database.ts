@@ -7,7 +7,7 @@
 import type { Knex } from 'knex';
 import type { Config } from './config.ts';
 import { createDatabase, type Database, DatabaseUnavailableError } from './database/connection.ts';
-import { type ConnectionSettings, settingsOf } from './database/connection-settings.ts';
+import { type ConnectionSettings, settingsOf, withTimeouts } from './database/connection-settings.ts';
 import {
   type EmbeddedConnection,
   EmbeddedPostgresError,
@@ -19,6 +19,7 @@ import { createMigrationReader, type MigrationReader } from './database/migratio
 import { createPrepare } from './database/prepare.ts';
 import { OWNER_VERSION_TABLE } from './database/run-migrations.ts';
 import { appendMigrations } from './observe/migrations.ts';
+import { startWorker } from './paths.ts';
 import type { Context } from './profiler/context.ts';
 import type { Redactor } from './profiler/redact.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
@@ -50,6 +51,15 @@ export interface DatabaseAccess {
   /** Starts the read of the migration table for a request, beside it. */
   readMigrations(context: Context): void;
   close(): Promise<void>;
+}
+
+const CONNECT_MS = 5000;
+const MINUTE = 60_000;
+const PARTITION_WIDTHS = [10, 60, 2 * 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
+
+/** A dozen partitions or so: each one more costs every search a little, each one less makes it go in bigger pieces. */
+function partitionWidth(retentionMs: number): number {
+  return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
 }
 
 function fromEmbedded({ host, port, user, database }: EmbeddedConnection): ConnectionSettings {
@@ -110,6 +120,12 @@ export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAc
     return createPostgresStorage({
       knex: () => from.profilerKnex(),
       schema: config.schema,
+      partitionMs: partitionWidth(config.profiler.retentionMs),
+      say: log,
+      thread: {
+        start: (data) => startWorker('storage/writer-thread', data),
+        connection: async () => withTimeouts(await connection(), CONNECT_MS),
+      },
       onUnusable: () => {
         from.mend();
       },

@@ -3,8 +3,10 @@
  * `dist/app` has no `views` beside it, so everything is found from the package's root.
  */
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 
 /** The folder that holds this package's package.json. */
 export function packageRoot(): string {
@@ -22,6 +24,34 @@ export function packageRoot(): string {
 export function moduleUrl(name: string): URL {
   const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   return new URL(`./${name}${ending}`, import.meta.url);
+}
+
+/** Node.js 22.18 and later run TypeScript by themselves. */
+function runsTypeScript(): boolean {
+  return Boolean((process.features as { typescript?: unknown }).typescript);
+}
+
+/**
+ * A thread that runs a module under `app/`, from source as from `dist`. Its memory is bounded: it holds a batch at a
+ * time. A thread does not inherit tsx from its process on Node.js 20, so it loads it itself.
+ */
+export function startWorker(name: string, workerData: unknown): Worker {
+  const url = moduleUrl(name);
+  const options = {
+    workerData,
+    resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 },
+  };
+  if (url.pathname.endsWith('.js') || runsTypeScript()) return new Worker(url, options);
+  const tsx = pathToFileURL(
+    createRequire(import.meta.url)
+      .resolve('tsx/esm/api')
+      .replace(/cjs$/, 'mjs'),
+  );
+  const [loader, module] = [tsx.href, url.href].map((text) => JSON.stringify(text));
+  return new Worker(`import(${loader}).then((tsx) => (tsx.register(), import(${module})))`, {
+    ...options,
+    eval: true,
+  });
 }
 
 /** `version` of this package. */

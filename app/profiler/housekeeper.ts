@@ -18,6 +18,9 @@ export const defaultRetention: Retention = {
 
 /** Newest profiles of the profiler's own pages that are kept (settled as a small set of their own). */
 const PROFILER_COUNT = 200;
+/** Pinned, failed and slowest ones outlive the rest: this many, and so many times the age, pins without one. */
+const SPARED_COUNT = 2000;
+const SPARED_AGES = 7;
 /** Milliseconds between two rounds; jittered, so that several processes don't meet. */
 const EVERY = 30_000;
 
@@ -43,6 +46,7 @@ export function createHousekeeper(options: {
         count: retention.count,
         bytes: retention.bytes,
         profilerCount: PROFILER_COUNT,
+        spare: { olderThan: Date.now() - SPARED_AGES * retention.ageMs, count: SPARED_COUNT },
       });
     } catch (error) {
       if (!closed)

@@ -26,6 +26,7 @@ export function matchesQuery(row: ProfileIndex, query: ProfileQuery): boolean {
     (query.until === undefined || row.startedAt < query.until) &&
     (query.overMs === undefined || (row.durationMs ?? 0) > query.overMs) &&
     (query.hasError === undefined || rowHasError(row) === query.hasError) &&
-    (query.process === undefined || row.process === query.process)
+    (query.process === undefined || row.process === query.process) &&
+    (query.route === undefined || row.route === query.route)
   );
 }

@@ -102,3 +102,34 @@ export function indexOf(profile: Profile, bytes: number): ProfileIndex {
     bytes,
   };
 }
+
+/** What the columns tell of a profile whose detail could not be kept; `cut` says so. */
+export function withoutDetail(index: ProfileIndex): Profile {
+  const [, name = 'Error', message = ''] = /^([^:]*): (.*)$/s.exec(index.error ?? '') ?? [];
+  return {
+    version: PROFILE_VERSION,
+    token: index.token,
+    kind: index.kind,
+    state: index.state,
+    parent: index.parent,
+    child: index.child,
+    method: index.method,
+    url: index.url,
+    origin: index.origin,
+    status: index.status,
+    statusMessage: '',
+    route: index.route,
+    clientAddress: index.clientAddress,
+    requestId: '',
+    startedAt: index.startedAt,
+    durationMs: index.durationMs,
+    outcome: index.state === 'running' ? 'running' : 'finished',
+    outline: null,
+    process: index.process,
+    error: index.error === null ? null : { name, message },
+    panels: {},
+    findings: [],
+    cut: { detail: 1 },
+    masked: [],
+  };
+}

@@ -65,7 +65,7 @@ export function createProfiles(options: {
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
     if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
-    let stored: FindResult = { rows: [], total: 0 };
+    let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
     try {
       stored = await storage.find(query);
@@ -79,7 +79,7 @@ export function createProfiles(options: {
     if (waiting.length === 0 || query.offset > 0)
       return { ...stored, total: stored.total + waiting.length, notice };
     const rows = [...waiting, ...stored.rows].sort((a, b) => compareRows(a, b, query)).slice(0, query.limit);
-    return { rows, total: stored.total + waiting.length, notice };
+    return { rows, total: stored.total + waiting.length, totalIsExact: stored.totalIsExact, notice };
   }
 
   return {

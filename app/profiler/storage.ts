@@ -39,6 +39,8 @@ export interface ProfileQuery {
   /** True: something was thrown or the status is 5xx; false: neither. */
   hasError?: boolean;
   process?: string;
+  /** Pattern of the route, exactly. */
+  route?: string;
   sort?: SortColumn;
   descending?: boolean;
   /** 1 to 1000. */
@@ -48,8 +50,10 @@ export interface ProfileQuery {
 
 export interface FindResult {
   rows: ProfileIndex[];
-  /** Matching profiles in all. */
+  /** Matching profiles in all; beyond 2 000 of them a storage may estimate. */
   total: number;
+  /** False where `total` is an estimate. */
+  totalIsExact: boolean;
 }
 
 export interface RetentionLimits {
@@ -61,6 +65,12 @@ export interface RetentionLimits {
   bytes: number;
   /** Newest profiles of kind `profiler` kept. */
   profilerCount: number;
+  /** Pinned ones, failed ones and the slowest of each route outlive the rest within these; absent: nothing does. */
+  spare?: {
+    /** Those that began before this moment go too, unless pinned. */
+    olderThan: number;
+    count: number;
+  };
 }
 
 export interface TokenLease {

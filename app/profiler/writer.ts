@@ -1,9 +1,12 @@
 /**
  * The queue between the recorder and the storage: bounded in bytes, written in batches, never waited for by an answer.
  *
- * A failed write is tried again with growing, jittered pauses while the queue fills; when it is full, the oldest
- * profiles of kind `profiler`, then the oldest of all, are dropped and counted by reason.
+ * A batch goes out when it is full, or after a linger: under load that is at once, at a few requests per second it
+ * saves a transaction for each. A failed write is tried again with growing, jittered pauses while the queue fills. When
+ * it is full, the oldest profiles of kind `profiler` go, then the oldest others lose their detail (panels and findings;
+ * what lists show stays), and only then whole ones are dropped. All of it is counted by reason.
  */
+import { withoutDetail } from './profile.ts';
 import type { ProfileStorage, StoredProfile } from './storage.ts';
 
 export interface WriterOptions {
@@ -19,6 +22,8 @@ export interface WriterCounters {
   written: number;
   /** Dropped profiles by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the last batch got no answer). */
   dropped: Record<string, number>;
+  /** Profiles stored without their detail, by reason: `queue full`. */
+  shed: Record<string, number>;
   failedWrites: number;
   pending: number;
   pendingBytes: number;
@@ -38,7 +43,9 @@ export interface Writer {
   close(timeoutMs: number): Promise<void>;
 }
 
-const BATCH_COUNT = 100;
+/** A batch goes out at once when so many wait, and takes all that wait meanwhile up to its limits. */
+const FULL_BATCH = 100;
+const BATCH_COUNT = 500;
 const BATCH_BYTES = 2 * 1024 * 1024;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1500;
@@ -50,10 +57,13 @@ const WARN_EVERY = 60_000;
 export function createWriter({
   storage,
   maxBytes = 32 * 1024 * 1024,
-  lingerMs = 50,
+  lingerMs = 150,
   warn,
 }: WriterOptions): Writer {
   const queue = new Map<string, StoredProfile>();
+  /** Tokens in the queue whose profile has its detail, oldest first; those of kind `profiler` are apart. */
+  const detailed = new Set<string>();
+  const own = new Set<string>();
   let writing = new Map<string, StoredProfile>();
   let queuedBytes = 0;
   let active: Promise<void> | null = null;
@@ -61,9 +71,14 @@ export function createWriter({
   let pause = 0;
   let batchStartedAt = 0;
   let warnedAt = -Infinity;
-  let fullSaidAt = -Infinity;
+  const fullSaidAt = new Map<string, number>();
   let closed = false;
-  const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
+  const counters = {
+    written: 0,
+    failedWrites: 0,
+    dropped: {} as Record<string, number>,
+    shed: {} as Record<string, number>,
+  };
 
   function sizeOf(profile: StoredProfile): number {
     return profile.document.length + 500;
@@ -73,27 +88,53 @@ export function createWriter({
     const profile = queue.get(token);
     if (profile === undefined) return;
     queue.delete(token);
+    detailed.delete(token);
+    own.delete(token);
     queuedBytes -= sizeOf(profile);
+  }
+
+  function add(profile: StoredProfile): void {
+    const { token, kind } = profile.index;
+    remove(token);
+    queue.set(token, profile);
+    (kind === 'profiler' ? own : detailed).add(token);
+    queuedBytes += sizeOf(profile);
   }
 
   function drop(token: string, reason: string): void {
     remove(token);
     counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
-    if (reason === 'queue full') sayFull();
+    if (reason === 'queue full') sayFull('are lost');
   }
 
   /** Requests come faster than the storage takes their profiles. */
-  function sayFull(): void {
-    if (performance.now() - fullSaidAt < WARN_EVERY) return;
-    fullSaidAt = performance.now();
-    warn(`Profiles are lost: more come than the storage takes, and ${queue.size} wait in memory already.`);
+  function sayFull(what: string): void {
+    if (performance.now() - (fullSaidAt.get(what) ?? -Infinity) < WARN_EVERY) return;
+    fullSaidAt.set(what, performance.now());
+    warn(`Profiles ${what}: more come than the storage takes, and ${queue.size} wait in memory already.`);
+  }
+
+  /** Keeps of a profile what lists show. Its place in the queue stays. */
+  function shed(token: string): void {
+    const profile = queue.get(token);
+    detailed.delete(token);
+    if (profile === undefined) return;
+    const short = { index: profile.index, document: JSON.stringify(withoutDetail(profile.index)) };
+    if (short.document.length >= profile.document.length) return;
+    queue.set(token, short);
+    queuedBytes -= sizeOf(profile) - sizeOf(short);
+    counters.shed['queue full'] = (counters.shed['queue full'] ?? 0) + 1;
+    sayFull('lose their detail');
   }
 
   function makeRoom(): void {
-    if (queuedBytes <= maxBytes) return;
-    for (const [token, profile] of queue) {
+    for (const token of own) {
       if (queuedBytes <= maxBytes) return;
-      if (profile.index.kind === 'profiler') drop(token, 'queue full');
+      drop(token, 'queue full');
+    }
+    for (const token of detailed) {
+      if (queuedBytes <= maxBytes) return;
+      shed(token);
     }
     for (const token of queue.keys()) {
       if (queuedBytes <= maxBytes) return;
@@ -116,12 +157,10 @@ export function createWriter({
   function putBack(batch: readonly StoredProfile[]): void {
     const newer = [...queue.values()];
     queue.clear();
+    detailed.clear();
+    own.clear();
     queuedBytes = 0;
-    for (const profile of [...batch, ...newer]) {
-      remove(profile.index.token);
-      queue.set(profile.index.token, profile);
-      queuedBytes += sizeOf(profile);
-    }
+    for (const profile of [...batch, ...newer]) add(profile);
     makeRoom();
   }
 
@@ -149,10 +188,16 @@ export function createWriter({
     writing = new Map();
   }
 
+  function isFull(): boolean {
+    return queue.size >= FULL_BATCH || queuedBytes >= BATCH_BYTES;
+  }
+
   function schedule(): void {
-    if (active !== null || timer !== null || queue.size === 0) return;
-    const delay =
-      pause > 0 ? pause * (0.5 + Math.random()) : queue.size >= BATCH_COUNT || closed ? 0 : lingerMs;
+    if (active !== null || queue.size === 0) return;
+    const atOnce = pause === 0 && (closed || isFull());
+    if (timer !== null && !atOnce) return;
+    if (timer !== null) clearTimeout(timer);
+    const delay = pause > 0 ? pause * (0.5 + Math.random()) : atOnce ? 0 : lingerMs;
     timer = setTimeout(start, delay);
     timer.unref();
   }
@@ -187,9 +232,7 @@ export function createWriter({
         counters.dropped['shut down'] = (counters.dropped['shut down'] ?? 0) + 1;
         return;
       }
-      remove(profile.index.token);
-      queue.set(profile.index.token, profile);
-      queuedBytes += sizeOf(profile);
+      add(profile);
       makeRoom();
       schedule();
     },
@@ -200,6 +243,7 @@ export function createWriter({
     counters: () => ({
       ...counters,
       dropped: { ...counters.dropped },
+      shed: { ...counters.shed },
       pending: queue.size + writing.size,
       pendingBytes: queuedBytes,
     }),

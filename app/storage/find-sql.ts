@@ -24,6 +24,11 @@ function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 
+/** As bigint, so that partitions and indexes serve: stored moments are whole, so rounding up changes nothing. */
+function wholeMoment(at: number): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
+}
+
 export function conditionOf(query: ProfileQuery): Condition {
   const parts: string[] = [];
   const values: unknown[] = [];
@@ -31,7 +36,10 @@ export function conditionOf(query: ProfileQuery): Condition {
     parts.push(sql);
     values.push(...given);
   };
-  add('kind = any(?)', [...(query.kinds ?? ['request'])]);
+  const kinds = query.kinds ?? ['request'];
+  // One kind by itself lets an index give the order.
+  if (kinds.length === 1) add('kind = ?', kinds[0]);
+  else add('kind = any(?)', [...kinds]);
   if (query.token !== undefined) add('token = ?', storable(query.token));
   if (query.parent !== undefined) add('parent = ?', storable(query.parent));
   if (query.clientAddress !== undefined) add('client_address = ?', storable(query.clientAddress));
@@ -41,12 +49,13 @@ export function conditionOf(query: ProfileQuery): Condition {
     add('status >= ?::int and status < ?::int', query.status.class * 100, query.status.class * 100 + 100);
   }
   if (query.url !== undefined) add(`url ilike ? escape '\\'`, likePattern(query.url));
-  if (query.from !== undefined) add('started_at >= ?::numeric', query.from);
-  if (query.until !== undefined) add('started_at < ?::numeric', query.until);
+  if (query.from !== undefined) add('started_at >= ?::bigint', wholeMoment(query.from));
+  if (query.until !== undefined) add('started_at < ?::bigint', wholeMoment(query.until));
   if (query.overMs !== undefined) add('duration_ms > ?::double precision', query.overMs);
   if (query.hasError === true) add('(error is not null or status >= 500)');
   if (query.hasError === false) add('(error is null and coalesce(status, 0) < 500)');
   if (query.process !== undefined) add('process = ?', storable(query.process));
+  if (query.route !== undefined) add('route = ?', storable(query.route));
   return { sql: parts.join(' and '), values };
 }
 

@@ -127,7 +127,7 @@ export function createMemoryStorage({
         .filter((index) => matchesQuery(index, query))
         .sort((a, b) => compare(a, b, query));
       const page = rows.slice(query.offset, query.offset + query.limit).map((index) => ({ ...index }));
-      return Promise.resolve({ rows: page, total: rows.length });
+      return Promise.resolve({ rows: page, total: rows.length, totalIsExact: true });
     },
     purge: (limits) => Promise.resolve(purge(limits)),
     close() {

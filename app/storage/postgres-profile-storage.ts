@@ -10,17 +10,20 @@ import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import type {
-  FindResult,
-  ProfileQuery,
   ProfileStorage,
   ReadProfile,
+  RetentionLimits,
+  StoredProfile,
   TokenLease,
 } from '../profiler/storage.ts';
-import { conditionOf, orderOf } from './find-sql.ts';
+import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
+import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
+import { quoted, withSession } from './session.ts';
 import { storable } from './text.ts';
+import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
 import { answerWithin, explain, isUnusable } from './unavailable.ts';
 
 export interface PostgresStorageOptions {
@@ -33,6 +36,12 @@ export interface PostgresStorageOptions {
   onUnusable?: () => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
+  /** Width of a partition in milliseconds; a whole partition goes at once. About a twelfth of the retention. */
+  partitionMs?: number;
+  /** Write in a thread with a connection of its own; absent: on the pool, in this one. */
+  thread?: ThreadOptions;
+  /** Takes sentences about what works less well than it could. */
+  say?: (sentence: string) => void;
   /** Milliseconds that a page waits for a database that says nothing at all, beyond what a search may take. */
   answerTimeoutMs?: number;
 }
@@ -47,10 +56,7 @@ const CLOSE_WITHIN_MS = 1000;
 const KEY_BYTES = 16;
 const KEY_NAME = 'token_key';
 
-/** A name as it stands in SQL text, for the one place where it is a value. */
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
+const HOUR = 3_600_000;
 
 function parseAmendments(texts: Record<string, string> | null): Record<string, unknown> {
   return Object.fromEntries(
@@ -59,28 +65,41 @@ function parseAmendments(texts: Record<string, string> | null): Record<string, u
 }
 
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
-  const { schema, onClash, findTimeoutMs = 1000, answerTimeoutMs = 3000 } = options;
+  const {
+    schema,
+    onClash,
+    findTimeoutMs = 1000,
+    answerTimeoutMs = 3000,
+    partitionMs = HOUR,
+    say = () => undefined,
+  } = options;
   const columns = INDEX_COLUMNS.join(', ');
+  const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
+  const sizes = new Map<string, { requests: number; bytes: number }>();
+  const thread =
+    options.thread === undefined
+      ? null
+      : createThreadWriter({ ...options.thread, data: { schema, partitionMs }, say });
+  let lookedForTrigrams = false;
 
   /** What is under way on the pool. */
   const running = new Set<Promise<unknown>>();
 
-  async function perform<T>(work: (knex: Knex) => Promise<T>): Promise<T> {
-    try {
-      return await work(await options.knex());
-    } catch (error) {
+  /** What goes wrong, also no answer in time, becomes an error of the catalogue. */
+  function track<T>(work: Promise<T>, withinMs = Infinity): Promise<T> {
+    const result = work.catch((error: unknown) => {
       if (isUnusable(error)) options.onUnusable?.();
       throw explain(error, findTimeoutMs);
-    }
-  }
-
-  /** Runs `work` on the pool; what goes wrong, also no answer in time, becomes an error of the catalogue. */
-  function using<T>(work: (knex: Knex) => Promise<T>, withinMs = Infinity): Promise<T> {
-    const result = perform(work);
+    });
     const over = (): void => void running.delete(result);
     running.add(result);
     result.then(over, over);
     return withinMs === Infinity ? result : answerWithin(result, withinMs);
+  }
+
+  /** Runs `work` on the pool. */
+  function using<T>(work: (knex: Knex) => Promise<T>, withinMs = Infinity): Promise<T> {
+    return track((async () => work(await options.knex()))(), withinMs);
   }
 
   /** Lets what is under way end, such as a lease of tokens, since the pool is closed next; a database that hangs is left. */
@@ -91,6 +110,41 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     });
     await Promise.race([Promise.allSettled(running), patience]);
     clearTimeout(timer);
+    await thread?.close(CLOSE_WITHIN_MS);
+  }
+
+  /** In the thread where there is one. */
+  async function write(profiles: readonly StoredProfile[]): Promise<string[]> {
+    if (profiles.length === 0) return [];
+    const written = await thread?.write(profiles);
+    if (written !== null && written !== undefined) return written;
+    return withSession(await options.knex(), (session) =>
+      writeProfiles(session, { schema, partitions }, profiles),
+    );
+  }
+
+  async function checkTrigrams(knex: Knex): Promise<void> {
+    if (lookedForTrigrams) return;
+    lookedForTrigrams = true;
+    const found = await knex.raw<{ rows: unknown[] }>(
+      `select 1 from pg_indexes where schemaname = ? and tablename = ? and indexdef like '%trgm_ops%'`,
+      [schema, NET],
+    );
+    if (found.rows.length === 0)
+      say(
+        'Profiles are searched by parts of their URL without an index, since the extension pg_trgm could not be ' +
+          'created; docs/decisions/0009 says how to add it.',
+      );
+  }
+
+  async function purge(knex: Knex, limits: RetentionLimits): Promise<number> {
+    await checkTrigrams(knex);
+    // The next partition is there before the first profile that needs it.
+    const now = Date.now();
+    await withSession(knex, (session) => partitions.prepare(session, [now, now + partitionMs]));
+    const list = (): ReturnType<typeof listPartitions> =>
+      withSession(knex, (session) => listPartitions(session, schema));
+    return purgeProfiles({ knex, schema, partitions: list, sizes }, limits);
   }
 
   async function read(knex: Knex, token: string): Promise<ReadProfile | null> {
@@ -109,31 +163,10 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return { index: indexOfRow(row), document: row.document, amendments: parseAmendments(row.amendments) };
   }
 
-  async function find(knex: Knex, query: ProfileQuery): Promise<FindResult> {
-    const { sql, values } = conditionOf(query);
-    const bindings = [schema, ...values] as Knex.RawBinding[];
-    return knex.transaction(
-      async (trx) => {
-        await trx.raw(`set local statement_timeout = ${Math.trunc(findTimeoutMs)}`);
-        const found = await trx.raw<{ rows: ProfileRow[] }>(
-          `select ${columns} from ??.hindsight_profiles where ${sql} order by ${orderOf(query)} limit ? offset ?`,
-          [...bindings, query.limit, query.offset],
-        );
-        const counted = await trx.raw<{ rows: { total: number }[] }>(
-          `select count(*)::int as total from ??.hindsight_profiles where ${sql}`,
-          bindings,
-        );
-        return { rows: found.rows.map(indexOfRow), total: counted.rows[0]?.total ?? 0 };
-      },
-      { readOnly: true },
-    );
-  }
-
   async function amend(knex: Knex, token: string, name: string, value: unknown): Promise<boolean> {
-    // The row lock keeps a purge from taking the profile between the two.
     const result = await knex.raw<{ rowCount: number }>(
       `insert into ??.hindsight_amendments (token, started_at, name, value)
-       select token, started_at, ?::text, ?::text from ??.hindsight_profiles where token = ? for share
+       select token, started_at, ?::text, ?::text from ??.hindsight_profiles where token = ?
        on conflict (token, name) do update set started_at = excluded.started_at, value = excluded.value`,
       [schema, storable(name), JSON.stringify(value ?? null), schema, storable(token)],
     );
@@ -175,13 +208,17 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   return {
     name: 'postgresql',
     async write(profiles) {
-      const clashes = await using((knex) => writeProfiles(knex, schema, profiles), WRITE_WITHIN_MS);
+      const clashes = await track(write(profiles), WRITE_WITHIN_MS);
       if (clashes.length > 0) onClash?.(clashes);
     },
     amend: (token, name, value) => using((knex) => amend(knex, token, name, value), answerTimeoutMs),
     read: (token) => using((knex) => read(knex, token), answerTimeoutMs),
-    find: (query) => using((knex) => find(knex, query), 2 * findTimeoutMs + answerTimeoutMs),
-    purge: (limits) => using((knex) => purgeProfiles({ knex, schema }, limits)),
+    find: (query) =>
+      using(
+        (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),
+        2 * findTimeoutMs + answerTimeoutMs,
+      ),
+    purge: (limits) => using((knex) => purge(knex, limits)),
     leaseTokens: () => using(leaseTokens, WRITE_WITHIN_MS),
     close,
   };

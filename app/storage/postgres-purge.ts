@@ -1,138 +1,200 @@
 /**
- * Deleting what the retention no longer keeps: by age, by count, by bytes, in short transactions of a bounded number
- * of rows, each under an advisory lock that ends with it, so that only one process purges at a time.
+ * Retention: what is too old goes by dropping whole partitions, what is too many or too big by dropping the oldest and
+ * deleting rows of the one where the limit lies, in steps that are short transactions of their own. An advisory lock of
+ * each step lets only one process at a time do it.
  *
- * Rows are taken with SKIP LOCKED: a purge never waits for a write and so can't meet it in a deadlock. Children
- * (error pages) go with their parents, what was put beside a profile goes with it.
+ * With `spare` the pinned, the failed and the slowest of each route are moved into the net before their partition goes,
+ * and stay there within bounds of their own. A partition goes as a whole, so that a profile may stay longer than its
+ * age allows by the width of a partition. Nothing waits long for a lock: what can't be had now is for the next round.
  */
-import type { Knex } from 'knex';
 import type { ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
+import { NET, PARENT, type Partition } from './partitions.ts';
+import { dropPartition, markSurvivors, type Purge } from './purge-partition.ts';
+import { deleteRows, type Rows } from './purge-rows.ts';
+import { relationSizes, type RelationSize } from './relation-sizes.ts';
 
-/** Profiles deleted in one transaction. */
-const STEP_ROWS = 500;
-/** Milliseconds the sums over all profiles may take. */
-const SUM_TIMEOUT_MS = 10_000;
+/** Milliseconds that one round may spend on deleting rows. */
+const ROWS_MS = 5000;
+const KINDS: readonly ProfileKind[] = ['request', 'error_page', 'profiler'];
 
-/** The newest profile that goes: it and all older ones. */
+/** Rows that are not spared. */
+function ordinary(limits: RetentionLimits): string {
+  return limits.spare === undefined ? 'true' : 'kept is null';
+}
+
+async function purgeByAge(
+  purge: Purge,
+  partitions: readonly Partition[],
+  limits: RetentionLimits,
+): Promise<number> {
+  let gone = 0;
+  for (const partition of partitions) {
+    if (partition.until > limits.olderThan) continue;
+    gone += await dropPartition(purge, partition, limits.spare);
+  }
+  if (limits.spare !== undefined)
+    await markSurvivors(purge, NET, {
+      sql: 'kept is null and started_at < ?::numeric',
+      values: [String(limits.olderThan)],
+    });
+  for (const kind of KINDS)
+    gone += await deleteRows(purge, {
+      relation: NET,
+      kind,
+      sql: `started_at < ?::numeric and ${ordinary(limits)}`,
+      values: [String(limits.olderThan)],
+      withinMs: ROWS_MS,
+    });
+  return gone;
+}
+
+/** The first row of a relation beyond the newest `allowed` of a kind: it and all older ones go. */
+async function cutByCount(
+  { knex, schema }: Purge,
+  relation: string,
+  options: { kind: ProfileKind; allowed: number; ordinary: string },
+): Promise<Pick<Rows, 'sql' | 'values'> | null> {
+  const result = await knex.raw<{ rows: Cut[] }>(
+    `select started_at, token from ??.?? where kind = ? and ${options.ordinary}
+     order by started_at desc, token offset ? limit 1`,
+    [schema, relation, options.kind, options.allowed],
+  );
+  return fromCutOn(result.rows[0], options.ordinary);
+}
+
 interface Cut {
-  startedAt: string;
+  started_at: string;
   token: string;
 }
 
-interface Purge {
-  knex: Knex;
-  schema: string;
+function fromCutOn(cut: Cut | undefined, also: string): Pick<Rows, 'sql' | 'values'> | null {
+  return cut === undefined
+    ? null
+    : {
+        sql: `${also} and (started_at < ?::bigint or (started_at = ?::bigint and token >= ?))`,
+        values: [cut.started_at, cut.started_at, cut.token],
+      };
 }
 
-/** Runs `work` while no other process purges; undefined where one does. */
-async function alone<T>(
+/** The newest row at which the documents of a relation, from the newest on, take more than `allowed` bytes. */
+async function cutByBytes(
   { knex, schema }: Purge,
-  work: (trx: Knex.Transaction) => Promise<T>,
-): Promise<T | undefined> {
-  return knex.transaction(async (trx) => {
-    const lock = await trx.raw<{ rows: { held: boolean }[] }>(
-      'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as held',
-      [`hindsight purge ${schema}`],
-    );
-    return lock.rows[0]?.held === true ? work(trx) : undefined;
-  });
-}
-
-async function deleteStep(
-  purge: Purge,
-  kind: ProfileKind,
-  condition: { sql: string; values: readonly string[] },
-): Promise<number> {
-  const { schema } = purge;
-  const count = await alone(purge, async (trx) => {
-    const result = await trx.raw<{ rows: { count: number }[] }>(
-      `with old as materialized (
-         select token from ??.hindsight_profiles where kind = ? and ${condition.sql}
-         order by started_at, token desc limit ${STEP_ROWS} for update skip locked
-       ), children as materialized (
-         select token from ??.hindsight_profiles where parent in (select token from old) for update skip locked
-       ), gone as (
-         delete from ??.hindsight_profiles
-         where token in (select token from old union all select token from children) returning token
-       ), beside as (
-         delete from ??.hindsight_amendments where token in (select token from gone)
-       )
-       select count(*)::int as count from gone`,
-      [schema, kind, ...condition.values, schema, schema, schema],
-    );
-    return result.rows[0]?.count ?? 0;
-  });
-  return count ?? 0;
-}
-
-async function deleteAll(
-  purge: Purge,
-  kind: ProfileKind,
-  condition: { sql: string; values: readonly string[] },
-): Promise<number> {
-  let total = 0;
-  for (;;) {
-    const count = await deleteStep(purge, kind, condition);
-    total += count;
-    if (count === 0) return total;
-  }
-}
-
-function fromCutOn({ startedAt, token }: Cut): { sql: string; values: readonly string[] } {
-  return {
-    sql: '(started_at < ?::bigint or (started_at = ?::bigint and token >= ?))',
-    values: [startedAt, startedAt, token],
-  };
-}
-
-/** The first profile beyond the `count` newest of a kind. */
-async function cutByCount({ knex, schema }: Purge, kind: ProfileKind, count: number): Promise<Cut | null> {
-  const result = await knex.raw<{ rows: { started_at: string; token: string }[] }>(
-    `select started_at, token from ??.hindsight_profiles where kind = ?
-     order by started_at desc, token offset ? limit 1`,
-    [schema, kind, count],
+  relation: string,
+  options: { allowed: number; ordinary: string },
+): Promise<Pick<Rows, 'sql' | 'values'> | null> {
+  const result = await knex.raw<{ rows: Cut[] }>(
+    `select started_at, token from (
+       select started_at, token, sum(bytes) over (order by started_at desc, token) as reached
+       from ??.?? where ${options.ordinary}
+     ) as newest where reached > ? order by started_at desc, token limit 1`,
+    [schema, relation, options.allowed],
   );
-  const row = result.rows[0];
-  return row === undefined ? null : { startedAt: row.started_at, token: row.token };
+  return fromCutOn(result.rows[0], options.ordinary);
 }
 
-/** The newest profile at which the documents from the newest on take more than `bytes`. */
-async function cutByBytes({ knex, schema }: Purge, bytes: number): Promise<Cut | null> {
-  return knex.transaction(async (trx) => {
-    await trx.raw(`set local statement_timeout = ${SUM_TIMEOUT_MS}`);
-    const sum = await trx.raw<{ rows: { bytes: string | null }[] }>(
-      'select sum(bytes) as bytes from ??.hindsight_profiles',
-      [schema],
-    );
-    if (Number(sum.rows[0]?.bytes ?? 0) <= bytes) return null;
-    const result = await trx.raw<{ rows: { started_at: string; token: string }[] }>(
-      `select started_at, token from (
-         select started_at, token, sum(bytes) over (order by started_at desc, token) as reached
-         from ??.hindsight_profiles
-       ) as newest where reached > ? order by started_at desc, token limit 1`,
-      [schema, bytes],
-    );
-    const row = result.rows[0];
-    return row === undefined ? null : { startedAt: row.started_at, token: row.token };
-  });
-}
-
-/** Returns how many profiles went. */
-export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Promise<number> {
-  const kinds: readonly ProfileKind[] = ['request', 'error_page', 'profiler'];
-  let total = 0;
-  const expired = { sql: 'started_at < ?::numeric', values: [String(limits.olderThan)] };
-  for (const kind of kinds) total += await deleteAll(purge, kind, expired);
-  const cuts: [ProfileKind, number][] = [
-    ['request', limits.count],
-    ['profiler', limits.profilerCount],
-  ];
-  for (const [kind, count] of cuts) {
-    const cut = await cutByCount(purge, kind, count);
-    if (cut !== null) total += await deleteAll(purge, kind, fromCutOn(cut));
+/** Walks from the newest relation to the oldest: whole within the limit, cut by it, or beyond it. */
+function* overLimit(
+  sizes: readonly RelationSize[],
+  measure: 'requests' | 'bytes',
+  limit: number,
+): Generator<{ relation: RelationSize; allowed: number }> {
+  let left = limit;
+  for (const relation of sizes) {
+    if (relation[measure] > left) yield { relation, allowed: Math.max(0, left) };
+    left -= relation[measure];
   }
-  const cut = await cutByBytes(purge, limits.bytes);
-  if (cut !== null) for (const kind of kinds) total += await deleteAll(purge, kind, fromCutOn(cut));
-  return total;
+}
+
+async function purgeByLimit(
+  purge: Purge,
+  measure: 'requests' | 'bytes',
+  limits: RetentionLimits,
+): Promise<number> {
+  let gone = 0;
+  const sizes = await relationSizes(purge, ordinary(limits));
+  const limit = measure === 'requests' ? limits.count : limits.bytes;
+  for (const { relation, allowed } of overLimit(sizes, measure, limit)) {
+    if (relation.partition !== null && allowed === 0 && relation.closed) {
+      gone += await dropPartition(purge, relation.partition, limits.spare);
+      continue;
+    }
+    const name = relation.name;
+    const options = { allowed, ordinary: ordinary(limits) };
+    const cut =
+      measure === 'bytes'
+        ? await cutByBytes(purge, name, options)
+        : await cutByCount(purge, name, { ...options, kind: 'request' });
+    if (cut === null) continue;
+    purge.sizes.delete(name);
+    // Failed and slow ones survive their partition; single rows go but for those that somebody pinned.
+    if (limits.spare !== undefined) await markSurvivors(purge, name, { ...cut, reasons: ['pinned'] });
+    for (const kind of measure === 'bytes' ? KINDS : (['request'] as const))
+      gone += await deleteRows(purge, { relation: name, kind, ...cut, withinMs: ROWS_MS });
+  }
+  return gone;
+}
+
+async function purgeOwnPages(purge: Purge, limits: RetentionLimits): Promise<number> {
+  const cut = await cutByCount(purge, PARENT, {
+    kind: 'profiler',
+    allowed: limits.profilerCount,
+    ordinary: ordinary(limits),
+  });
+  if (cut === null) return 0;
+  return deleteRows(purge, { relation: PARENT, kind: 'profiler', ...cut, withinMs: ROWS_MS });
+}
+
+/** What was spared goes too in the end: by its own age and number, pins by number only. */
+async function purgeSpared(purge: Purge, { spare }: RetentionLimits): Promise<number> {
+  if (spare === undefined) return 0;
+  let gone = 0;
+  const old = {
+    sql: `kept is not null and kept <> 'pinned' and started_at < ?::numeric`,
+    values: [String(spare.olderThan)],
+  };
+  const cut = await cutByCount(purge, NET, {
+    kind: 'request',
+    allowed: spare.count,
+    ordinary: 'kept is not null',
+  });
+  for (const condition of cut === null ? [old] : [old, cut])
+    gone += await deleteRows(purge, { relation: NET, kind: 'request', ...condition, withinMs: ROWS_MS });
+  return gone;
+}
+
+/** SQLSTATE: undefined_table. */
+const VANISHED = '42P01';
+
+/** Whether a partition is gone that another process has dropped meanwhile. */
+async function wasTaken({ knex, schema }: Purge, error: unknown): Promise<boolean> {
+  if (!(error instanceof Error && 'code' in error && error.code === VANISHED)) return false;
+  const result = await knex.raw<{ rows: unknown[] }>(
+    'select 1 from pg_tables where schemaname = ? and tablename = ?',
+    [schema, NET],
+  );
+  return result.rows.length > 0;
+}
+
+/**
+ * Returns how many profiles went; of whole partitions as they were when counted. Where another process is at it too,
+ * what is left is for the next round.
+ */
+export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Promise<number> {
+  const steps = [
+    async () => purgeByAge(purge, await purge.partitions(), limits),
+    () => purgeSpared(purge, limits),
+    () => purgeByLimit(purge, 'requests', limits),
+    () => purgeOwnPages(purge, limits),
+    () => purgeByLimit(purge, 'bytes', limits),
+  ];
+  let gone = 0;
+  for (const step of steps) {
+    try {
+      gone += await step();
+    } catch (error) {
+      if (!(await wasTaken(purge, error))) throw error;
+    }
+  }
+  return gone;
 }

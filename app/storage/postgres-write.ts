@@ -1,22 +1,28 @@
 /**
- * The SQL that stores a batch: one multi-row INSERT per step, in one transaction.
+ * A batch of profiles into PostgreSQL, in one transaction: look the tokens up, replace what the same request wrote
+ * before, COPY the rest.
  *
- * A token that is taken by another request is a clash: the stored profile stays, the newcomer is reported. Rows are
- * written in the order of their tokens, so that two writers never wait for each other crosswise.
+ * A token that another request has is a clash: the stored profile stays, the newcomer is reported. Partitions can't
+ * share a unique index, so the look-up is the guard across them, and each one's unique index the guard against two
+ * writers at once: the second is refused by it and looks again.
  */
-import type { Knex } from 'knex';
 import type { StoredProfile } from '../profiler/storage.ts';
-import { COLUMNS, valuesOf, type ColumnValue } from './rows.ts';
+import { copyText } from './copy-text.ts';
+import type { PartitionKeeper } from './partitions.ts';
+import { COLUMNS, valuesOf } from './rows.ts';
+import { inTransaction, quoted, type Session } from './session.ts';
 
-/** PostgreSQL takes 65 535 parameters in a statement; 500 rows of 20 columns stay well below. */
-const ROWS_PER_STATEMENT = 500;
-/** Characters of documents per statement: what the server must hold at once. */
-const CHARACTERS_PER_STATEMENT = 8 * 1024 * 1024;
+const STATEMENT_MS = 10_000;
+const TRIES = 10;
+/** SQLSTATE of what another writer at the same tokens causes: unique_violation, deadlock, serialization failure. */
+const MET_ANOTHER = new Set(['23505', '40P01', '40001']);
 
-const ROW_OF_PLACEHOLDERS = `(${COLUMNS.map(() => '?').join(', ')})`;
-const REPLACED = COLUMNS.filter((name) => name !== 'token')
-  .map((name) => `${name} = excluded.${name}`)
-  .join(', ');
+interface StoredRow {
+  token: string;
+  started_at: string;
+  process: string;
+  state: string;
+}
 
 function isSameRequest(a: StoredProfile, b: StoredProfile): boolean {
   return a.index.process === b.index.process && a.index.startedAt === b.index.startedAt;
@@ -36,65 +42,78 @@ function withoutRepeats(profiles: readonly StoredProfile[]): {
       byToken.set(profile.index.token, profile);
     }
   }
+  // In one order everywhere, so that two writers never wait for each other crosswise.
   const kept = [...byToken.values()].sort((a, b) => (a.index.token < b.index.token ? -1 : 1));
   return { kept, clashes };
 }
 
-function* steps(profiles: readonly StoredProfile[]): Generator<StoredProfile[]> {
-  let step: StoredProfile[] = [];
-  let characters = 0;
+/** Sorts a batch by what is stored already. */
+function compare(
+  profiles: readonly StoredProfile[],
+  stored: readonly StoredRow[],
+): { write: StoredProfile[]; replaced: StoredRow[]; clashes: string[] } {
+  const rows = new Map<string, StoredRow[]>();
+  for (const row of stored) rows.set(row.token, [...(rows.get(row.token) ?? []), row]);
+  const result = { write: [] as StoredProfile[], replaced: [] as StoredRow[], clashes: [] as string[] };
   for (const profile of profiles) {
-    const full = characters + profile.document.length > CHARACTERS_PER_STATEMENT;
-    if (step.length >= ROWS_PER_STATEMENT || (step.length > 0 && full)) {
-      yield step;
-      step = [];
-      characters = 0;
+    const { token, process, startedAt, state } = profile.index;
+    const found = rows.get(token) ?? [];
+    const own = found.find(
+      (row) => row.process === process && Number(row.started_at) === Math.trunc(startedAt),
+    );
+    if (own === undefined && found.length > 0) result.clashes.push(token);
+    else if (!(own?.state === 'final' && state === 'running')) {
+      if (own !== undefined) result.replaced.push(own);
+      result.write.push(profile);
     }
-    step.push(profile);
-    characters += profile.document.length;
   }
-  if (step.length > 0) yield step;
+  return result;
 }
 
-/** Writes one step; returns the tokens that another request has. */
-async function writeStep(trx: Knex.Transaction, schema: string, step: StoredProfile[]): Promise<string[]> {
-  const values: ColumnValue[] = [];
-  for (const profile of step) values.push(...valuesOf(profile));
-  const written = await trx.raw<{ rows: { token: string }[] }>(
-    `insert into ??.hindsight_profiles as stored (${COLUMNS.join(', ')})
-     values ${step.map(() => ROW_OF_PLACEHOLDERS).join(', ')}
-     on conflict (token) do update set ${REPLACED}
-       where stored.process = excluded.process and stored.started_at = excluded.started_at
-         and not (stored.state = 'final' and excluded.state = 'running')
-     returning token`,
-    [schema, ...values] as Knex.RawBinding[],
+async function writeOnce(
+  session: Session,
+  table: string,
+  profiles: readonly StoredProfile[],
+): Promise<string[]> {
+  return inTransaction(session, STATEMENT_MS, async () => {
+    const stored = await session.query(
+      `select token, started_at, process, state from ${table} where token = any($1)`,
+      [profiles.map(({ index }) => index.token)],
+    );
+    const { write, replaced, clashes } = compare(profiles, stored.rows as StoredRow[]);
+    if (replaced.length > 0) {
+      await session.query(`delete from ${table} where token = any($1) and started_at = any($2)`, [
+        replaced.map(({ token }) => token),
+        replaced.map(({ started_at }) => started_at),
+      ]);
+    }
+    if (write.length > 0)
+      await session.copy(`copy ${table} (${COLUMNS.join(', ')}) from stdin`, copyText(write.map(valuesOf)));
+    return clashes;
+  });
+}
+
+function metAnother(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && MET_ANOTHER.has(error.code)
   );
-  if (written.rows.length === step.length) return [];
-  const done = new Set(written.rows.map(({ token }) => token));
-  const missing = step.filter(({ index }) => !done.has(index.token));
-  const stored = await trx.raw<{ rows: { token: string; process: string; started_at: string }[] }>(
-    'select token, process, started_at from ??.hindsight_profiles where token = any(?)',
-    [schema, missing.map(({ index }) => index.token)],
-  );
-  // What is stored of the same request already (a final one before a late running one) is no clash.
-  const own = new Set(
-    stored.rows.map(({ token, process, started_at }) => `${token} ${started_at} ${process}`),
-  );
-  return missing
-    .filter(({ index }) => !own.has(`${index.token} ${index.startedAt} ${index.process}`))
-    .map(({ index }) => index.token);
 }
 
 /** Stores all or nothing; returns the tokens whose profile was left out because another request has them. */
 export async function writeProfiles(
-  knex: Knex,
-  schema: string,
+  session: Session,
+  options: { schema: string; partitions: PartitionKeeper },
   profiles: readonly StoredProfile[],
 ): Promise<string[]> {
   const { kept, clashes } = withoutRepeats(profiles);
   if (kept.length === 0) return clashes;
-  await knex.transaction(async (trx) => {
-    for (const step of steps(kept)) clashes.push(...(await writeStep(trx, schema, step)));
-  });
-  return clashes;
+  const table = `${quoted(options.schema)}.hindsight_profiles`;
+  await options.partitions.prepare(session, [...new Set(kept.map(({ index }) => index.startedAt))]);
+  for (let tries = 1; ; tries++) {
+    try {
+      return [...clashes, ...(await writeOnce(session, table, kept))];
+    } catch (error) {
+      if (tries === TRIES || !metAnother(error)) throw error;
+    }
+  }
 }

@@ -131,7 +131,9 @@ describe('the database', function () {
     expect(lines.join('\n')).to.match(/The role "weak" may not create the schema/);
     const strong = create(() => Promise.resolve(server().connection), { prepare });
     await strong.knex();
-    expect(lines).to.deep.equal(["Ran the profiler's migrations: 20261120000000_profiles."]);
+    expect(lines).to.deep.equal([
+      "Ran the profiler's migrations: 20261120000000_profiles, 20261121000000_partitions.",
+    ]);
     await admin.destroy();
     rmSync(folder, { recursive: true });
   });

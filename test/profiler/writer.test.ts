@@ -83,6 +83,29 @@ describe('writer', () => {
     expect(written.length + lost).to.equal(21);
   });
 
+  it('keeps what lists show of the oldest when it is full, before it drops any', async () => {
+    const { storage, state } = heldStorage();
+    state.failing = true;
+    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
+    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    const { pendingBytes, dropped, shed } = writer.counters();
+    expect(pendingBytes).to.be.at.most(60_000);
+    expect(dropped).to.deep.equal({});
+    expect(shed['queue full']).to.be.within(5, 15);
+    expect(JSON.parse(writer.peek('t0')?.document ?? '')).to.include({ token: 't0' });
+    expect(writer.peek('t19')?.document).to.have.length(4000);
+    await writer.close(0);
+  });
+
+  it('does not let a full batch wait for company', async () => {
+    const { storage, written } = heldStorage();
+    const writer = createWriter({ storage, lingerMs: 5000, ...quiet });
+    writer.enqueue(profile('early'));
+    for (let i = 0; i < 100; i++) writer.enqueue(profile(`t${i}`));
+    await sleep(50);
+    expect(written).to.have.length(101);
+  });
+
   it('gives up at close after its time and says how many were lost', async () => {
     const { storage, state } = heldStorage();
     let open: () => void = () => undefined;
@@ -90,7 +113,7 @@ describe('writer', () => {
       open = resolve;
     });
     const writer = createWriter({ storage, ...quiet });
-    for (let i = 0; i < 150; i++) writer.enqueue(profile(`t${i}`));
+    for (let i = 0; i < 700; i++) writer.enqueue(profile(`t${i}`));
     await writer.close(200);
     open();
     expect(writer.counters().dropped['shut down']).to.be.greaterThan(0);

@@ -2,16 +2,21 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
+import { startWorker } from '../../app/paths.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
+import type { ThreadOptions } from '../../app/storage/thread-writer.ts';
 import { openKnex, withDebianPostgres, withEmbeddedPostgres, type TestServer } from '../support/postgres.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
 
 const SCHEMA = 'odd "schema" é';
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
 
-function describePostgresStorage(server: () => TestServer): void {
+/** `threaded`: writing in the writer's thread, as the service does. */
+function describePostgresStorage(server: () => TestServer, { threaded }: { threaded: boolean }): void {
   let knex: Knex;
+  const opened: ProfileStorage[] = [];
+  const said: string[] = [];
 
   before(async () => {
     knex = openKnex(server().connection);
@@ -20,10 +25,27 @@ function describePostgresStorage(server: () => TestServer): void {
   after(() => knex.destroy());
   beforeEach(() => knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments', [SCHEMA, SCHEMA]));
 
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((storage) => storage.close()));
+    expect(said.splice(0)).to.deep.equal([]);
+  });
+
   function create(
     options: { onClash?: (tokens: readonly string[]) => void; findTimeoutMs?: number } = {},
   ): ProfileStorage {
-    return createPostgresStorage({ knex: () => knex, schema: SCHEMA, ...options });
+    const thread: ThreadOptions = {
+      start: (data) => startWorker('storage/writer-thread', data),
+      connection: () => Promise.resolve({ ...server().connection }),
+    };
+    const storage = createPostgresStorage({
+      knex: () => knex,
+      schema: SCHEMA,
+      ...(threaded ? { thread } : {}),
+      say: (sentence) => said.push(sentence),
+      ...options,
+    });
+    opened.push(storage);
+    return storage;
   }
 
   describeStorageContract({
@@ -164,5 +186,7 @@ function describePostgresStorage(server: () => TestServer): void {
   });
 }
 
-describe('storage in the embedded PostgreSQL', () => describePostgresStorage(withEmbeddedPostgres()));
-describe("storage in Debian's PostgreSQL", () => describePostgresStorage(withDebianPostgres()));
+describe('storage in the embedded PostgreSQL', () =>
+  describePostgresStorage(withEmbeddedPostgres(), { threaded: true }));
+describe("storage in Debian's PostgreSQL", () =>
+  describePostgresStorage(withDebianPostgres(), { threaded: false }));

@@ -40,7 +40,7 @@ describe('the list', () => {
     const children = new Map(
       rows.map((row) => [row.token, [{ ...row, kind: 'error_page' as const, token: row.child ?? '' }]]),
     );
-    const found = { rows, total: 5000, notice: null };
+    const found = { rows, total: 5000, totalIsExact: true, notice: null };
     const renderPage = createPageRenderer({
       viewsFolder: join(packageRoot(), 'views'),
       assets: { url: (file) => `/_profiler/assets/${file.replace('.', '.0123456789ab.')}` },

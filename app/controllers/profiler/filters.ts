@@ -10,7 +10,7 @@ import type { ProfileQuery, SortColumn } from '../../profiler/storage.ts';
 
 /** In the order of a permanent link. */
 export const FILTER_NAMES = [
-  'q', 'url', 'method', 'status', 'ip', 'token', 'from', 'until', 'over', 'has', 'kind', 'process', 'sort', 'order', 'limit', 'page',
+  'q', 'url', 'method', 'status', 'ip', 'token', 'from', 'until', 'over', 'has', 'kind', 'process', 'route', 'sort', 'order', 'limit', 'page',
 ] as const; // prettier-ignore
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Partial<Record<FilterName, string>>;
@@ -145,6 +145,7 @@ function readNarrowing(values: FilterValues): Partial<ProfileQuery> {
   if (values.has !== undefined) narrowing.hasError = readHasError(values.has);
   if (values.kind !== undefined) narrowing.kinds = readChoice('kind', values.kind, KINDS);
   if (values.process !== undefined) narrowing.process = values.process;
+  if (values.route !== undefined) narrowing.route = values.route;
   return narrowing;
 }
 

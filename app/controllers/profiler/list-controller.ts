@@ -79,10 +79,11 @@ export function createListController(services: PageServices): ListController {
     },
     async searchJson(page) {
       const { query, values, page: number } = filtersOf(page);
-      const { rows, total, notice } = await profiles.find(query);
+      const { rows, total, totalIsExact, notice } = await profiles.find(query);
       const body = {
         version: LIST_VERSION,
         total,
+        totalIsExact,
         page: number,
         limit: query.limit,
         filters: values,

@@ -27,6 +27,8 @@ export interface ListModel {
   rows: readonly ListRow[];
   columns: readonly ListColumn[];
   total: number;
+  /** False where the total is an estimate. */
+  totalIsExact: boolean;
   /** Numbers of the first and last row shown. */
   first: number;
   last: number;
@@ -113,6 +115,7 @@ export function createListModel(options: {
     })),
     columns: columnsOf(filters),
     total: found.total,
+    totalIsExact: found.totalIsExact,
     first: found.rows.length === 0 ? 0 : query.offset + 1,
     last: query.offset + found.rows.length,
     slowestMs,

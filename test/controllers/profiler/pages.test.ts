@@ -266,7 +266,13 @@ describe('pages of the profiler', () => {
     it('says where it is not whole', async () => {
       const failing: Profiles = {
         ...fixture.profiles,
-        find: () => Promise.resolve({ rows: [], total: 0, notice: 'The stored profiles can’t be read now.' }),
+        find: () =>
+          Promise.resolve({
+            rows: [],
+            total: 0,
+            totalIsExact: true,
+            notice: 'The stored profiles can’t be read now.',
+          }),
       };
       const services = { ...fixture.services, profiles: failing };
       const pages = createPages({
@@ -302,6 +308,7 @@ describe('pages of the profiler', () => {
       expect(body).to.deep.include({
         version: 1,
         total: 1,
+        totalIsExact: true,
         page: 1,
         limit: 30,
         filters: { url: '/a' },

@@ -1,0 +1,133 @@
+/**
+ * The partitions of `hindsight_profiles`: which there are, and making the one that a moment falls into.
+ *
+ * A name holds its range, `hindsight_profiles_<from>_<until>` in milliseconds since 1970, so that a list of tables says
+ * all. They are made ahead in the background and by the writer when it needs one; where that fails (rights, a lock) the
+ * default partition takes the rows. Made by ATTACH, which lets writers and searches on other partitions go on.
+ */
+import { inTransaction, quoted, type Session } from './session.ts';
+
+export const PARENT = 'hindsight_profiles';
+export const NET = 'hindsight_profiles_default';
+
+export interface Partition {
+  name: string;
+  /** Milliseconds since 1970, inclusive. */
+  from: number;
+  /** Exclusive. */
+  until: number;
+}
+
+const NAME = /^hindsight_profiles_(\d+)_(\d+)$/;
+/** Moments further from now than these go into the net. */
+const OLDEST = 31 * 24 * 3_600_000;
+const NEWEST = 24 * 3_600_000;
+const LOCK_WAIT_MS = 1000;
+const CREATE_MS = 5000;
+
+/** Oldest first. */
+export async function listPartitions(session: Session, schema: string): Promise<Partition[]> {
+  const { rows } = await session.query(
+    `select part.relname as name from pg_inherits
+     join pg_class part on part.oid = inhrelid
+     join pg_class whole on whole.oid = inhparent
+     join pg_namespace place on place.oid = whole.relnamespace
+     where whole.relname = $1 and place.nspname = $2`,
+    [PARENT, schema],
+  );
+  return (rows as { name: string }[])
+    .flatMap(({ name }) => {
+      const match = NAME.exec(name);
+      return match === null ? [] : [{ name, from: Number(match[1]), until: Number(match[2]) }];
+    })
+    .sort((a, b) => a.from - b.from);
+}
+
+/** The part of the grid around `at` that no partition has; null where one holds it already. */
+export function gapAround(at: number, width: number, partitions: readonly Partition[]): Partition | null {
+  let from = Math.floor(at / width) * width;
+  let until = from + width;
+  for (const other of partitions) {
+    if (other.from <= at && at < other.until) return null;
+    if (other.until <= at) from = Math.max(from, other.until);
+    else until = Math.min(until, other.from);
+  }
+  return { name: `${PARENT}_${from}_${until}`, from, until };
+}
+
+async function create(session: Session, schema: string, gap: Partition): Promise<void> {
+  const table = (name: string): string => `${quoted(schema)}.${quoted(name)}`;
+  await session.query(`create table ${table(gap.name)} (like ${table(NET)} including all)`);
+  await session.query(`alter table ${table(gap.name)} set (toast_tuple_target = 128)`);
+  await session.query(
+    `with moved as (delete from ${table(NET)} where started_at >= $1 and started_at < $2 returning *)
+     insert into ${table(gap.name)} select * from moved`,
+    [gap.from, gap.until],
+  );
+  await session.query(
+    `alter table ${table(PARENT)} attach partition ${table(gap.name)} for values from (${gap.from}) to (${gap.until})`,
+  );
+}
+
+/** Makes what is missing for `moments`; returns all partitions. Processes take turns. */
+async function ensurePartitions(
+  session: Session,
+  options: { schema: string; width: number; moments: readonly number[]; now: number },
+): Promise<Partition[]> {
+  const { schema, width, moments, now } = options;
+  return inTransaction(session, CREATE_MS, async () => {
+    await session.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+    await session.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `hindsight partition ${schema}`,
+    ]);
+    const partitions = await listPartitions(session, schema);
+    for (const at of moments) {
+      if (!(at > now - OLDEST && at < now + NEWEST)) continue;
+      const gap = gapAround(at, width, partitions);
+      if (gap === null) continue;
+      await create(session, schema, gap);
+      partitions.push(gap);
+    }
+    return partitions;
+  });
+}
+
+export interface PartitionKeeper {
+  /** Makes sure of the partitions of these moments, as well as can be; a failure is said once a minute. */
+  prepare(session: Session, moments: readonly number[]): Promise<void>;
+}
+
+const AGAIN_AFTER_MS = 60_000;
+
+/** Knows which partitions there are, so that a writer asks the database only at a border. */
+export function createPartitionKeeper(options: {
+  schema: string;
+  width: number;
+  say: (sentence: string) => void;
+}): PartitionKeeper {
+  const { schema, width, say } = options;
+  let known: readonly Partition[] = [];
+  let failedAt = -Infinity;
+
+  function isKnown(at: number, now: number): boolean {
+    if (!(at > now - OLDEST && at < now + NEWEST)) return true;
+    return known.some(({ from, until }) => from <= at && at < until);
+  }
+
+  return {
+    async prepare(session, moments) {
+      const now = Date.now();
+      const missing = moments.filter((at) => !isKnown(at, now));
+      if (missing.length === 0 || performance.now() - failedAt < AGAIN_AFTER_MS) return;
+      try {
+        known = await ensurePartitions(session, { schema, width, moments: missing, now });
+      } catch (error) {
+        failedAt = performance.now();
+        say(
+          'A partition for new profiles could not be made ' +
+            `(${error instanceof Error ? error.message : String(error)}); they go into ${schema}.${NET}.`,
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** The transaction of one step of retention: while no other process is at it, and without waiting long for a lock. */
+import type { Knex } from 'knex';
+
+const LOCK_WAIT_MS = 300;
+const STATEMENT_MS = 10_000;
+/** SQLSTATE: lock_not_available, deadlock_detected. The next round tries again. */
+const BUSY = new Set(['55P03', '40P01']);
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && BUSY.has(error.code);
+}
+
+/** Undefined where another process purges, or where a lock can't be had now. */
+export async function alone<T>(
+  { knex, schema }: { knex: Knex; schema: string },
+  work: (trx: Knex.Transaction) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await knex.transaction(async (trx) => {
+      await trx.raw(
+        `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${STATEMENT_MS}`,
+      );
+      const lock = await trx.raw<{ rows: { held: boolean }[] }>(
+        'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as held',
+        [`hindsight purge ${schema}`],
+      );
+      return lock.rows[0]?.held === true ? work(trx) : undefined;
+    });
+  } catch (error) {
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,188 @@
+/** Partitions by time: made when needed, searched by, dropped by retention; and what was stored before there were any. */
+import { expect } from 'chai';
+import type { Knex } from 'knex';
+import { createMigrationSource, profilerMigrationsFolder } from '../../app/database/migration-source.ts';
+import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
+import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import { gapAround, listPartitions, type Partition } from '../../app/storage/partitions.ts';
+import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
+import { withSession } from '../../app/storage/session.ts';
+import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { profileOf } from './contract.ts';
+
+const HOUR = 3_600_000;
+const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
+const spare = { olderThan: 0, count: 100 };
+
+describe('partitions of profiles', () => {
+  const server = withDebianPostgres();
+  const thisHour = Math.floor(Date.now() / HOUR) * HOUR;
+  let knex: Knex;
+  let storage: ProfileStorage;
+  let schema: string;
+  let number = 0;
+
+  before(() => {
+    knex = openKnex(server().connection);
+  });
+  after(() => knex.destroy());
+  beforeEach(async () => {
+    schema = `parts ${++number}`;
+    await runProfilerMigrations({ knex, schema });
+    storage = createPostgresStorage({ knex: () => knex, schema });
+  });
+
+  const partitions = (): Promise<Partition[]> =>
+    withSession(knex, (session) => listPartitions(session, schema));
+  const at = (hoursAgo: number): { startedAt: number } => ({ startedAt: thisHour - hoursAgo * HOUR + 5 });
+  async function tokens(): Promise<string[]> {
+    const { rows } = await storage.find({ limit: 100, offset: 0 });
+    return rows.map(({ token }) => token);
+  }
+
+  it('are made for what is written, and ahead', async () => {
+    await storage.write([profileOf(1, at(0)), profileOf(2, at(2)), profileOf(3)]);
+    expect((await partitions()).map(({ from }) => from)).to.deep.equal([thisHour - 2 * HOUR, thisHour]);
+    await storage.purge(everything);
+    expect((await partitions()).at(-1)?.from).to.equal(thisHour + HOUR);
+    expect(await tokens()).to.deep.equal(['000001', '000002', '000003']);
+  });
+
+  it('take in what the net had of their time', async () => {
+    // No partition can have such a width: all goes into the net.
+    const net = createPostgresStorage({ knex: () => knex, schema, partitionMs: 0.1 });
+    await net.write([profileOf(1, at(0))]);
+    await storage.write([profileOf(2, at(0))]);
+    expect(await partitions()).to.have.length(1);
+    expect(await tokens()).to.have.members(['000001', '000002']);
+  });
+
+  it('fill gaps without overlapping', () => {
+    const others = [
+      { name: 'a', from: 0, until: 15 },
+      { name: 'b', from: 18, until: 40 },
+    ];
+    expect(gapAround(16, 10, others)).to.include({ from: 15, until: 18 });
+    expect(gapAround(20, 10, others)).to.equal(null);
+    expect(gapAround(45, 10, others)).to.include({ from: 40, until: 50 });
+  });
+
+  it('find a clash of tokens in another partition', async () => {
+    await storage.write([profileOf(1, at(0))]);
+    const clashes: string[] = [];
+    const other = createPostgresStorage({ knex: () => knex, schema, onClash: (all) => clashes.push(...all) });
+    await other.write([profileOf(1, at(3))]);
+    expect(clashes).to.deep.equal(['000001']);
+    expect((await storage.read('000001'))?.index.startedAt).to.equal(at(0).startedAt);
+  });
+
+  it('go as a whole when they are too old, with what is beside their profiles', async () => {
+    await storage.write([profileOf(1, at(0)), profileOf(2, at(5)), profileOf(3, at(6))]);
+    await storage.amend('000003', 'timing', 1);
+    expect(await storage.purge({ ...everything, olderThan: thisHour - 4 * HOUR })).to.equal(2);
+    expect(await tokens()).to.deep.equal(['000001']);
+    expect((await partitions()).map(({ from }) => from)).to.deep.equal([thisHour, thisHour + HOUR]);
+    expect(await knex.withSchema(schema).from('hindsight_amendments')).to.deep.equal([]);
+  });
+
+  it('let the pinned, the failed and the slowest of each route survive, with their children', async () => {
+    await storage.write([
+      profileOf(1, { ...at(6), durationMs: 5 }),
+      profileOf(2, { ...at(6), durationMs: 500 }),
+      profileOf(3, { ...at(6), status: 500 }),
+      profileOf(4, { ...at(6), kind: 'error_page', parent: '000003' }),
+      profileOf(5, at(6)),
+      profileOf(6, { ...at(6), route: '/other', durationMs: 1 }),
+    ]);
+    await storage.amend('000005', 'pin', true);
+    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, spare };
+    expect(await storage.purge(limits)).to.equal(1);
+    expect(await tokens()).to.have.members(['000002', '000003', '000005', '000006']);
+    expect(await storage.read('000004')).to.not.equal(null);
+    expect((await storage.read('000005'))?.amendments).to.deep.equal({ pin: true });
+    expect(await storage.purge(limits)).to.equal(0);
+    expect(await storage.purge({ ...limits, spare: { olderThan: thisHour, count: 100 } })).to.equal(4);
+    expect(await tokens()).to.deep.equal(['000005']);
+    expect(await storage.purge({ ...limits, spare: { olderThan: 0, count: 0 } })).to.equal(1);
+  });
+
+  it('let only the oldest go when there are too many profiles, or too many bytes', async () => {
+    const family = (hour: number): ReturnType<typeof profileOf>[] =>
+      [0, 1, 2].map((i) => profileOf(hour * 16 + i, { startedAt: at(hour).startedAt + 10 - i, bytes: 1000 }));
+    await storage.write([1, 2, 3, 4].flatMap(family));
+    expect(await storage.purge({ ...everything, count: 7 })).to.equal(5);
+    expect(await tokens()).to.deep.equal([
+      '000010',
+      '000011',
+      '000012',
+      '000020',
+      '000021',
+      '000022',
+      '000030',
+    ]);
+    expect(await storage.purge({ ...everything, bytes: 4000 })).to.equal(3);
+    expect(await tokens()).to.deep.equal(['000010', '000011', '000012', '000020']);
+  });
+
+  it('never lose a pinned profile to those that came later', async () => {
+    await storage.write([1, 2, 3, 4].map((n) => profileOf(n, { startedAt: at(0).startedAt + n })));
+    await storage.amend('000001', 'pin', true);
+    expect(await storage.purge({ ...everything, count: 2, spare })).to.equal(1);
+    expect(await tokens()).to.deep.equal(['000004', '000003', '000001']);
+    expect(await storage.purge({ ...everything, count: 2, bytes: 0, spare })).to.equal(2);
+    expect(await tokens()).to.deep.equal(['000001']);
+  });
+
+  it('may be purged by several processes at once, while others write and search', async () => {
+    const profiles = Array.from({ length: 120 }, (_, i) => profileOf(i, at(i % 12)));
+    await storage.write(profiles);
+    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, spare };
+    const others = [1, 2, 3].map(() => createPostgresStorage({ knex: () => knex, schema }));
+    await Promise.all([
+      ...others.map((other) => other.purge(limits)),
+      ...[200, 201, 202].map((n) => storage.write([profileOf(n, at(n % 2))])),
+      tokens(),
+    ]);
+    await storage.purge(limits);
+    // Five hours are young enough, of the seven others the slowest survive.
+    expect(await tokens()).to.have.length(50 + 7 + 3);
+  });
+
+  it('give an estimate where counting would cost too much, and say so', async () => {
+    await knex.raw(
+      `insert into ??.hindsight_profiles (token, kind, state, method, url, client_address, started_at, process, queries, findings, bytes, document)
+       select lpad(to_hex(i), 6, '0'), 'request', 'final', 'GET', '/', '::1', i, 'p', 0, 0, 1, '{}' from generate_series(1, 30000) as i`,
+      [schema],
+    );
+    await knex.raw('analyze ??.hindsight_profiles_default', [schema]);
+    const { total, totalIsExact } = await storage.find({ limit: 10, offset: 0 });
+    expect(totalIsExact).to.equal(false);
+    expect(total).to.be.within(20_000, 40_000);
+    expect(await storage.find({ limit: 10, offset: 0, until: 1500 })).to.include({
+      total: 1499,
+      totalIsExact: true,
+    });
+  });
+
+  it('keep every profile of the release without them, and can be taken back', async () => {
+    const migrations = {
+      migrationSource: createMigrationSource({ folder: profilerMigrationsFolder(), options: { schema } }),
+      tableName: 'hindsight_migrations',
+      schemaName: schema,
+    };
+    const stored = [profileOf(1, at(0)), profileOf(2, at(30)), profileOf(3)];
+    await storage.write(stored);
+    await knex.migrate.down(migrations);
+    const columns = await knex('information_schema.columns')
+      .where({ table_schema: schema, table_name: 'hindsight_profiles' })
+      .pluck<string[]>('column_name');
+    expect(columns).to.have.length(20);
+    await runProfilerMigrations({ knex, schema });
+    const [first] = await partitions();
+    expect(first?.from).to.equal(profileOf(3).index.startedAt);
+    for (const profile of stored)
+      expect(await storage.read(profile.index.token)).to.deep.equal({ ...profile, amendments: {} });
+    await storage.write([profileOf(4, { startedAt: Date.now() })]);
+    expect(await tokens()).to.have.length(4);
+  });
+});
