@@ -38,7 +38,9 @@ describe('the release process', function () {
     const config = configOf({ APP_DOMAIN: 'first.example.com' });
     const first = await run(config);
     expect(first.code).to.equal(0);
-    expect(first.lines.join()).to.match(/Migrated the schema "first_example_com" .*_profiles, \d+_partitions, 1_a\./);
+    expect(first.lines.join()).to.match(
+      /Migrated the schema "first_example_com" .*_profiles, \d+_partitions, 1_a\./,
+    );
     const second = await run(config);
     expect(second).to.deep.include({ code: 0 });
     expect(second.lines.join()).to.match(/is up to date/);
