@@ -68,7 +68,8 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_PROXIES = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
-const SECRET_NAMES = ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_PASSWORD'] as const;
+/** Settings whose values are never shown. */
+export const SECRET_NAMES = ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_PASSWORD'] as const;
 const MEBIBYTE = 1024 * 1024;
 /** Shorter values would be masked inside ordinary words. */
 const SHORTEST_MASKED_VALUE = 8;

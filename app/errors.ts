@@ -93,3 +93,19 @@ export function createError<C extends ErrorCode>(
   const message = (entry.message as (...values: MessageArguments<C>) => string)(...details);
   return new HindsightError(code, message, { status: entry.status, ...options });
 }
+
+/**
+ * The 404 of a path that no route answers, with the failed second try as its cause. `path` as sent, without query;
+ * `second`: the spelling that was tried then; `referer`: masked already, empty or absent where there is none.
+ */
+export function createRouteNotFound(asked: {
+  method: string;
+  path: string;
+  second: string;
+  referer?: string | undefined;
+}): HindsightError {
+  const { method, path, second, referer = '' } = asked;
+  const { message, code, status } = createError('ROUTE_NOT_FOUND', [method, path]);
+  const suffix = referer === '' ? '' : ` (from "${referer}")`;
+  return new HindsightError(code, message + suffix, { status, cause: createError('ROUTE_MISS', [second]) });
+}

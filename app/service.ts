@@ -7,7 +7,7 @@ import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { createApp } from './app.ts';
-import type { Config } from './config.ts';
+import { type Config, SECRET_NAMES } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler, type Profiler } from './create-profiler.ts';
 import { createDatabaseAccess, type DatabaseAccess } from './open-database.ts';
@@ -124,12 +124,7 @@ function settingsOf(config: Config): Record<string, unknown> {
     PROFILER_PREVIEW_BYTES: profiler.previewBytes,
     PROFILER_SAMPLE_RATE: profiler.sampleRate,
     PROFILER_SLOW_MS: profiler.slowMs,
-    ...Object.fromEntries(
-      ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_PASSWORD'].map((name) => [
-        name,
-        secrets[name] === undefined ? null : 'set',
-      ]),
-    ),
+    ...Object.fromEntries(SECRET_NAMES.map((name) => [name, secrets[name] === undefined ? null : 'set'])),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import { HindsightError, createError } from '../errors.ts';
+import { type HindsightError, createError, createRouteNotFound } from '../errors.ts';
 import { originOf } from './attach-origin.ts';
 import { readRest } from './body-tap.ts';
 import { answers } from './dry-match.ts';
@@ -80,11 +80,12 @@ function methodNotAllowed(req: Request, allowed: readonly string[]): HindsightEr
 
 function routeNotFound(req: Request, redactText: (text: string) => string): HindsightError {
   const path = sentPath(req);
-  const miss = createError('ROUTE_MISS', [otherSpelling(path)]);
-  const { message, code, status } = createError('ROUTE_NOT_FOUND', [req.method, path]);
-  const { referer } = req.headers;
-  const suffix = referer === undefined || referer === '' ? '' : ` (from "${redactText(referer)}")`;
-  return new HindsightError(code, message + suffix, { status, cause: miss });
+  return createRouteNotFound({
+    method: req.method,
+    path,
+    second: otherSpelling(path),
+    referer: redactText(req.headers.referer ?? ''),
+  });
 }
 
 export function createNotFound({ matcher, redactText, idleMs = IDLE_MS }: NotFoundOptions): RequestHandler {

@@ -70,14 +70,14 @@ export function describeError(error: unknown): { name: string; message: string }
   }
 }
 
-function collectPanel(panel: Panel, context: Context): { record: PanelRecord } {
+function collectPanel(panel: Panel, context: Context): PanelRecord {
   try {
     const data = panel.collect(context);
     const summary = data === null ? null : (panel.summary?.(data) ?? null);
-    return { record: { data, summary, error: null } };
+    return { data, summary, error: null };
   } catch (error) {
     const { name, message } = describeError(error);
-    return { record: { data: null, summary: null, error: `${name}: ${message}` } };
+    return { data: null, summary: null, error: `${name}: ${message}` };
   }
 }
 
@@ -119,7 +119,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const request = context.first('request');
     const response = context.first('response');
     const records: Record<string, PanelRecord> = {};
-    for (const panel of panels) records[panel.name] = collectPanel(panel, context).record;
+    for (const panel of panels) records[panel.name] = collectPanel(panel, context);
     const raw: Profile = {
       version: PROFILE_VERSION,
       token: context.token,

@@ -2,7 +2,7 @@
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRouteNotFound } from './route-errors.ts';
+import { createPageNotFound } from './route-errors.ts';
 
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
 
@@ -14,7 +14,7 @@ export function createAssetController(services: PageServices): {
   return {
     asset(page) {
       const asset = services.assets.get(page.params.file ?? '');
-      if (asset === undefined) throw createRouteNotFound(page.req, services.redactText);
+      if (asset === undefined) throw createPageNotFound(page.req, services.redactText);
       respond(page, { ...asset, cacheControl: FOR_A_YEAR });
     },
     async exceptionCss(page) {

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isProfilerPath } from '../../urls.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, redirect } from './respond.ts';
-import { createMethodNotAllowed, createRouteNotFound, pathOf } from './route-errors.ts';
+import { createMethodNotAllowed, createPageNotFound, pathOf } from './route-errors.ts';
 
 export interface PageRoute {
   name: string;
@@ -48,7 +48,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   function miss(req: IncomingMessage, res: ServerResponse, { path, query }: ReturnType<typeof pathOf>): void {
     const other = methodOf(req) === 'GET' ? otherSpelling(path) : null;
-    if (other === null) throw createRouteNotFound(req, redactText);
+    if (other === null) throw createPageNotFound(req, redactText);
     redirect(respond, { req, res }, `${originOf(req) ?? ''}${other}${query}`, 301);
   }
 

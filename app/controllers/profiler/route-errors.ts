@@ -1,6 +1,6 @@
 /** The errors of a path below the profiler's prefix that no route answers: the same words as everywhere in the service. */
 import type { IncomingMessage } from 'node:http';
-import { createError, HindsightError } from '../../errors.ts';
+import { createError, createRouteNotFound, type HindsightError } from '../../errors.ts';
 
 /** The path of a request target as sent, without query; of an absolute-form target, the part after the authority. */
 export function pathOf(target: string): { path: string; query: string } {
@@ -9,21 +9,16 @@ export function pathOf(target: string): { path: string; query: string } {
   return at === -1 ? { path: local, query: '' } : { path: local.slice(0, at), query: local.slice(at) };
 }
 
-export function createRouteNotFound(
+export function createPageNotFound(
   req: IncomingMessage,
   redactText: (text: string) => string,
 ): HindsightError {
   const { path } = pathOf(req.url ?? '');
-  const error = createError('ROUTE_NOT_FOUND', [req.method ?? '', path]);
-  const referer = req.headers.referer;
-  const message =
-    referer === undefined || referer === ''
-      ? error.message
-      : `${error.message} (from "${redactText(referer)}")`;
-  const second = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
-  return new HindsightError('ROUTE_NOT_FOUND', message, {
-    status: error.status,
-    cause: createError('ROUTE_MISS', [second]),
+  return createRouteNotFound({
+    method: req.method ?? '',
+    path,
+    second: path.endsWith('/') ? path.slice(0, -1) : `${path}/`,
+    referer: redactText(req.headers.referer ?? ''),
   });
 }
 
