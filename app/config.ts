@@ -38,6 +38,8 @@ export interface Config {
   debug: boolean;
   host: string;
   port: number;
+  /** Processes that answer, sharing the port; 1: this one alone. */
+  workers: number;
   domain: string;
   schema: string;
   /** null: the embedded PostgreSQL (debug) or none (debug off). */
@@ -73,6 +75,8 @@ export const SECRET_NAMES = ['APP_SECRET', 'DB_PASSWORD', 'API_KEY', 'PROFILER_P
 const MEBIBYTE = 1024 * 1024;
 /** Shorter values would be masked inside ordinary words. */
 const SHORTEST_MASKED_VALUE = 8;
+/** Each keeps up to fifteen connections to the database; a larger number is a slip of the pen. */
+const MOST_WORKERS = 64;
 /** PostgreSQL cuts identifiers at 63 bytes. */
 const IDENTIFIER_LIMIT = 63;
 
@@ -318,6 +322,7 @@ export function readConfig(env: Environment = process.env): Config {
     debug: readDebug(env, appEnv),
     host: read(env, 'HOST') ?? '127.0.0.1',
     port: readInteger(env, 'PORT', { fallback: 3000, min: 0, max: 65535 }),
+    workers: readInteger(env, 'WEB_CONCURRENCY', { fallback: 1, min: 1, max: MOST_WORKERS }),
     domain,
     schema: readSchema(env, domain),
     database,

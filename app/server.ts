@@ -1,12 +1,12 @@
 /**
- * The process: config -> service -> listen -> database -> signals. The only file that listens or exits.
+ * The process: config -> service -> listen -> database -> signals. The only file that listens or exits. With
+ * WEB_CONCURRENCY above one it starts that many of itself and answers nothing.
  *
  * It answers before the database is ready. SIGTERM and SIGINT: stop accepting, finish what runs, store what is buffered,
  * exit 0. Something uncaught: the same, exit 1. A signal that comes again while that takes long: exit at once.
  */
-import { ConfigError, readConfig } from './config.ts';
-import { routes } from './routes/index.ts';
-import { createService } from './service.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import type * as workers from './workers.ts';
 
 /** Milliseconds after which a process that should be gone ends, whatever still holds it. */
 const LAST_RESORT = 25_000;
@@ -23,9 +23,34 @@ function say(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
 
-function start(): void {
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+type Cluster = typeof workers;
+
+async function start(): Promise<void> {
   const config = readConfig();
-  for (const warning of config.warnings) say(warning);
+  const cluster = config.workers > 1 ? await import('./workers.ts') : null;
+  const alone = cluster?.isWorker() !== true;
+  if (alone) for (const warning of config.warnings) say(warning);
+  if (cluster !== null && alone) lead(cluster, config.workers);
+  else await serve(config, cluster);
+}
+
+function lead({ startWorkers }: Cluster, count: number): void {
+  const { end, ended } = startWorkers({ count, say });
+  for (const signal of SIGNALS)
+    process.on(signal, () => {
+      end(signal);
+    });
+  void ended.then((code) => process.exit(code));
+}
+
+/** `cluster`: null where this process is the only one. */
+async function serve(config: Config, cluster: Cluster | null): Promise<void> {
+  const [{ createService }, { routes }] = await Promise.all([
+    import('./service.ts'),
+    import('./routes/index.ts'),
+  ]);
   const service = createService({ config, routes });
   // Node keeps ten frames, and routers use most of them.
   if (config.debug) Error.stackTraceLimit = STACK_FRAMES;
@@ -46,7 +71,8 @@ function start(): void {
     process.exit(code);
   }
 
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  cluster?.onPrimaryGone(() => void end(0, LAST_RESORT));
+  for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (endingSince === null) void end(0, LAST_RESORT);
       else if (performance.now() - endingSince > ONE_SIGNAL) {
@@ -70,7 +96,7 @@ function start(): void {
     void end(1, LAST_RESORT_AFTER_CRASH);
   });
   service.server.listen(config.port, config.host, () => {
-    say(`Listening on ${service.address()}`);
+    if (cluster === null) say(`Listening on ${service.address()}`);
     service.openDatabase().catch((error: unknown) => {
       say(service.describe(error));
       void end(1, LAST_RESORT_AFTER_CRASH);
@@ -78,10 +104,8 @@ function start(): void {
   });
 }
 
-try {
-  start();
-} catch (error) {
+start().catch((error: unknown) => {
   if (!(error instanceof ConfigError)) throw error;
   say(error.message);
   process.exitCode = 1;
-}
+});

@@ -9,6 +9,7 @@ describe('configuration', () => {
       debug: true,
       host: '127.0.0.1',
       port: 3000,
+      workers: 1,
       domain: 'localhost',
       schema: 'localhost',
       database: null,
@@ -103,6 +104,13 @@ describe('configuration', () => {
   const wrong: [string, Record<string, string>, RegExp][] = [
     ['a port that is none', { PORT: 'http' }, /^PORT is "http"; set a whole number from 0 to 65535\.$/],
     ['a port too high', { PORT: '65536' }, /^PORT /],
+    [
+      'workers that are no number',
+      { WEB_CONCURRENCY: 'auto' },
+      /^WEB_CONCURRENCY is "auto"; set a whole number from 1 to 64\.$/,
+    ],
+    ['no workers at all', { WEB_CONCURRENCY: '0' }, /^WEB_CONCURRENCY is "0"/],
+    ['more workers than a machine has', { WEB_CONCURRENCY: '65' }, /^WEB_CONCURRENCY is "65"/],
     [
       'an unknown environment',
       { APP_ENV: 'production' },
