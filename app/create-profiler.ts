@@ -144,8 +144,8 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     nextToken: () => tokens.next(),
     nextSampledOut: () => tokens.nextSampledOut(),
     sampler,
-    write: (profile) => {
-      writer.enqueue(profile);
+    write: (profile, shared) => {
+      writer.enqueue(profile, shared);
     },
     process: name,
     ...(options.limits === undefined ? {} : { limits: options.limits }),

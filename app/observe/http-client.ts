@@ -8,7 +8,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/recorder.ts';
+import { describeError } from '../profiler/describe-error.ts';
 import type { FindCaller } from './caller.ts';
 
 export interface CallFact {

@@ -1,8 +1,9 @@
 /**
  * The configuration panel: under which settings, versions and process the request ran.
  *
- * It is handed to the factory as a plain object, read once at start. Settings are shown by an allow-list: of any other
- * name only whether it is set, so that a setting added tomorrow is not shown by mistake.
+ * It is handed to the factory as a plain object, read once at start, and stored once for all profiles of a process.
+ * Settings are shown by an allow-list: of any other name only whether it is set, so that a setting added tomorrow is not
+ * shown by mistake.
  */
 import type { Json, Panel } from '../profiler/panel.ts';
 import { toPlain } from '../profiler/plain.ts';
@@ -28,7 +29,7 @@ export interface SettingRow {
 export interface ConfigurationPanelData {
   settings: SettingRow[];
   application: SettingRow[];
-  /** Name and version in one text each: a row per package would double a small profile. */
+  /** Name and version in one text each. */
   packages: string[];
   process: { name: string; value: string | number | null }[];
 }
@@ -56,7 +57,7 @@ function rowsOf(values: Readonly<Record<string, unknown>>, shown: ReadonlySet<st
 export function createConfigurationPanel(
   facts: ConfigurationFacts,
   { shown = [] }: { shown?: readonly string[] } = {},
-): Panel<ConfigurationPanelData> {
+): Panel<ConfigurationPanelData, null> {
   const data: ConfigurationPanelData = {
     settings: rowsOf(facts.settings, new Set([...SHOWN_SETTINGS, ...shown])),
     application: rowsOf(facts.application ?? {}, SHOWN_APPLICATION),
@@ -68,7 +69,8 @@ export function createConfigurationPanel(
   return {
     name: 'configuration',
     title: 'Configuration',
-    collect: () => data,
+    collect: () => null,
+    shared: () => data,
     present: (stored) => ({
       packages: stored.packages.map((text) => {
         const at = text.lastIndexOf(' ');

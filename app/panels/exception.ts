@@ -9,7 +9,7 @@ import type { Context } from '../profiler/context.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { Panel } from '../profiler/panel.ts';
-import type { Profile } from '../profiler/profile.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import type { Thrown } from '../profiler/thrown.ts';
 import { readLogs, type ErrorLog } from './exception/logs.ts';
 import { findPlace, nameOfPlace, type SourcePlace } from './exception/place.ts';
@@ -58,7 +58,7 @@ function beginning({ thrown }: ThrownRecord): string {
   return link === undefined ? 'An error' : `${link.class}: ${short(link.message)}`;
 }
 
-function findingOf(record: ThrownRecord, index: number, profile: Profile): Finding | null {
+function findingOf(record: ThrownRecord, index: number, profile: ProfileHead): Finding | null {
   const common = { panel: 'exception', anchor: `error-${index + 1}` };
   const at = record.place === null ? null : nameOfPlace(record.place);
   const where = at === null ? common : { ...common, place: at };

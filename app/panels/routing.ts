@@ -1,17 +1,18 @@
 /**
  * Panel `routing`: how the request found its route, or why it found none.
  *
- * In: facts `layer` (what ran), `route` (what answered) and `routing` (all routes, near ones, redirect). Out: the trace
- * as it ran, the routes, the near ones with a reason each. Nothing is matched again here. The page of a 404 shows the
- * same data.
+ * In: facts `layer` (what ran), `route` (what answered) and `routing` (all routes, near ones, redirect). Kept: layers as
+ * rows, near routes with a reason each; the table of routes is shared by all profiles. Worked out when read: the trace as
+ * it ran, and why each route did not match. Nothing is matched again here. The page of a 404 shows the same data.
  */
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
 import type { Finding } from '../profiler/finding.ts';
-import type { Json, Panel } from '../profiler/panel.ts';
+import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { cutText, toPlain } from '../profiler/plain.ts';
 import { whyNear, whyRouteDiffers } from './routing/reasons.ts';
-import { buildTrace, type Asked, type TraceRow } from './routing/trace.ts';
+import { buildTrace, type Asked, type Considered, type Trace } from './routing/trace.ts';
+import { fromLayerRow, type LayerRow, toLayerRow } from './shared/layer-rows.ts';
 
 export interface RouteGroup {
   name: string | null;
@@ -23,8 +24,10 @@ export interface RouteGroup {
   why: string | null;
 }
 
-export interface RoutingData {
-  asked: Asked;
+/** What stands in each profile. */
+export interface KeptRouting {
+  layers: LayerRow[];
+  considered: readonly Considered[];
   route: {
     pattern: string;
     method: string;
@@ -32,19 +35,25 @@ export interface RoutingData {
     source: string | null;
     params: { name: string; value: Json }[];
   } | null;
-  /** Milliseconds until the route's first handler was called. */
-  matchedMs: number | null;
-  trace: TraceRow[];
-  traceCut: number;
-  /** Layers that ran, in all. */
-  ran: number;
-  /** null where the routes were not listed. */
-  routes: RouteGroup[] | null;
-  routesCut: number;
   nearest: RouteGroup[];
   secondTry: { path: string; matched: boolean } | null;
   redirect: { status: number; location: string } | null;
   allow: string[];
+}
+
+/** All routes, the same for every request while none is added. */
+interface SharedRoutes {
+  routes: RouteGroup[];
+  routesCut: number;
+}
+
+export interface RoutingData extends Omit<KeptRouting, 'layers' | 'considered'>, Trace {
+  asked: Asked;
+  /** Milliseconds until the route's first handler was called. */
+  matchedMs: number | null;
+  /** null where the routes were not listed. */
+  routes: RouteGroup[] | null;
+  routesCut: number;
 }
 
 const MOST_ROUTES = 500;
@@ -85,7 +94,7 @@ function groupRoutes<Row extends RouteRow>(
   return groups.map(({ group, first }) => ({ ...group, why: why(group, first) }));
 }
 
-function readRoute(context: Context): RoutingData['route'] {
+function readRoute(context: Context): KeptRouting['route'] {
   const fact = context.last('route');
   if (fact === undefined) return null;
   const { pattern, method, handler, source } = fact;
@@ -102,84 +111,97 @@ function readRoute(context: Context): RoutingData['route'] {
   };
 }
 
-function readTable(
-  fact: Facts['routing'] | undefined,
-  asked: Asked,
-  tables: AnsweredTables | null,
-): ReadTable {
-  if (fact === undefined || fact.table === null) return { routes: null, routesCut: 0 };
-  const { table } = fact;
-  if (tables !== null) return answeredTable(table, tables);
-  const groups = groupRoutes(table, ({ methods, pattern }) => whyRouteDiffers(methods, pattern, asked));
-  return cutTable(groups);
-}
-
-type ReadTable = Pick<RoutingData, 'routes' | 'routesCut'>;
-
-function cutTable(groups: readonly RouteGroup[]): ReadTable {
+function sharedRoutes(table: readonly RouteRow[]): SharedRoutes {
+  const groups = groupRoutes(table, () => null);
   const routes = groups.slice(0, MOST_ROUTES);
   return { routes, routesCut: groups.length - routes.length };
-}
-
-/** Requests that a route answers share one table while the routes stay: it is the same for all of them. */
-type AnsweredTables = WeakMap<readonly RouteRow[], ReadTable>;
-
-function answeredTable(table: readonly RouteRow[], tables: AnsweredTables): ReadTable {
-  const known = tables.get(table) ?? cutTable(groupRoutes(table, () => null));
-  tables.set(table, known);
-  return known;
 }
 
 function readNearest(fact: Facts['routing'] | undefined, asked: Asked): RouteGroup[] {
   return groupRoutes(fact?.nearest ?? [], (_group, first) => whyNear(first, asked)).slice(0, MOST_NEAR);
 }
 
-function methodsSentence({ allow, asked }: RoutingData): string {
-  return `${cutText(asked.path, 200)} exists for ${allow.join(', ')}, not for ${asked.method}`;
+function askedOf({ method, url }: { method: string; url: string }): Asked {
+  return { method: cutText(method, 64), path: pathOf(url) };
+}
+
+function methodsSentence({ allow }: KeptRouting, { method, path }: Asked): string {
+  return `${cutText(path, 200)} exists for ${allow.join(', ')}, not for ${method}`;
 }
 
 function placed(finding: Finding, source: string | null | undefined): Finding {
   return source === null || source === undefined ? finding : { ...finding, place: source };
 }
 
-export function createRoutingPanel(): Panel<RoutingData> {
-  const tables: AnsweredTables = new WeakMap();
+function collect(context: Context): KeptRouting | null {
+  const fact = context.last('routing');
+  const layers = context.all('layer');
+  const route = readRoute(context);
+  if (fact === undefined && layers.length === 0 && route === null) return null;
+  const request = context.first('request');
+  return {
+    layers: layers.map(toLayerRow),
+    considered: fact?.considered ?? [],
+    route,
+    nearest: readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' })),
+    secondTry: fact?.secondTry ?? null,
+    redirect: fact?.redirect ?? null,
+    allow: [...(fact?.allow ?? [])],
+  };
+}
+
+function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): RoutingData | null {
+  if (kept === null) return null;
+  const { layers, considered, ...rest } = kept;
+  const asked = askedOf(profile);
+  const ran = layers.map(fromLayerRow);
+  const { routes, routesCut } = (shared ?? { routes: null, routesCut: 0 }) as SharedRoutes;
+  const why = ({ methods, pattern }: RouteGroup): string | null =>
+    kept.route === null ? whyRouteDiffers(methods, pattern, asked) : null;
+  return {
+    ...rest,
+    asked,
+    matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
+    ...buildTrace(ran, considered, { asked, profile }),
+    routes: (routes as RouteGroup[] | null)?.map((group) => ({ ...group, why: why(group) })) ?? null,
+    routesCut,
+  };
+}
+
+export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
+  const tables = new WeakMap<readonly RouteRow[], SharedRoutes>();
+
+  function sharedOf(table: readonly RouteRow[]): SharedRoutes {
+    const known = tables.get(table) ?? sharedRoutes(table);
+    tables.set(table, known);
+    return known;
+  }
+
   return {
     name: 'routing',
     title: 'Routing',
-    collect(context) {
-      const fact = context.last('routing');
-      if (fact === undefined && context.first('layer') === undefined && context.first('route') === undefined)
-        return null;
-      const request = context.first('request');
-      const asked = { method: cutText(request?.method ?? '', 64), path: pathOf(request?.url ?? '') };
-      const { trace, traceCut, ran } = buildTrace(context, asked);
-      const route = readRoute(context);
-      return {
-        asked,
-        route,
-        matchedMs: context.all('layer').find(({ kind }) => kind === 'handler')?.startMs ?? null,
-        trace,
-        traceCut,
-        ran,
-        ...readTable(fact, asked, route === null ? null : tables),
-        nearest: readNearest(fact, asked),
-        secondTry: fact?.secondTry ?? null,
-        redirect: fact?.redirect ?? null,
-        allow: [...(fact?.allow ?? [])],
-      };
+    collect,
+    shared(context) {
+      const table = context.last('routing')?.table ?? null;
+      return table === null ? null : sharedOf(table);
     },
-    findings(data) {
+    derive,
+    findings(kept, profile) {
       const common = { panel: 'routing', anchor: 'nearest' };
-      const [near] = data.nearest;
-      if (data.allow.length > 0)
+      const [near] = kept.nearest;
+      if (kept.allow.length > 0)
         return [
           placed(
-            { ...common, label: 'wrong method', severity: 'warn', sentence: methodsSentence(data) },
+            {
+              ...common,
+              label: 'wrong method',
+              severity: 'warn',
+              sentence: methodsSentence(kept, askedOf(profile)),
+            },
             near?.source,
           ),
         ];
-      if (data.route !== null || near === undefined || data.redirect !== null) return [];
+      if (kept.route !== null || near === undefined || kept.redirect !== null) return [];
       const sentence = `No route matches; the nearest is ${near.methods.join(', ')} ${near.pattern}: ${near.why}`;
       return [placed({ ...common, label: 'no route', severity: 'info', sentence }, near.source)];
     },

@@ -1,9 +1,12 @@
 /**
  * The security panel: which security headers the answer carried, which are missing, what its content security policy
- * allows, and the flags of the cookies it set. Read from the response's headers alone; values of cookies are not kept.
+ * allows, and the flags of the cookies it set. Kept are those flags alone, for values of cookies are not; the rest is read
+ * off the headers that the request panel keeps.
  */
 import type { Context } from '../profiler/context.ts';
 import type { Panel } from '../profiler/panel.ts';
+import type { Profile } from '../profiler/profile.ts';
+import { responseOf } from './shared/kept-panels.ts';
 import { parsePolicy, type Policy } from './security/policy.ts';
 import { parseSetCookie, type CookieFlags } from './security/set-cookie.ts';
 
@@ -131,32 +134,38 @@ function present(data: SecurityPanelData): SecurityPage {
   };
 }
 
-/** Values of the headers that the rules look at, by lower-case name. */
-function readSent(raw: readonly string[]): Record<string, string[]> {
-  const wanted = new Set<string>([...RULES.map(({ header }) => header.toLowerCase()), ...POLICY_HEADERS]);
-  const sent: Record<string, string[]> = {};
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i]?.toLowerCase() ?? '';
-    if (wanted.has(name)) (sent[name] ??= []).push(raw[i + 1] ?? '');
-  }
-  return sent;
+/** What each profile keeps: the cookies that the answer set, where it set any. */
+interface KeptSecurity {
+  jar: CookieFlags[];
 }
 
-function collect(context: Context): SecurityPanelData | null {
+function collect(context: Context): KeptSecurity | null {
   const response = context.first('response');
   if (response === undefined || response.headersAtMs === null) return null;
   const raw = response.rawHeaders;
-  const all = (name: string): string[] =>
-    raw.filter((_value, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+  const lines = raw.filter((_value, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'set-cookie');
+  if (lines.length === 0) return null;
   const origin = context.first('request')?.origin;
-  const scheme = origin?.scheme ?? 'http';
   // Browsers take these for safe, also over http.
   const local = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(origin?.host ?? '');
-  const jar = all('set-cookie').map((line) => parseSetCookie(line, { https: scheme === 'https', local }));
+  return { jar: lines.map((line) => parseSetCookie(line, { https: origin?.scheme === 'https', local })) };
+}
+
+const LOOKED_AT = new Set<string>([...RULES.map(({ header }) => header.toLowerCase()), ...POLICY_HEADERS]);
+
+function derive(kept: KeptSecurity | null, profile: Profile): SecurityPanelData | null {
+  const response = responseOf(profile);
+  if (response === null) return null;
+  const sent: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
+  for (const { name, value } of response.headers) {
+    const known = name.toLowerCase();
+    if (LOOKED_AT.has(known)) (sent[known] ??= []).push(value);
+  }
+  const jar = kept?.jar ?? [];
   const data: SecurityPanelData = {
-    scheme,
-    contentType: all('content-type')[0] ?? null,
-    sent: readSent(raw),
+    scheme: response.scheme,
+    contentType: response.contentType,
+    sent,
     jar,
     missing: 0,
     problems: jar.filter(({ problems }) => problems.length > 0).length,
@@ -168,11 +177,12 @@ function collect(context: Context): SecurityPanelData | null {
   return data;
 }
 
-export function createSecurityPanel(): Panel<SecurityPanelData> {
+export function createSecurityPanel(): Panel<SecurityPanelData, KeptSecurity> {
   return {
     name: 'security',
     title: 'Security',
     collect,
+    derive: (kept, { profile }) => derive(kept, profile),
     present,
     summary({ missing, problems }) {
       if (problems > 0) return { text: String(missing + problems), tone: 'warn', count: missing + problems };

@@ -1,16 +1,15 @@
 /**
  * The panel of time: layers, queries, calls, views and waits on one axis.
  *
- * Facts of all kinds -> `spans` in the order of their start, nested by the layer that ran when they began. The strip at
- * the head of each profile is drawn from the same data. What a span is worth is shown, not hidden: thresholds and folds
- * are made when the page is asked for (`timeline-page.ts`).
+ * Nothing is stored for it: what the other panels kept -> `spans` in the order of their start, nested by the layer that
+ * ran when they began. The strip at the head of each profile is drawn from the same data. What a span is worth is shown,
+ * not hidden: thresholds and folds are made when the page is asked for (`timeline-page.ts`).
  */
-import type { Context } from '../profiler/context.ts';
-import type { Facts } from '../profiler/facts.ts';
 import type { Panel } from '../profiler/panel.ts';
-import { groupQueries } from './shared/query-groups.ts';
+import type { Profile } from '../profiler/profile.ts';
+import { callsOf, databaseOf, layersOf, responseOf, runtimeOf, viewsOf } from './shared/kept-panels.ts';
+import type { RanLayer } from './shared/layer-rows.ts';
 import { round } from './shared/rows.ts';
-import { createStatementBook, type StatementBook } from './shared/statement-book.ts';
 import { presentTimeline } from './timeline-page.ts';
 
 export type SpanKind = 'app' | 'db' | 'out' | 'view' | 'wait';
@@ -45,13 +44,12 @@ export interface TimelineData {
   shares: Share[];
 }
 
-type Layer = Facts['layer'];
 type Part = Omit<Span, 'depth' | 'after'> & { below: number; pool?: boolean };
 
 /** Waits shorter than this are part of what they wait for. */
 const SHORTEST_WAIT = 1;
 
-function endOf(layer: Layer, totalMs: number): number {
+function endOf(layer: RanLayer, totalMs: number): number {
   const own = layer.settledMs ?? layer.durationMs;
   if (layer.outcome === 'next' && layer.nextMs !== null) return layer.startMs + layer.nextMs;
   if (layer.outcome === 'threw' && own !== null) return layer.startMs + own;
@@ -62,14 +60,17 @@ function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-function labelOf({ name, kind, pattern, method }: Layer): string {
+function labelOf({ name, kind, pattern, method }: RanLayer): string {
   if (kind === 'handler') return `${method ?? 'ALL'} ${pattern} ${name === '<anonymous>' ? '' : name}`.trim();
   if (kind === 'router') return `router ${pattern}`;
   return kind === 'middleware' || pattern === '/' ? name : `${name} ${pattern}`;
 }
 
 /** A router lasts as long as what runs in it. */
-function layerSpans(layers: readonly Layer[], totalMs: number): (Part & { layer: Layer; end: number })[] {
+function layerSpans(
+  layers: readonly RanLayer[],
+  totalMs: number,
+): (Part & { layer: RanLayer; end: number })[] {
   return layers.map((layer, index) => {
     let end = endOf(layer, totalMs);
     if (layer.kind === 'router') {
@@ -90,18 +91,17 @@ function layerSpans(layers: readonly Layer[], totalMs: number): (Part & { layer:
   });
 }
 
-function queryParts(queries: readonly Facts['query'][], totalMs: number, book: StatementBook): Part[] {
-  const groups = groupQueries(queries, book);
-  const groupOf = new Map(groups.flatMap(({ members }, at) => members.map((index) => [index, at] as const)));
+function queryParts(profile: Profile, totalMs: number): Part[] {
+  const { queries, statements } = databaseOf(profile);
   return queries.flatMap((query, index): Part[] => {
-    const group = groupOf.get(index);
-    const place = { panel: 'database', anchor: group === undefined ? `q${index + 1}` : `g${group + 1}` };
+    const { sql, label } = statements[query.statement] ?? { sql: '', label: '' };
+    const anchor = query.group === null ? `q${index + 1}` : `g${query.group + 1}`;
+    const place = { panel: 'database', anchor };
     const durationMs = query.durationMs ?? Math.max(0, totalMs - query.startMs);
-    const { label } = book.about(query.sql);
     const part: Part = { kind: 'db', label, startMs: query.startMs, durationMs, ...place, below: 0 };
     if (query.waitMs < SHORTEST_WAIT) return [part];
-    const waited = query.sql === '' ? query.waitMs : Math.min(query.waitMs, query.startMs);
-    const from = query.sql === '' ? query.startMs : query.startMs - waited;
+    const waited = sql === '' ? query.waitMs : Math.min(query.waitMs, query.startMs);
+    const from = sql === '' ? query.startMs : query.startMs - waited;
     const wait: Part = {
       kind: 'wait',
       label: 'waiting for a connection',
@@ -111,7 +111,7 @@ function queryParts(queries: readonly Facts['query'][], totalMs: number, book: S
       below: 0,
       pool: true,
     };
-    return query.sql === '' ? [wait] : [wait, part];
+    return sql === '' ? [wait] : [wait, part];
   });
 }
 
@@ -121,10 +121,10 @@ function callLabel(method: string, url: string): string {
   return `${shorten(method, 20)} ${shorten(short, 80)}`;
 }
 
-function otherParts(context: Context, totalMs: number): Part[] {
+function otherParts(profile: Profile, totalMs: number): Part[] {
   const open = (durationMs: number | null, startMs: number): number =>
     durationMs ?? Math.max(0, totalMs - startMs);
-  const calls = context.all('call').map(({ method, url, startMs, durationMs }, index): Part => ({
+  const calls = callsOf(profile).map(({ method, url, startMs, durationMs }, index): Part => ({
     kind: 'out',
     label: callLabel(method, url),
     startMs,
@@ -133,7 +133,7 @@ function otherParts(context: Context, totalMs: number): Part[] {
     anchor: `c${index + 1}`,
     below: 0,
   }));
-  const views = context.all('view').map(({ name, startMs, durationMs, depth }, index): Part => ({
+  const views = viewsOf(profile).map(({ name, startMs, durationMs, depth }, index): Part => ({
     kind: 'view',
     label: name.slice(0, 120),
     startMs,
@@ -142,7 +142,7 @@ function otherParts(context: Context, totalMs: number): Part[] {
     anchor: `v${index + 1}`,
     below: depth,
   }));
-  const held = (context.first('runtime')?.read().held ?? []).map(({ startMs, durationMs }, index): Part => ({
+  const held = (runtimeOf(profile)?.held ?? []).map(({ startMs, durationMs }, index): Part => ({
     kind: 'wait',
     label: 'event loop held',
     startMs,
@@ -190,11 +190,15 @@ function sharesOf(parts: readonly Part[], totalMs: number): Share[] {
     .sort((a, b) => b.ms - a.ms);
 }
 
-function collect(context: Context, book: StatementBook): TimelineData {
-  const totalMs = context.durationMs ?? context.elapsedMs();
-  const request = context.first('request');
-  const layers = layerSpans(context.all('layer'), totalMs);
-  const parts = [...queryParts(context.all('query'), totalMs, book), ...otherParts(context, totalMs)];
+/** The whole of a request that still runs is not known: to the last that was seen of it. */
+function totalOf(profile: Profile): number {
+  return profile.durationMs ?? runtimeOf(profile)?.durationMs ?? responseOf(profile)?.headersAtMs ?? 0;
+}
+
+function derive(profile: Profile): TimelineData {
+  const totalMs = totalOf(profile);
+  const layers = layerSpans(layersOf(profile), totalMs);
+  const parts = [...queryParts(profile, totalMs), ...otherParts(profile, totalMs)];
 
   /** Depth below the innermost layer that ran then; layers are in the order of their start. */
   function depthAt(startMs: number): number {
@@ -214,9 +218,9 @@ function collect(context: Context, book: StatementBook): TimelineData {
     depth,
     ...(part.panel === undefined ? {} : { panel: part.panel }),
     ...(part.anchor === undefined ? {} : { anchor: part.anchor }),
-    ...(context.durationMs !== null && part.startMs > context.durationMs ? { after: true } : {}),
+    ...(profile.durationMs !== null && part.startMs > profile.durationMs ? { after: true } : {}),
   });
-  const line = request === undefined ? 'request' : `${request.method} ${request.url.replace(/\?.*$/s, '')}`;
+  const line = profile.method === '' ? 'request' : `${profile.method} ${profile.url.replace(/\?.*$/s, '')}`;
   const spans = [
     ...layers.map((part) => spanOf(part, part.layer.depth + 1)),
     ...parts.map((part) => spanOf(part, depthAt(part.startMs) + part.below)),
@@ -229,7 +233,7 @@ function collect(context: Context, book: StatementBook): TimelineData {
     depth: 0,
     panel: 'request',
   };
-  const headersMs = context.first('response')?.headersAtMs ?? null;
+  const headersMs = responseOf(profile)?.headersAtMs ?? null;
   return {
     totalMs: round(totalMs),
     headersMs: headersMs === null ? null : round(headersMs),
@@ -243,12 +247,12 @@ function timeText(ms: number): string {
   return ms >= 99.95 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-export function createTimelinePanel(): Panel<TimelineData> {
-  const book = createStatementBook();
+export function createTimelinePanel(): Panel<TimelineData, null> {
   return {
     name: 'timeline',
     title: 'Timeline',
-    collect: (context) => collect(context, book),
+    collect: () => null,
+    derive: (_kept, { profile }) => derive(profile),
     summary: ({ totalMs }) => ({ text: timeText(totalMs), tone: 'plain' }),
     present: presentTimeline,
   };

@@ -18,6 +18,11 @@ export interface ViewEntry {
   error: string | null;
 }
 
+/** What each profile keeps. */
+interface KeptViews {
+  views: Omit<ViewEntry, 'ownMs'>[];
+}
+
 export interface ViewsData {
   views: ViewEntry[];
   totals: { views: number; templates: number; durationMs: number };
@@ -26,35 +31,41 @@ export interface ViewsData {
 /** A page that takes longer is worth a sentence. */
 const SLOW_MS = 100;
 
-function collect(context: Context): ViewsData | null {
+function collect(context: Context): KeptViews | null {
   const facts = context.all('view');
   if (facts.length === 0) return null;
+  return {
+    views: facts.map((fact) => ({
+      name: fact.name,
+      file: fact.file,
+      startMs: round(fact.startMs),
+      durationMs: roundOrNull(fact.durationMs),
+      depth: fact.depth,
+      parent: fact.parent,
+      locals: fact.locals,
+      caller: fact.caller,
+      error: fact.error,
+    })),
+  };
+}
+
+function derive(kept: KeptViews | null): ViewsData | null {
+  if (kept === null) return null;
   const inside = new Map<number, number>();
-  for (const { parent, durationMs } of facts) {
+  for (const { parent, durationMs } of kept.views) {
     if (parent !== null) inside.set(parent, (inside.get(parent) ?? 0) + (durationMs ?? 0));
   }
-  const views = facts.map((fact, index): ViewEntry => {
-    const { name, file, depth, parent, locals, caller, error, startMs, durationMs } = fact;
+  const views = kept.views.map((view, index): ViewEntry => {
+    const { durationMs } = view;
     const ownMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
-    return {
-      name,
-      file,
-      startMs: round(startMs),
-      durationMs: roundOrNull(durationMs),
-      ownMs,
-      depth,
-      parent,
-      locals,
-      caller,
-      error,
-    };
+    return { ...view, ownMs };
   });
   return {
     views,
     totals: {
       views: views.length,
       templates: new Set(views.map(({ file, name }) => file ?? name)).size,
-      durationMs: round(coveredMs(facts)),
+      durationMs: round(coveredMs(views)),
     },
   };
 }
@@ -103,7 +114,7 @@ function present(data: ViewsData, { query }: PanelPage) {
   };
 }
 
-function findings({ views }: ViewsData): Finding[] {
+function findings({ views }: KeptViews): Finding[] {
   return views
     .map((view, index) => ({ view, index }))
     .filter(({ view }) => view.depth === 0 && (view.durationMs ?? 0) >= SLOW_MS)
@@ -118,11 +129,12 @@ function findings({ views }: ViewsData): Finding[] {
     }));
 }
 
-export function createViewsPanel(): Panel<ViewsData> {
+export function createViewsPanel(): Panel<ViewsData, KeptViews> {
   return {
     name: 'views',
     title: 'Views',
     collect,
+    derive,
     findings,
     summary: ({ totals, views }) => ({
       text: String(totals.views),

@@ -4,7 +4,7 @@
  */
 import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
-import type { Profile } from './profile.ts';
+import type { Profile, ProfileHead } from './profile.ts';
 
 /** Values that JSON can hold. Data of a panel is made of these only. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
@@ -18,14 +18,26 @@ export interface PanelSummary {
   count?: number;
 }
 
-export interface Panel<Data = unknown> {
+/**
+ * `Data` is what pages see. `Kept` is what is stored of it; what can be worked out from that is worked out by `derive`
+ * when a profile is read, since most profiles never are.
+ */
+export interface Panel<Data = unknown, Kept = Data> {
   /** Lower-case, `[a-z_]+`; also the name of its view. */
   readonly name: string;
   readonly title: string;
   /** Facts -> plain data; null where nothing was recorded. Not masked yet: the recorder masks what it returns. */
-  collect(context: Context): Data | null;
-  /** Sentences with a place, from this panel's data. May use the index facts of the profile, no other panel. */
-  findings?(data: Data, profile: Profile): Finding[];
+  collect(context: Context): Kept | null;
+  /**
+   * What many requests have in common, such as a table of routes: stored once, by its content. The same object must be
+   * returned while nothing has changed; it must be plain JSON, and nothing of a request.
+   */
+  shared?(context: Context): object | null;
+  /** Kept and shared data -> what pages see. Default: the fields of both. */
+  derive?(kept: Kept | null, from: DeriveFrom): Data | null;
+  /** Sentences with a place, from this panel's data. May use the fields of the profile itself, no other panel. */
+  findings?(kept: Kept, profile: ProfileHead): Finding[];
+  /** Made when a profile is read, save that of the panel `database`, whose count is a column. */
   summary?(data: Data): PanelSummary | null;
   /**
    * What the panel's view shows, made when a page is asked for: order, filter, groups, colours. The view gets it as
@@ -34,12 +46,19 @@ export interface Panel<Data = unknown> {
   present?(data: Data, page: PanelPage): object;
 }
 
+export interface DeriveFrom {
+  /** With the kept data of all panels: nothing in it is derived yet. */
+  profile: Profile;
+  /** What `shared` returned, masked; null where there is none, or it is stored no more. */
+  shared: unknown;
+}
+
 export interface PanelPage {
   profile: Profile;
   query: Readonly<Record<string, string>>;
 }
 
-/** What the profile holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
+/** What a profile that was read holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
 export interface PanelRecord {
   data: unknown;
   summary: PanelSummary | null;

@@ -1,14 +1,19 @@
-/** The record of one request as pages see it: plain, masked JSON with a version number. */
+/**
+ * The record of one request: as it is stored (`ProfileDocument`: masked JSON with a version number, what is empty left out)
+ * and as pages see it (`Profile`: everything there, what can be worked out worked out).
+ */
 import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { PanelRecord } from './panel.ts';
 import type { MaskedValue } from './redact.ts';
 import type { KeptOutline } from './sampling.ts';
 
-export const PROFILE_VERSION = 1;
+/** 2: what can be derived is left out. 1: everything stood in the document. */
+export const PROFILE_VERSION = 2;
 
-export interface Profile {
-  version: typeof PROFILE_VERSION;
+/** A profile without its panels and what they found. */
+export interface ProfileHead {
+  version: number;
   token: string;
   kind: ProfileKind;
   /** `running`: the request has not ended, or its process ended first. */
@@ -40,6 +45,9 @@ export interface Profile {
   process: string;
   /** What was thrown, in one line; null where nothing was. */
   error: { name: string; message: string } | null;
+}
+
+export interface Profile extends ProfileHead {
   panels: Record<string, PanelRecord>;
   findings: Finding[];
   /** Facts left out because the budget of the request was spent, by kind. */
@@ -76,35 +84,62 @@ export interface ProfileIndex {
 /** Longest text kept in an index column; the document holds the whole. */
 const INDEX_TEXT_LIMIT = 2000;
 
-export function indexOf(profile: Profile, bytes: number): ProfileIndex {
+/** What is stored of a panel. */
+export interface KeptPanel {
+  data?: unknown;
+  /** Id of what it shares with other profiles. */
+  shared?: string | undefined;
+  error?: string;
+}
+
+type Optional =
+  | 'parent'
+  | 'child'
+  | 'origin'
+  | 'status'
+  | 'route'
+  | 'durationMs'
+  | 'outline'
+  | 'error'
+  | 'findings'
+  | 'cut'
+  | 'masked';
+
+/** As stored: an absent field is null or empty. */
+export type ProfileDocument = Omit<Profile, 'panels' | Optional> & {
+  [Name in Optional]?: Profile[Name] | undefined;
+} & { panels: Record<string, KeptPanel> };
+
+export function indexOf(profile: ProfileDocument, queries: number): ProfileIndex {
+  const { error, findings, origin, route } = profile;
   return {
     token: profile.token,
     kind: profile.kind,
     state: profile.state,
-    parent: profile.parent,
-    child: profile.child,
+    parent: profile.parent ?? null,
+    child: profile.child ?? null,
     method: profile.method.slice(0, 64),
     url: profile.url.slice(0, INDEX_TEXT_LIMIT),
-    origin: profile.origin?.slice(0, INDEX_TEXT_LIMIT) ?? null,
-    status: profile.status,
-    route: profile.route?.slice(0, INDEX_TEXT_LIMIT) ?? null,
+    origin: origin?.slice(0, INDEX_TEXT_LIMIT) ?? null,
+    status: profile.status ?? null,
+    route: route?.slice(0, INDEX_TEXT_LIMIT) ?? null,
     clientAddress: profile.clientAddress.slice(0, 64),
     startedAt: profile.startedAt,
-    durationMs: profile.durationMs,
+    durationMs: profile.durationMs ?? null,
     process: profile.process.slice(0, 200),
     error:
-      profile.error === null
+      error === undefined || error === null
         ? null
-        : `${profile.error.name}: ${profile.error.message}`.slice(0, INDEX_TEXT_LIMIT),
-    queries: profile.panels.database?.summary?.count ?? 0,
-    findings: profile.findings.length,
-    mark: profile.findings[0]?.label ?? null,
-    bytes,
+        : `${error.name}: ${error.message}`.slice(0, INDEX_TEXT_LIMIT),
+    queries,
+    findings: findings?.length ?? 0,
+    mark: findings?.[0]?.label ?? null,
+    bytes: 0,
   };
 }
 
 /** What the columns tell of a profile whose detail could not be kept; `cut` says so. */
-export function withoutDetail(index: ProfileIndex): Profile {
+export function withoutDetail(index: ProfileIndex): ProfileDocument {
   const [, name = 'Error', message = ''] = /^([^:]*): (.*)$/s.exec(index.error ?? '') ?? [];
   return {
     version: PROFILE_VERSION,
@@ -124,12 +159,9 @@ export function withoutDetail(index: ProfileIndex): Profile {
     startedAt: index.startedAt,
     durationMs: index.durationMs,
     outcome: index.state === 'running' ? 'running' : 'finished',
-    outline: null,
     process: index.process,
     error: index.error === null ? null : { name, message },
     panels: {},
-    findings: [],
     cut: { detail: 1 },
-    masked: [],
   };
 }

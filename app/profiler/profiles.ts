@@ -3,7 +3,8 @@
  * Pages, the error page and the toolbar ask nothing else.
  */
 import { createError, HindsightError } from '../errors.ts';
-import { indexOf, type Profile, type ProfileIndex } from './profile.ts';
+import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
+import type { Profile, ProfileDocument, ProfileIndex } from './profile.ts';
 import { matchesQuery } from './match-query.ts';
 import type { Recorder } from './recorder.ts';
 import type { FindResult, ProfileQuery, ProfileStorage } from './storage.ts';
@@ -33,6 +34,8 @@ export interface Profiles {
   amend(token: string, name: string, value: unknown): Promise<boolean>;
 }
 
+/** Shared values of other processes that are remembered. */
+const MOST_SHARED = 500;
 /** Milliseconds a list waits for what is queued to be stored. */
 const FLUSH_BEFORE_LIST = 400;
 
@@ -58,8 +61,7 @@ export function createProfiles(options: {
   function unstored(): Map<string, ProfileIndex> {
     const rows = new Map<string, ProfileIndex>();
     for (const { index } of writer.pending()) rows.set(index.token, index);
-    for (const context of recorder.runningContexts())
-      rows.set(context.token, indexOf(recorder.snapshot(context), 0));
+    for (const context of recorder.runningContexts()) rows.set(context.token, recorder.indexOf(context));
     return rows;
   }
 
@@ -82,20 +84,39 @@ export function createProfiles(options: {
     return { rows, total: stored.total + waiting.length, totalIsExact: stored.totalIsExact, notice };
   }
 
+  /** What other processes share, as it was read from the storage. */
+  const known = new Map<string, SharedValue>();
+
+  async function readShared(ids: readonly string[]): Promise<void> {
+    const texts = await storage.readShared(ids);
+    if (known.size + texts.size > MOST_SHARED) known.clear();
+    for (const [id, text] of texts) known.set(id, JSON.parse(text) as SharedValue);
+  }
+
+  /** A document that refers to what this process does not know yet is completed by the storage's. */
+  async function complete(text: string): Promise<Profile> {
+    const document = JSON.parse(text) as ProfileDocument;
+    const missing = sharedIdsOf(document).filter(
+      (id) => recorder.sharedOf(id) === undefined && !known.has(id),
+    );
+    // What is lost with a storage that fails is the common part of some panels; they say so.
+    if (missing.length > 0) await readShared(missing).catch(() => undefined);
+    return recorder.complete(document, known);
+  }
+
   return {
     async read(token) {
       const context = recorder.running(token);
       if (context !== undefined)
         return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
       const queued = writer.peek(token);
-      if (queued !== undefined) {
-        return { profile: JSON.parse(queued.document) as Profile, amendments: {}, source: 'queued' };
-      }
+      if (queued !== undefined)
+        return { profile: await complete(queued.document), amendments: {}, source: 'queued' };
       try {
         const found = await storage.read(token);
         if (found === null) return null;
         return {
-          profile: JSON.parse(found.document) as Profile,
+          profile: await complete(found.document),
           amendments: found.amendments,
           source: 'stored',
         };

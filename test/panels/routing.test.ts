@@ -5,7 +5,8 @@ import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
 import { createRoutingPanel, type RoutingData } from '../../app/panels/routing.ts';
 import { whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/context.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import { dataOf, profileOf } from '../support/panel-data.ts';
 import { rendererOf } from '../support/error-page.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 
@@ -66,7 +67,7 @@ function contextOf({
 }
 
 function collect(given: Given): RoutingData {
-  const data = routingPanel.collect(contextOf(given));
+  const data = dataOf(routingPanel, contextOf(given));
   if (data === null) throw new Error('nothing was collected');
   return data;
 }
@@ -194,7 +195,7 @@ describe('the routing panel', () => {
     const response = context.first('response');
     if (response !== undefined) response.headersAtMs = null;
     expect(
-      routingPanel.collect(context)?.trace.map(({ label, happened }) => `${label}: ${happened}`),
+      dataOf(routingPanel, context)?.trace.map(({ label, happened }) => `${label}: ${happened}`),
     ).to.deep.equal([
       'second: ran, went on',
       'router /api: path does not begin with /api',
@@ -218,7 +219,7 @@ describe('the routing panel', () => {
   });
 
   it('finds a wrong method and a near route', () => {
-    const found = (given: Given) => routingPanel.findings?.(collect(given), {} as Profile) ?? [];
+    const found = (given: Given) => profileOf(contextOf(given), [routingPanel as Panel]).findings;
     const near = { ...row('GET', '/orders', 'src/orders.ts:9'), reason: 'spelling', distance: 1 } as const;
     expect(found({ url: '/order', status: 404, routing: { nearest: [near] } })[0]).to.deep.include({
       severity: 'info',

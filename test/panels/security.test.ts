@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
+import { createRequestPanel } from '../../app/panels/request.ts';
 import { createSecurityPanel, type SecurityPage, type SecurityPanelData } from '../../app/panels/security.ts';
 import { parsePolicy } from '../../app/panels/security/policy.ts';
 import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
@@ -14,7 +15,7 @@ async function record(given: Recorded): Promise<{
   html: string;
   findings: string[];
 }> {
-  const fixture = createPageFixture([panel]);
+  const fixture = createPageFixture([createRequestPanel() as Panel, panel]);
   const { token } = await fixture.record(given);
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not stored');
@@ -102,7 +103,7 @@ describe('panel security', () => {
   });
 
   it('survives a request that was never read', async () => {
-    const fixture = createPageFixture([panel]);
+    const fixture = createPageFixture([createRequestPanel() as Panel, panel]);
     const context = fixture.recorder.open('request');
     expect(fixture.recorder.snapshot(context).panels.security?.data).to.equal(null);
     expect(requestFact({}).method).to.equal('GET');

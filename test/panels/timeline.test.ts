@@ -1,15 +1,30 @@
 import { expect } from 'chai';
+import { createDatabasePanel } from '../../app/panels/database.ts';
+import { createHttpClientPanel } from '../../app/panels/http-client.ts';
+import { createRoutingPanel } from '../../app/panels/routing.ts';
+import { createRuntimePanel } from '../../app/panels/runtime.ts';
 import { createTimelinePanel, type Span, type TimelineData } from '../../app/panels/timeline.ts';
+import { createViewsPanel } from '../../app/panels/views.ts';
 import { Context } from '../../app/profiler/context.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, call, lasting, layer, query, reading, view } from '../support/observed-samples.ts';
+import { dataOf } from '../support/panel-data.ts';
 
 const panel = createTimelinePanel();
+/** What it is derived from. */
+const sources = [
+  createRoutingPanel(),
+  createDatabasePanel(),
+  createHttpClientPanel(),
+  createViewsPanel(),
+  createRuntimePanel(),
+] as Panel[];
 
 function collect(fill: (context: Context) => void, ms = 100): TimelineData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), ms);
   fill(context);
-  return panel.collect(context)!;
+  return dataOf(panel, context, sources)!;
 }
 
 interface Row {

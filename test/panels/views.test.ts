@@ -3,13 +3,14 @@ import { createViewsPanel, type ViewRow } from '../../app/panels/views.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';
+import { dataOf } from '../support/panel-data.ts';
 
 const panel = createViewsPanel();
 
 function collect(fill: (context: Context) => void) {
   const context = new Context({ token: '000001', kind: 'request' });
   fill(context);
-  return panel.collect(context);
+  return dataOf(panel, context);
 }
 
 describe('the panel of views', () => {

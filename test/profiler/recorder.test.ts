@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Panel } from '../../app/profiler/panel.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
+import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import type { StoredProfile } from '../../app/profiler/storage.ts';
@@ -36,7 +36,12 @@ function setUp(): { recorder: Recorder; stored: StoredProfile[]; profiles: () =>
     process: 'web.1',
     warn: () => undefined,
   });
-  return { recorder, stored, profiles: () => stored.map(({ document }) => JSON.parse(document) as Profile) };
+  return {
+    recorder,
+    stored,
+    profiles: () =>
+      stored.map(({ document }) => recorder.complete(JSON.parse(document) as ProfileDocument, new Map())),
+  };
 }
 
 function addError(context: Context, error: unknown): void {

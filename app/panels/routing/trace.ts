@@ -2,18 +2,17 @@
  * The trace that the routing panel shows: what ran, out of the facts `layer`, and between it what was asked and did not
  * match, where the fact `routing` knows that. Nothing is matched again.
  */
-import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
+import type { ProfileHead } from '../../profiler/profile.ts';
+import type { RanLayer } from '../shared/layer-rows.ts';
 import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
 
-type LayerFact = Facts['layer'];
-type RoutingFact = Facts['routing'];
-type Considered = NonNullable<RoutingFact['considered']>[number];
+export type Considered = NonNullable<Facts['routing']['considered']>[number];
 
 export interface TraceRow {
   /** `6.2`: the second layer in the sixth. */
   number: string;
-  kind: LayerFact['kind'] | 'route';
+  kind: RanLayer['kind'] | 'route';
   /** What stands in the first column: a name, `router /api`, `GET /orders/:id`. */
   label: string;
   /** Name of the function, where the label does not say it. */
@@ -37,39 +36,36 @@ function nameOf({ name }: { name: string }): string | null {
   return name === '' || name === '<anonymous>' ? null : name;
 }
 
-function labelOf(fact: LayerFact): string {
+function labelOf(fact: RanLayer): string {
   if (fact.kind === 'handler') return `${fact.method ?? 'ALL'} ${fact.pattern}`;
   if (fact.kind === 'router') return `router ${fact.pattern}`;
   const mount = fact.pattern === '/' || fact.kind === 'param' ? '' : ` ${fact.pattern}`;
   return `${fact.name}${mount}`;
 }
 
-/** What became of the answer, as far as layers tell. */
-function answeredBy(facts: readonly LayerFact[], context: Context): LayerFact | null {
-  const response = context.first('response');
-  const last = facts.findLast((fact) => fact.outcome === 'running' && fact.kind !== 'router');
-  if (last === undefined || response === undefined || response.headersAtMs === null) return null;
-  // Where nothing answered, the host's last resort did, after the last layer went on: nothing tells the two apart.
-  const unanswered =
-    response.status === 404 && last.kind === 'middleware' && context.first('route') === undefined;
-  return unanswered ? null : last;
-}
-
 /** How the request ended, as far as its layers show it. */
 interface Outcome {
-  answered: LayerFact | null;
+  answered: RanLayer | null;
   /** The headers are out. */
   isOver: boolean;
   totalMs: number | null;
 }
 
-function outcomeOf(facts: readonly LayerFact[], context: Context): Outcome {
-  const isOver = context.ended || (context.first('response')?.headersAtMs ?? null) !== null;
-  return { answered: answeredBy(facts, context), isOver, totalMs: context.durationMs };
+/** What became of the answer, as far as layers tell. */
+function answeredBy(ran: readonly RanLayer[], { status, route }: ProfileHead): RanLayer | null {
+  const last = ran.findLast((layer) => layer.outcome === 'running' && layer.kind !== 'router');
+  if (last === undefined || status === null) return null;
+  // Where nothing answered, the host's last resort did, after the last layer went on: nothing tells the two apart.
+  return status === 404 && last.kind === 'middleware' && route === null ? null : last;
+}
+
+function outcomeOf(ran: readonly RanLayer[], profile: ProfileHead): Outcome {
+  const isOver = profile.durationMs !== null || profile.status !== null;
+  return { answered: answeredBy(ran, profile), isOver, totalMs: profile.durationMs };
 }
 
 /** Whether the error of a layer inside it made a router go on. */
-function leftWithError(facts: readonly LayerFact[], index: number): boolean {
+function leftWithError(facts: readonly RanLayer[], index: number): boolean {
   const depth = facts[index]?.depth ?? 0;
   for (const fact of facts.slice(index + 1)) {
     if (fact.depth <= depth) return false;
@@ -79,7 +75,7 @@ function leftWithError(facts: readonly LayerFact[], index: number): boolean {
 }
 
 function happenedTo(
-  facts: readonly LayerFact[],
+  facts: readonly RanLayer[],
   index: number,
   { answered, isOver }: Outcome,
 ): { happened: string; tone: TraceRow['tone'] } {
@@ -97,14 +93,14 @@ function happenedTo(
   return { happened: `${before}${isOver ? 'ran, last of all' : 'is running'}`, tone: 'plain' };
 }
 
-function timeOf(fact: LayerFact, { answered, totalMs }: Outcome): number | null {
+function timeOf(fact: RanLayer, { answered, totalMs }: Outcome): number | null {
   if (fact.kind === 'router') return null;
   if (fact.nextMs !== null) return fact.nextMs;
   if (fact === answered && totalMs !== null) return Math.max(0, totalMs - fact.startMs);
   return fact.settledMs ?? fact.durationMs;
 }
 
-function ranRow(facts: readonly LayerFact[], fact: LayerFact, outcome: Outcome): Omit<TraceRow, 'number'> {
+function ranRow(facts: readonly RanLayer[], fact: RanLayer, outcome: Outcome): Omit<TraceRow, 'number'> {
   return {
     kind: fact.kind,
     label: labelOf(fact),
@@ -149,11 +145,8 @@ function createNumbering(): (depth: number) => string {
 }
 
 /** Puts what was asked in vain between what ran, by the order of asking. */
-function interleave(
-  ran: readonly LayerFact[],
-  considered: readonly Considered[],
-): (LayerFact | Considered)[] {
-  const rows: (LayerFact | Considered)[] = [];
+function interleave(ran: readonly RanLayer[], considered: readonly Considered[]): (RanLayer | Considered)[] {
+  const rows: (RanLayer | Considered)[] = [];
   let next = 0;
   for (const layer of considered) {
     const hit = layer.verdict === 'entered' || layer.verdict === 'passed' || layer.verdict === 'matched';
@@ -179,13 +172,19 @@ function interleave(
   return [...rows, ...ran.slice(next)];
 }
 
+export interface Trace {
+  trace: TraceRow[];
+  traceCut: number;
+  /** Layers that ran, in all. */
+  ran: number;
+}
+
 export function buildTrace(
-  context: Context,
-  asked: Asked,
-): { trace: TraceRow[]; traceCut: number; ran: number } {
-  const ran = context.all('layer');
-  const outcome = outcomeOf(ran, context);
-  const considered = context.last('routing')?.considered ?? [];
+  ran: readonly RanLayer[],
+  considered: readonly Considered[],
+  { asked, profile }: { asked: Asked; profile: ProfileHead },
+): Trace {
+  const outcome = outcomeOf(ran, profile);
   const numberOf = createNumbering();
   const rows = interleave(ran, considered).map((item): TraceRow => {
     const number = numberOf(item.depth);

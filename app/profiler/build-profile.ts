@@ -1,0 +1,206 @@
+/**
+ * Context -> document: each panel reads the context once, all of it is masked, what is empty is left out.
+ *
+ * A panel that throws costs only itself, and building never throws: what is left then is the line of the request.
+ */
+import type { Context } from './context.ts';
+import { describeError } from './describe-error.ts';
+import type { ErrorFact } from './facts.ts';
+import { type Finding, sortFindings } from './finding.ts';
+import type { Panel } from './panel.ts';
+import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
+import type { Redactor } from './redact.ts';
+import type { Sampler } from './sampling.ts';
+import type { SharedPart, SharedParts } from './shared-parts.ts';
+
+export interface ProfileBuilderOptions {
+  panels: readonly Panel[];
+  redactor: Redactor;
+  sampler: Sampler;
+  sharedParts: SharedParts;
+  /** Which process records: shown and filtered by. */
+  process: string;
+  warn: (sentence: string) => void;
+}
+
+/** A document on its way, with what its columns and the writer need. */
+export interface BuiltProfile {
+  document: ProfileDocument;
+  /** Statements that ran. */
+  queries: number;
+  shared: SharedPart[];
+}
+
+export interface ProfileBuilder {
+  /** Never throws. */
+  build(context: Context, state: ProfileDocument['state']): BuiltProfile;
+  /** Sampled out, and neither failed nor slow. */
+  isSampledOut(context: Context): boolean;
+}
+
+/** What panels gave beside their data. */
+interface Taken {
+  findings: Finding[];
+  shared: SharedPart[];
+  queries: number;
+}
+
+/** The error a list shows: the first that reached an error page, else the first of any kind. */
+function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
+  const fact = facts.find(({ origin }) => origin === 'handled') ?? facts[0];
+  return fact === undefined ? null : describeError(fact.error);
+}
+
+/** What is empty is left out of a document. */
+function filled<T>(list: T[]): T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+function find(panel: Panel, data: unknown, head: ProfileHead, into: Taken): void {
+  if (panel.findings === undefined) return;
+  try {
+    for (const finding of panel.findings(data, head)) into.findings.push(finding);
+  } catch {
+    // A finding that fails is none; its panel still shows the facts.
+  }
+}
+
+export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
+  const { panels, redactor, sampler, sharedParts, process, warn } = options;
+
+  /** Why a request that was sampled out is stored all the same; null for one that was not, or is not worth it. */
+  function whyKept(context: Context): ProfileHead['outline'] {
+    if (!context.outline) return null;
+    const status = context.first('response')?.status ?? 0;
+    const durationMs = context.durationMs ?? context.elapsedMs();
+    return sampler.keeps({ status, durationMs, thrown: context.first('error') !== undefined });
+  }
+
+  function headOf(context: Context, state: ProfileHead['state']): ProfileHead {
+    const request = context.first('request');
+    const response = context.first('response');
+    return {
+      version: PROFILE_VERSION,
+      token: context.token,
+      kind: context.kind,
+      state,
+      parent: context.parent,
+      child: context.child,
+      method: request?.method ?? '',
+      url: request?.url ?? '',
+      origin: request?.origin.origin ?? null,
+      status: response === undefined || response.headersAtMs === null ? null : response.status,
+      statusMessage: response?.statusMessage ?? '',
+      route: context.last('route')?.pattern ?? null,
+      clientAddress: request?.origin.clientAddress ?? '',
+      requestId: request?.requestId ?? '',
+      startedAt: context.startedAt,
+      durationMs: context.durationMs,
+      outcome: response?.outcome ?? 'running',
+      outline: whyKept(context),
+      process,
+      error: errorOf(context.all('error')),
+    };
+  }
+
+  function takePanel(panel: Panel, context: Context, head: ProfileHead, into: Taken): KeptPanel | null {
+    try {
+      const data = panel.collect(context);
+      const common = panel.shared?.(context) ?? null;
+      if (data === null && common === null) return null;
+      if (data !== null) {
+        find(panel, data, head, into);
+        if (panel.name === 'database') into.queries = panel.summary?.(data)?.count ?? 0;
+      }
+      if (common === null) return { data };
+      const part = sharedParts.partOf(common);
+      into.shared.push(part);
+      return data === null ? { shared: part.id } : { data, shared: part.id };
+    } catch (error) {
+      const { name, message } = describeError(error);
+      return { error: `${name}: ${message}` };
+    }
+  }
+
+  function make(context: Context, state: ProfileHead['state']): BuiltProfile {
+    const head = headOf(context, state);
+    const taken: Taken = { findings: [], shared: [], queries: 0 };
+    const kept: Record<string, KeptPanel> = {};
+    for (const panel of panels) {
+      const record = takePanel(panel, context, head, taken);
+      if (record !== null) kept[panel.name] = record;
+    }
+    const { value, masked } = redactor.tree({
+      method: head.method,
+      url: head.url,
+      origin: head.origin ?? undefined,
+      statusMessage: head.statusMessage,
+      route: head.route ?? undefined,
+      clientAddress: head.clientAddress,
+      requestId: head.requestId,
+      process: head.process,
+      error: head.error ?? undefined,
+      panels: kept,
+      findings: filled(taken.findings.length > 1 ? sortFindings(taken.findings) : taken.findings),
+    });
+    return {
+      queries: taken.queries,
+      shared: taken.shared,
+      document: {
+        version: head.version,
+        token: head.token,
+        kind: head.kind,
+        state: head.state,
+        parent: head.parent ?? undefined,
+        child: head.child ?? undefined,
+        status: head.status ?? undefined,
+        startedAt: head.startedAt,
+        durationMs: head.durationMs ?? undefined,
+        outcome: head.outcome,
+        outline: head.outline ?? undefined,
+        cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
+        masked: filled(masked),
+        ...value,
+      },
+    };
+  }
+
+  /** What is left of a profile when building it failed: the line of the request, nothing that could fail again. */
+  function bare(context: Context, state: ProfileHead['state']): ProfileDocument {
+    const response = context.first('response');
+    return {
+      version: PROFILE_VERSION,
+      token: context.token,
+      kind: context.kind,
+      state,
+      parent: context.parent,
+      child: context.child,
+      method: '',
+      url: '',
+      status: response?.status ?? null,
+      statusMessage: '',
+      clientAddress: '',
+      requestId: '',
+      startedAt: context.startedAt,
+      durationMs: context.durationMs,
+      outcome: response?.outcome ?? 'running',
+      outline: whyKept(context),
+      process,
+      error: { name: 'ProfilerError', message: 'The profile of this request could not be built.' },
+      panels: {},
+    };
+  }
+
+  return {
+    build(context, state) {
+      try {
+        return make(context, state);
+      } catch (error) {
+        const { name, message } = describeError(error);
+        warn(`A profile could not be built: ${name}: ${message}`);
+        return { document: bare(context, state), queries: 0, shared: [] };
+      }
+    },
+    isSampledOut: (context) => context.outline && whyKept(context) === null,
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * A stored document -> the profile that pages see: what was left out is filled in, what can be worked out is worked out.
+ * A panel that fails costs only itself.
+ */
+import type { Panel, PanelRecord } from './panel.ts';
+import { type KeptPanel, type Profile, type ProfileDocument, PROFILE_VERSION } from './profile.ts';
+import type { MaskedValue } from './redact.ts';
+
+/** Something shared, as it was masked. */
+export interface SharedValue {
+  value: unknown;
+  masked: MaskedValue[];
+}
+
+export interface CompleteOptions {
+  panels: readonly Panel[];
+  /** What is shared, by its id; undefined where it is not to be had. */
+  sharedOf: (id: string) => SharedValue | undefined;
+}
+
+/** Ids of what the panels of a document share with others. */
+export function sharedIdsOf({ panels }: ProfileDocument): string[] {
+  return Object.values(panels).flatMap(({ shared }) => (shared === undefined ? [] : [shared]));
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : 'The panel failed.';
+}
+
+const LOST = 'What it has in common with other profiles is stored no more.';
+
+function completePanel(
+  panel: Panel,
+  kept: KeptPanel | undefined,
+  profile: Profile,
+  shared: SharedValue | undefined,
+): PanelRecord {
+  if (kept?.error !== undefined) return { data: null, summary: null, error: kept.error };
+  try {
+    const own = kept?.data ?? null;
+    const common = shared?.value ?? null;
+    if (panel.derive === undefined && kept?.shared !== undefined && common === null)
+      return { data: null, summary: null, error: LOST };
+    const data =
+      panel.derive !== undefined
+        ? panel.derive(own, { profile, shared: common })
+        : common === null
+          ? own
+          : { ...common, ...(own ?? {}) };
+    return { data, summary: data === null ? null : (panel.summary?.(data) ?? null), error: null };
+  } catch (error) {
+    return { data: null, summary: null, error: reasonOf(error) };
+  }
+}
+
+export function completeProfile(document: ProfileDocument, { panels, sharedOf }: CompleteOptions): Profile {
+  const kept: Record<string, PanelRecord> = {};
+  for (const [name, { data = null, error = null }] of Object.entries(document.panels))
+    kept[name] = { data, summary: null, error };
+  const { parent, child, origin, status, route, durationMs, outline, error } = document;
+  const profile: Profile = {
+    ...document,
+    parent: parent ?? null,
+    child: child ?? null,
+    origin: origin ?? null,
+    status: status ?? null,
+    route: route ?? null,
+    durationMs: durationMs ?? null,
+    outline: outline ?? null,
+    error: error ?? null,
+    panels: kept,
+    findings: document.findings ?? [],
+    cut: document.cut ?? {},
+    masked: document.masked ?? [],
+  };
+  // The first version stored what pages see.
+  if (document.version < PROFILE_VERSION) return { ...profile, panels: document.panels as Profile['panels'] };
+  const complete: Record<string, PanelRecord> = {};
+  const masked = [...profile.masked];
+  for (const panel of panels) {
+    const record = document.panels[panel.name];
+    const shared = record?.shared === undefined ? undefined : sharedOf(record.shared);
+    complete[panel.name] = completePanel(panel, record, profile, shared);
+    for (const { where, rule } of shared?.masked ?? [])
+      masked.push({ where: `panels.${panel.name}.data.${where}`, rule });
+  }
+  return { ...profile, panels: { ...kept, ...complete }, masked };
+}
