@@ -29,6 +29,7 @@ import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
 import { createHousekeeper, defaultRetention, type Retention } from './profiler/housekeeper.ts';
 import type { Panel } from './profiler/panel.ts';
+import { createPatientRead } from './profiler/patient-read.ts';
 import { createProfiles, type Profiles } from './profiler/profiles.ts';
 import { createRecorder } from './profiler/recorder.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
@@ -155,6 +156,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     recorder,
     writer,
     storage,
+    readStored: createPatientRead(storage, tokens),
     isSampledOut: (token) => sampling.rate < 1 && tokens.isSampledOut(token),
   });
   const housekeeper = createHousekeeper({ storage, retention, warn });

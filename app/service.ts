@@ -117,6 +117,7 @@ function settingsOf(config: Config): Record<string, unknown> {
     TRUSTED_PROXIES: config.trustedProxies,
     TRUSTED_HOSTS: config.trustedHosts,
     VAR_DIR: config.varDir,
+    WEB_CONCURRENCY: config.workers,
     DYNO: config.instance,
     PROFILER_RETENTION_HOURS: profiler.retentionMs / 3_600_000,
     PROFILER_RETENTION_COUNT: profiler.retentionCount,

@@ -40,6 +40,7 @@ export function createDeferredStorage(): DeferredStorage {
       if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
       return storage.leaseTokens();
     },
+    leasedUntil: async () => now().leasedUntil?.() ?? 0,
     async close() {
       await actual?.close();
     },

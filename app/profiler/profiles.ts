@@ -53,9 +53,12 @@ export function createProfiles(options: {
   recorder: Recorder;
   writer: Writer;
   storage: ProfileStorage;
+  /** How one profile is read; default: from the storage, once. */
+  readStored?: ProfileStorage['read'];
   isSampledOut?: (token: string) => boolean;
 }): Profiles {
   const { recorder, writer, storage, isSampledOut = () => false } = options;
+  const readStored = options.readStored ?? ((token: string) => storage.read(token));
 
   /** Profiles that are not in the storage yet, as index rows. */
   function unstored(): Map<string, ProfileIndex> {
@@ -113,7 +116,7 @@ export function createProfiles(options: {
       if (queued !== undefined)
         return { profile: await complete(queued.document), amendments: {}, source: 'queued' };
       try {
-        const found = await storage.read(token);
+        const found = await readStored(token);
         if (found === null) return null;
         return {
           profile: await complete(found.document),

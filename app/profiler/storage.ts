@@ -94,5 +94,7 @@ export interface ProfileStorage {
   purge(limits: RetentionLimits): Promise<number>;
   /** A block of numbers for tokens that no other process on this storage has. */
   leaseTokens?(): Promise<TokenLease>;
+  /** All numbers below have been leased by some process. */
+  leasedUntil?(): Promise<number>;
   close(): Promise<void>;
 }

@@ -71,6 +71,8 @@ export interface TokenSource {
   /** A token that names no profile; `isSampledOut` knows it, in every process of the same storage. */
   nextSampledOut(): string;
   isSampledOut(token: string): boolean;
+  /** The number of a token that only another process can have leased; null for every other token. */
+  leasedElsewhere(token: string): number | null;
   /** Asks the storage for a block, in the background; a failure leaves the process's own numbers in use. */
   refill(): Promise<void>;
 }
@@ -86,6 +88,8 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
   let own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
   let sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
   let refilling: Promise<void> | null = null;
+  /** First numbers of this process's leases; empty before the first. */
+  const leases = new Set<number>();
   let failedAt = -Infinity;
 
   /** Tokens of a range of counters, in order from a random start and round again. */
@@ -110,6 +114,7 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
           own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
           sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
         }
+        leases.add(block.start);
         leased = [...tokensOf(block), ...leased];
       })
       .catch((error: unknown) => {
@@ -130,6 +135,11 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
     },
     nextSampledOut: () => sampledOut(),
     isSampledOut: (token) => counterOf(token, key) >= SAMPLED_OUT_COUNTERS,
+    leasedElsewhere(token) {
+      if (leases.size === 0) return null;
+      const counter = counterOf(token, key);
+      return counter >= LEASED_COUNTERS || leases.has(counter - (counter % LEASE_SIZE)) ? null : counter;
+    },
     refill,
   };
 }

@@ -205,6 +205,14 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return { start: Number(result.rows[0]?.start ?? 0), count: LEASE_SIZE, key };
   }
 
+  async function leasedUntil(knex: Knex): Promise<number> {
+    const result = await knex.raw<{ rows: { last: string }[] }>(
+      'select last_value as last from ??.hindsight_tokens',
+      [schema],
+    );
+    return Number(result.rows[0]?.last ?? 0) + LEASE_SIZE;
+  }
+
   return {
     name: 'postgresql',
     async write(profiles) {
@@ -220,6 +228,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       ),
     purge: (limits) => using((knex) => purge(knex, limits)),
     leaseTokens: () => using(leaseTokens, WRITE_WITHIN_MS),
+    leasedUntil: () => using(leasedUntil, answerTimeoutMs),
     close,
   };
 }

@@ -5,6 +5,7 @@ import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { requireProfile } from './require-profile.ts';
+import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML, JSON_TYPE } from './respond.ts';
 
 /** Version of the JSON form of a profile with what lies beside it. */
@@ -31,7 +32,8 @@ export function createProfileController(services: PageServices): ProfileControll
         respond(page, { type: HTML, body: renderPage('profiler/sampled-out', { title, token, foot }) });
         return;
       }
-      const { profile } = found ?? (await requireProfile(services, page));
+      if (found === null) throw await createUnknownTokenError(services, token);
+      const { profile } = found;
       const name = wanted ?? defaultPanel(profile);
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((known) => known.name === name);
