@@ -15,8 +15,10 @@ export type {
   FindResult,
   ProfileQuery,
   ProfileStorage,
+  QueuedProfile,
   ReadProfile,
   RetentionLimits,
+  SharedPart,
   StoredProfile,
   TokenLease,
 } from './profiler/storage.ts';

@@ -31,6 +31,8 @@ export function createDeferredStorage(): DeferredStorage {
       arrive(storage);
     },
     write: async (profiles) => (await arrival).write(profiles),
+    keepShared: async (parts) => (await arrival).keepShared(parts),
+    readShared: async (ids) => now().readShared(ids),
     amend: async (token, name, value) => now().amend(token, name, value),
     read: async (token) => now().read(token),
     find: async (query) => now().find(query),

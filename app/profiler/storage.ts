@@ -5,10 +5,25 @@
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex } from './profile.ts';
 
-/** A profile on its way to the storage: columns and the document as JSON text. */
+/** A profile as it is read: columns and the document as JSON text. */
 export interface StoredProfile {
   index: ProfileIndex;
   document: string;
+}
+
+/** A profile on its way to the storage. */
+export interface QueuedProfile extends StoredProfile {
+  /** The document as UTF-8, valid until `write` settles; often in shared memory, where a thread can read it too. */
+  readonly bytes: Uint8Array;
+  /** Decoded from `bytes` when it is asked for. */
+  readonly document: string;
+}
+
+/** Text that many profiles refer to, such as the table of routes, stored once. */
+export interface SharedPart {
+  /** A hash of its content. */
+  id: string;
+  text: string;
 }
 
 export interface ReadProfile extends StoredProfile {
@@ -85,7 +100,11 @@ export interface ProfileStorage {
   /** `postgresql` or `memory`; shown on the pages. */
   readonly name: string;
   /** Stores or replaces. Rejects as a whole; the writer decides about another try. */
-  write(profiles: readonly StoredProfile[]): Promise<void>;
+  write(profiles: readonly QueuedProfile[]): Promise<void>;
+  /** Stores what profiles refer to, before them; called again hourly while it is in use. */
+  keepShared(parts: readonly SharedPart[]): Promise<void>;
+  /** Text by id; what is not stored is left out. Parts go some hours after the last profile that may refer to them. */
+  readShared(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Puts a late fact beside the document; false where the profile is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
   read(token: string): Promise<ReadProfile | null>;

@@ -1,17 +1,20 @@
 /**
  * The queue between the recorder and the storage: bounded in bytes, written in batches, never waited for by an answer.
  *
- * A batch goes out when it is full, or after a linger: under load that is at once, at a few requests per second it
- * saves a transaction for each. A failed write is tried again with growing, jittered pauses while the queue fills. When
- * it is full, the oldest profiles of kind `profiler` go, then the oldest others lose their detail (panels and findings;
- * what lists show stays), and only then whole ones are dropped. All of it is counted by reason.
+ * A document becomes bytes when it comes and leaves the heap; a batch stays where it is until it is stored. It goes out
+ * when it is full, or after a linger: under load that is at once, at a few requests per second it saves a transaction
+ * for each. A failed write is tried again with growing, jittered pauses while the queue fills. When it is full, the
+ * oldest profiles of kind `profiler` go, then the oldest others lose their detail (panels and findings; what lists show
+ * stays), and only then whole ones are dropped. All of it is counted by reason.
  */
-import { withoutDetail } from './profile.ts';
-import type { ProfileStorage, StoredProfile } from './storage.ts';
+import { createArena } from './arena.ts';
+import { createSharedKeeper } from './shared-keeper.ts';
+import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
+import { Waiting } from './waiting-profile.ts';
 
 export interface WriterOptions {
   storage: ProfileStorage;
-  /** Bytes of documents held at most. */
+  /** Bytes held at most, index rows included. */
   maxBytes?: number;
   /** Milliseconds to wait for company before a batch is written. */
   lingerMs?: number;
@@ -30,10 +33,11 @@ export interface WriterCounters {
 }
 
 export interface Writer {
-  enqueue(profile: StoredProfile): void;
+  /** Takes a profile and what it refers to; sets the `bytes` of its index. */
+  enqueue(profile: StoredProfile, shared?: readonly SharedPart[]): void;
   /** A profile that waits or is being written. */
-  peek(token: string): StoredProfile | undefined;
-  pending(): Iterable<StoredProfile>;
+  peek(token: string): QueuedProfile | undefined;
+  pending(): Iterable<QueuedProfile>;
   /** Resolves when all that waits now is stored, or after `timeoutMs`; true when it is. */
   flush(timeoutMs: number): Promise<boolean>;
   /** True while the storage fails or has not answered for a while: waiting for it would be in vain. */
@@ -46,7 +50,12 @@ export interface Writer {
 /** A batch goes out at once when so many wait, and takes all that wait meanwhile up to its limits. */
 const FULL_BATCH = 100;
 const BATCH_COUNT = 500;
-const BATCH_BYTES = 2 * 1024 * 1024;
+const BATCH_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+/** Of a full queue the newest part that keeps its detail: somebody may be looking at it. */
+const DETAIL_SHARE = 1 / 4;
+/** Room made at once where whole profiles are dropped, so that not each newcomer searches for the next. */
+const DROP_SHARE = 1 / 64;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1500;
 /** Milliseconds without an answer after which a storage counts as stalled. */
@@ -56,16 +65,21 @@ const WARN_EVERY = 60_000;
 
 export function createWriter({
   storage,
-  maxBytes = 32 * 1024 * 1024,
+  maxBytes = 16 * 1024 * 1024,
   lingerMs = 150,
   warn,
 }: WriterOptions): Writer {
-  const queue = new Map<string, StoredProfile>();
-  /** Tokens in the queue whose profile has its detail, oldest first; those of kind `profiler` are apart. */
-  const detailed = new Set<string>();
-  const own = new Set<string>();
-  let writing = new Map<string, StoredProfile>();
-  let queuedBytes = 0;
+  const arena = createArena({ chunkBytes: Math.min(CHUNK_BYTES, Math.ceil(maxBytes / 64)) });
+  const parts = createSharedKeeper(storage);
+  /** By token, in the order of arrival; what is being written stays until it is stored. */
+  const queue = new Map<string, Waiting>();
+  /** Those in the queue that have their detail and are not being written, oldest first; of kind `profiler` apart. */
+  const detailed = new Set<Waiting>();
+  const own = new Set<Waiting>();
+  let writing: readonly Waiting[] = [];
+  /** Bytes of the index rows of all in the queue. */
+  let indexBytes = 0;
+  let number = 0;
   let active: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let pause = 0;
@@ -80,30 +94,36 @@ export function createWriter({
     shed: {} as Record<string, number>,
   };
 
-  function sizeOf(profile: StoredProfile): number {
-    return profile.document.length + 500;
+  const used = (): number => arena.bytes + indexBytes;
+
+  function count(what: 'dropped' | 'shed', reason: string): void {
+    counters[what][reason] = (counters[what][reason] ?? 0) + 1;
   }
 
-  function remove(token: string): void {
-    const profile = queue.get(token);
-    if (profile === undefined) return;
-    queue.delete(token);
-    detailed.delete(token);
-    own.delete(token);
-    queuedBytes -= sizeOf(profile);
+  function setOf(profile: Waiting): Set<Waiting> {
+    return profile.index.kind === 'profiler' ? own : detailed;
   }
 
-  function add(profile: StoredProfile): void {
-    const { token, kind } = profile.index;
-    remove(token);
-    queue.set(token, profile);
-    (kind === 'profiler' ? own : detailed).add(token);
-    queuedBytes += sizeOf(profile);
+  /** Takes a profile out of the queue; its bytes stay while they are being written. */
+  function remove(profile: Waiting): void {
+    if (queue.get(profile.index.token) !== profile) return;
+    queue.delete(profile.index.token);
+    setOf(profile).delete(profile);
+    indexBytes -= profile.indexBytes;
+    if (!profile.writing) profile.release(arena);
   }
 
-  function drop(token: string, reason: string): void {
-    remove(token);
-    counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
+  function add(profile: Waiting): void {
+    const before = queue.get(profile.index.token);
+    if (before !== undefined) remove(before);
+    queue.set(profile.index.token, profile);
+    setOf(profile).add(profile);
+    indexBytes += profile.indexBytes;
+  }
+
+  function drop(profile: Waiting, reason: string): void {
+    remove(profile);
+    count('dropped', reason);
     if (reason === 'queue full') sayFull('are lost');
   }
 
@@ -115,53 +135,69 @@ export function createWriter({
   }
 
   /** Keeps of a profile what lists show. Its place in the queue stays. */
-  function shed(token: string): void {
-    const profile = queue.get(token);
-    detailed.delete(token);
-    if (profile === undefined) return;
-    const short = { index: profile.index, document: JSON.stringify(withoutDetail(profile.index)) };
-    if (short.document.length >= profile.document.length) return;
-    queue.set(token, short);
-    queuedBytes -= sizeOf(profile) - sizeOf(short);
-    counters.shed['queue full'] = (counters.shed['queue full'] ?? 0) + 1;
+  function shed(profile: Waiting): void {
+    detailed.delete(profile);
+    profile.shed(arena);
+    count('shed', 'queue full');
     sayFull('lose their detail');
   }
 
   function makeRoom(): void {
-    for (const token of own) {
-      if (queuedBytes <= maxBytes) return;
-      drop(token, 'queue full');
+    if (used() <= maxBytes) return;
+    for (const profile of own) {
+      if (used() <= maxBytes) return;
+      drop(profile, 'queue full');
     }
-    for (const token of detailed) {
-      if (queuedBytes <= maxBytes) return;
-      shed(token);
+    for (const profile of detailed) {
+      if (used() <= maxBytes) return;
+      if (arena.bytes <= maxBytes * DETAIL_SHARE) break;
+      shed(profile);
     }
-    for (const token of queue.keys()) {
-      if (queuedBytes <= maxBytes) return;
-      drop(token, 'queue full');
+    if (used() <= maxBytes) return;
+    for (const profile of queue.values()) {
+      if (used() <= maxBytes * (1 - DROP_SHARE)) return;
+      if (!profile.writing) drop(profile, 'queue full');
     }
   }
 
-  function takeBatch(): StoredProfile[] {
-    const batch: StoredProfile[] = [];
+  function takeBatch(): Waiting[] {
+    const batch: Waiting[] = [];
     let bytes = 0;
-    for (const [token, profile] of queue) {
-      if (batch.length >= BATCH_COUNT || (bytes > 0 && bytes + sizeOf(profile) > BATCH_BYTES)) break;
+    for (const profile of queue.values()) {
+      if (batch.length >= BATCH_COUNT || (bytes > 0 && bytes + profile.length > BATCH_BYTES)) break;
+      bytes += profile.length;
       batch.push(profile);
-      bytes += sizeOf(profile);
-      remove(token);
+    }
+    for (const profile of batch) {
+      setOf(profile).delete(profile);
+      profile.begin(arena);
     }
     return batch;
   }
 
-  function putBack(batch: readonly StoredProfile[]): void {
-    const newer = [...queue.values()];
-    queue.clear();
+  /** What could not be stored waits again, in its place. */
+  function giveBack(batch: readonly Waiting[]): void {
+    const newer = [...detailed];
+    const newerOwn = [...own];
     detailed.clear();
     own.clear();
-    queuedBytes = 0;
-    for (const profile of [...batch, ...newer]) add(profile);
+    for (const profile of batch) {
+      profile.end(arena);
+      const waits = queue.get(profile.index.token) === profile;
+      if (!waits) profile.release(arena);
+      else if (profile.hasDetail) setOf(profile).add(profile);
+    }
+    for (const profile of newer) detailed.add(profile);
+    for (const profile of newerOwn) own.add(profile);
     makeRoom();
+  }
+
+  function letGo(batch: readonly Waiting[]): void {
+    for (const profile of batch) {
+      profile.end(arena);
+      remove(profile);
+      profile.release(arena);
+    }
   }
 
   function complain(error: unknown): void {
@@ -174,27 +210,31 @@ export function createWriter({
   async function writeBatch(): Promise<void> {
     const batch = takeBatch();
     batchStartedAt = performance.now();
-    writing = new Map(batch.map((profile) => [profile.index.token, profile]));
+    writing = batch;
     try {
+      await parts.keep(batch);
       await storage.write(batch);
       counters.written += batch.length;
       pause = 0;
+      letGo(batch);
     } catch (error) {
       counters.failedWrites++;
       pause = Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
-      putBack(batch);
+      parts.forget();
+      giveBack(batch);
       complain(error);
     }
-    writing = new Map();
+    writing = [];
   }
 
   function isFull(): boolean {
-    return queue.size >= FULL_BATCH || queuedBytes >= BATCH_BYTES;
+    return queue.size >= FULL_BATCH || arena.bytes >= BATCH_BYTES;
   }
 
   function schedule(): void {
     if (active !== null || queue.size === 0) return;
-    const atOnce = pause === 0 && (closed || isFull());
+    // The first one of a process goes at once: somebody has just started it and looks.
+    const atOnce = pause === 0 && (closed || isFull() || counters.written === 0);
     if (timer !== null && !atOnce) return;
     if (timer !== null) clearTimeout(timer);
     const delay = pause > 0 ? pause * (0.5 + Math.random()) : atOnce ? 0 : lingerMs;
@@ -214,8 +254,11 @@ export function createWriter({
 
   async function flush(timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
-    const wanted = new Set([...queue.keys(), ...writing.keys()]);
-    const waits = (): boolean => [...wanted].some((token) => queue.has(token) || writing.has(token));
+    const last = number;
+    const waits = (): boolean => {
+      const [oldest] = queue.values();
+      return oldest !== undefined && oldest.number <= last;
+    };
     while (waits()) {
       const left = deadline - performance.now();
       if (left <= 0) return false;
@@ -227,25 +270,25 @@ export function createWriter({
   }
 
   return {
-    enqueue(profile) {
+    enqueue(profile, shared = []) {
       if (closed) {
-        counters.dropped['shut down'] = (counters.dropped['shut down'] ?? 0) + 1;
+        count('dropped', 'shut down');
         return;
       }
-      add(profile);
+      add(new Waiting({ ...profile, shared, number: ++number }, arena));
       makeRoom();
       schedule();
     },
-    peek: (token) => queue.get(token) ?? writing.get(token),
-    pending: () => [...writing.values(), ...queue.values()],
+    peek: (token) => queue.get(token),
+    pending: () => queue.values(),
     flush,
     stalled: () => pause > 0 || (active !== null && performance.now() - batchStartedAt > STALLED_AFTER),
     counters: () => ({
       ...counters,
       dropped: { ...counters.dropped },
       shed: { ...counters.shed },
-      pending: queue.size + writing.size,
-      pendingBytes: queuedBytes,
+      pending: queue.size,
+      pendingBytes: used(),
     }),
     async close(timeoutMs) {
       if (closed) return;
@@ -253,8 +296,8 @@ export function createWriter({
       await flush(timeoutMs);
       if (timer !== null) clearTimeout(timer);
       timer = null;
-      for (const token of [...queue.keys()]) drop(token, 'shut down');
-      if (writing.size > 0) counters.dropped['unconfirmed at shut down'] = writing.size;
+      for (const profile of [...queue.values()]) if (!profile.writing) drop(profile, 'shut down');
+      if (writing.length > 0) counters.dropped['unconfirmed at shut down'] = writing.length;
     },
   };
 }

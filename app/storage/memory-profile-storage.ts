@@ -4,7 +4,13 @@
  */
 import { matchesQuery } from '../profiler/match-query.ts';
 import type { ProfileIndex } from '../profiler/profile.ts';
-import type { ProfileQuery, ProfileStorage, RetentionLimits, StoredProfile } from '../profiler/storage.ts';
+import type {
+  ProfileQuery,
+  ProfileStorage,
+  QueuedProfile,
+  RetentionLimits,
+  StoredProfile,
+} from '../profiler/storage.ts';
 
 export interface MemoryStorageOptions {
   /** Characters of documents kept at most. */
@@ -13,6 +19,9 @@ export interface MemoryStorageOptions {
   /** Profiles not stored because another request has their token. */
   onClash?: (tokens: readonly string[]) => void;
 }
+
+/** A shared part is kept anew hourly, so that nothing younger than this after its last use refers to it. */
+const SHARED_SLACK_MS = 2 * 3_600_000;
 
 interface Entry extends StoredProfile {
   amendments: Map<string, string>;
@@ -41,6 +50,7 @@ export function createMemoryStorage({
   onClash,
 }: MemoryStorageOptions = {}): ProfileStorage {
   const entries = new Map<string, Entry>();
+  const shared = new Map<string, { text: string; usedAt: number }>();
   let bytes = 0;
 
   function remove(token: string): number {
@@ -52,7 +62,7 @@ export function createMemoryStorage({
   }
 
   /** Stores one; false where another request has the token. */
-  function put({ index, document }: StoredProfile): boolean {
+  function put({ index, document }: QueuedProfile): boolean {
     const before = entries.get(index.token);
     if (before !== undefined) {
       const same = before.index.process === index.process && before.index.startedAt === index.startedAt;
@@ -91,6 +101,13 @@ export function createMemoryStorage({
     return gone;
   }
 
+  /** What no profile may refer to any more goes. */
+  function purgeShared(): void {
+    let oldest = Date.now();
+    for (const { index } of entries.values()) oldest = Math.min(oldest, index.startedAt);
+    for (const [id, { usedAt }] of shared) if (usedAt < oldest - SHARED_SLACK_MS) shared.delete(id);
+  }
+
   function purge(limits: RetentionLimits): number {
     const gone = expired(limits);
     let count = 0;
@@ -98,6 +115,7 @@ export function createMemoryStorage({
       const orphaned = index.parent !== null && gone.has(index.parent);
       if (gone.has(index.token) || orphaned) count += remove(index.token);
     }
+    purgeShared();
     return count;
   }
 
@@ -108,6 +126,17 @@ export function createMemoryStorage({
       makeRoom();
       if (clashes.length > 0) onClash?.(clashes);
       return Promise.resolve();
+    },
+    keepShared(parts) {
+      for (const { id, text } of parts) shared.set(id, { text, usedAt: Date.now() });
+      return Promise.resolve();
+    },
+    readShared(ids) {
+      const found = ids.flatMap((id): [string, string][] => {
+        const part = shared.get(id);
+        return part === undefined ? [] : [[id, part.text]];
+      });
+      return Promise.resolve(new Map(found));
     },
     amend(token, name, value) {
       const entry = entries.get(token);
@@ -132,6 +161,7 @@ export function createMemoryStorage({
     purge: (limits) => Promise.resolve(purge(limits)),
     close() {
       entries.clear();
+      shared.clear();
       bytes = 0;
       return Promise.resolve();
     },

@@ -11,14 +11,15 @@ import type { Knex } from 'knex';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import type {
   ProfileStorage,
+  QueuedProfile,
   ReadProfile,
   RetentionLimits,
-  StoredProfile,
   TokenLease,
 } from '../profiler/storage.ts';
 import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
 import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
+import { keepShared, readShared } from './postgres-shared.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 import { quoted, withSession } from './session.ts';
@@ -114,7 +115,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   }
 
   /** In the thread where there is one. */
-  async function write(profiles: readonly StoredProfile[]): Promise<string[]> {
+  async function write(profiles: readonly QueuedProfile[]): Promise<string[]> {
     if (profiles.length === 0) return [];
     const written = await thread?.write(profiles);
     if (written !== null && written !== undefined) return written;
@@ -219,6 +220,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       const clashes = await track(write(profiles), WRITE_WITHIN_MS);
       if (clashes.length > 0) onClash?.(clashes);
     },
+    keepShared: (parts) => using((knex) => keepShared({ knex, schema }, parts), WRITE_WITHIN_MS),
+    readShared: (ids) => using((knex) => readShared({ knex, schema }, ids), answerTimeoutMs),
     amend: (token, name, value) => using((knex) => amend(knex, token, name, value), answerTimeoutMs),
     read: (token) => using((knex) => read(knex, token), answerTimeoutMs),
     find: (query) =>

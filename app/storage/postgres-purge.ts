@@ -10,6 +10,7 @@
 import type { ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
 import { NET, PARENT, type Partition } from './partitions.ts';
+import { purgeShared } from './postgres-shared.ts';
 import { dropPartition, markSurvivors, type Purge } from './purge-partition.ts';
 import { deleteRows, type Rows } from './purge-rows.ts';
 import { relationSizes, type RelationSize } from './relation-sizes.ts';
@@ -196,5 +197,6 @@ export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Prom
       if (!(await wasTaken(purge, error))) throw error;
     }
   }
+  await purgeShared(purge);
   return gone;
 }

@@ -2,7 +2,7 @@
  * Profiles to fill a storage with: the same numbers give the same profiles. A document is about 4 KB of JSON that
  * compresses as real ones do, not the repetition of a word.
  */
-import type { ProfileIndex, StoredProfile } from '../../app/index.ts';
+import type { ProfileIndex, QueuedProfile } from '../../app/index.ts';
 
 const TOKENS = 0x1000000;
 const DAY_MS = 24 * 3_600_000;
@@ -45,7 +45,7 @@ function documentOf(number: number, index: ProfileIndex): string {
 export function sampleProfile(
   number: number,
   { total, newest }: { total: number; newest: number },
-): StoredProfile {
+): QueuedProfile {
   const section = pick(SECTIONS, number) ?? '';
   const status = pick(STATUSES, number * 5) ?? 200;
   const index: ProfileIndex = {
@@ -69,7 +69,11 @@ export function sampleProfile(
     mark: null,
     bytes: DOCUMENT_BYTES,
   };
-  return { index, document: documentOf(number, index) };
+  const document = documentOf(number, index);
+  // Where the writer keeps it too: in shared memory.
+  const bytes = Buffer.from(new SharedArrayBuffer(DOCUMENT_BYTES));
+  bytes.write(document);
+  return { index, document, bytes };
 }
 
 export function* batches(
@@ -77,7 +81,7 @@ export function* batches(
   until: number,
   total: number,
   size: number,
-): Generator<StoredProfile[]> {
+): Generator<QueuedProfile[]> {
   const newest = Date.now();
   for (let start = from; start < until; start += size) {
     const count = Math.min(size, until - start);

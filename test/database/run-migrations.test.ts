@@ -89,11 +89,13 @@ describe('migrations', function () {
     expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal([
       '20261120000000_profiles',
       '20261121000000_partitions',
+      '20261122000000_shared',
     ]);
     expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal([]);
     expect(await executed('hindsight_migrations')).to.deep.equal([
       '20261120000000_profiles',
       '20261121000000_partitions',
+      '20261122000000_shared',
     ]);
   });
 
@@ -128,7 +130,12 @@ describe('migrations', function () {
     );
     await Promise.all(pools.map((pool) => pool.destroy()));
     const names = runs.flatMap((run) => run.executed).sort();
-    expect(names).to.deep.equal(['1_a', '20261120000000_profiles', '20261121000000_partitions']);
+    expect(names).to.deep.equal([
+      '1_a',
+      '20261120000000_profiles',
+      '20261121000000_partitions',
+      '20261122000000_shared',
+    ]);
   });
 
   it('may run outside of a transaction', async () => {
@@ -214,7 +221,7 @@ describe('migrations', function () {
 
     it('need no more than a schema of its own', async () => {
       await knex.raw('create schema ?? authorization restricted', [schema]);
-      expect((await runProfilerMigrations({ knex: restricted, schema })).executed.length).to.equal(2);
+      expect((await runProfilerMigrations({ knex: restricted, schema })).executed.length).to.equal(3);
       expect((await runOwnerMigrations({ knex: restricted, schema, folder })).executed).to.deep.equal([]);
     });
 

@@ -1,27 +1,35 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
-import type { ProfileStorage, StoredProfile } from '../../app/profiler/storage.ts';
+import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from '../../app/profiler/storage.ts';
 import { createWriter } from '../../app/profiler/writer.ts';
 
 function profile(token: string, options: { kind?: ProfileIndex['kind']; size?: number } = {}): StoredProfile {
   const { kind = 'request', size = 100 } = options;
-  return { index: { token, kind } as ProfileIndex, document: 'x'.repeat(size) };
+  return { index: { token, kind, url: '/' } as ProfileIndex, document: 'x'.repeat(size) };
 }
 
 /** A storage whose writes can be held, failed and counted. */
 function heldStorage() {
   const written: string[] = [];
+  const documents = new Map<string, string>();
+  const kept: string[] = [];
   const state = { failing: false, gate: Promise.resolve() };
   const storage = {
     name: 'memory',
-    write: async (batch: readonly StoredProfile[]) => {
+    write: async (batch: readonly QueuedProfile[]) => {
       await state.gate;
       if (state.failing) throw new Error('no database');
       written.push(...batch.map(({ index }) => index.token));
+      for (const { index, bytes } of batch) documents.set(index.token, Buffer.from(bytes).toString());
+    },
+    keepShared: (parts: readonly SharedPart[]) => {
+      if (state.failing) return Promise.reject(new Error('no database'));
+      kept.push(...parts.map(({ id }) => id));
+      return Promise.resolve();
     },
   } as unknown as ProfileStorage;
-  return { storage, written, state };
+  return { storage, written, documents, kept, state };
 }
 
 const quiet = { warn: () => undefined };

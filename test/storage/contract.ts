@@ -1,12 +1,12 @@
 /** What every storage must do; run against memory and each PostgreSQL. */
 import { expect } from 'chai';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
-import type { ProfileQuery, ProfileStorage, StoredProfile } from '../../app/profiler/storage.ts';
+import type { ProfileQuery, ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
 
 const START = 1_700_000_000_000;
 
 /** A profile whose token is `number` in hexadecimal; younger with a higher number. */
-export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, text = 'x'): StoredProfile {
+export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, text = 'x'): QueuedProfile {
   const token = number.toString(16).padStart(6, '0');
   const document = JSON.stringify({ token, text });
   const index: ProfileIndex = {
@@ -31,7 +31,7 @@ export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, t
     bytes: Buffer.byteLength(document),
     ...changes,
   };
-  return { index, document };
+  return { index, document, bytes: Buffer.from(document) };
 }
 
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
@@ -65,7 +65,11 @@ export function describeStorageContract(subject: ContractSubject): void {
       child: '0000fe',
     });
     await storage.write([profile]);
-    expect(await storage.read('000001')).to.deep.equal({ ...profile, amendments: {} });
+    expect(await storage.read('000001')).to.deep.equal({
+      index: profile.index,
+      document: profile.document,
+      amendments: {},
+    });
     expect((await storage.find({ limit: 1, offset: 0 })).rows).to.deep.equal([profile.index]);
   });
 
@@ -147,6 +151,29 @@ export function describeStorageContract(subject: ContractSubject): void {
       timing: { paintMs: 12, text: '\0\ud800' },
       pin: { by: 'me' },
     });
+  });
+
+  it('keeps what profiles share, by its id', async () => {
+    const hostile = JSON.stringify(`\0\ud800\n\t\\N"',{}\u{1f600}`);
+    await storage.keepShared([]);
+    await storage.keepShared([
+      { id: 'b', text: '{"routes":[]}' },
+      { id: 'a', text: hostile },
+    ]);
+    await storage.keepShared([{ id: 'a', text: hostile }]);
+    expect([...(await storage.readShared(['a', 'c', 'b']))].sort()).to.deep.equal([
+      ['a', hostile],
+      ['b', '{"routes":[]}'],
+    ]);
+    expect((await storage.readShared([])).size).to.equal(0);
+    expect((await storage.readShared(['\0', '\ud800'])).size).to.equal(0);
+  });
+
+  it('keeps what is shared while it is in use', async () => {
+    await storage.keepShared([{ id: 'a', text: '1' }]);
+    await storage.write([profileOf(1, { startedAt: Date.now() })]);
+    await storage.purge({ ...everything, count: 0 });
+    expect((await storage.readShared(['a'])).size).to.equal(1);
   });
 
   describe('finding', () => {

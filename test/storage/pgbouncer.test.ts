@@ -64,7 +64,13 @@ describe('storage behind pgbouncer in transaction mode', function () {
     bouncer?.kill('SIGKILL');
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
-  beforeEach(() => knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments', [SCHEMA, SCHEMA]));
+  beforeEach(() =>
+    knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments, ??.hindsight_shared', [
+      SCHEMA,
+      SCHEMA,
+      SCHEMA,
+    ]),
+  );
 
   describeStorageContract({
     create: (onClash) =>

@@ -23,7 +23,13 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     await runProfilerMigrations({ knex, schema: SCHEMA });
   });
   after(() => knex.destroy());
-  beforeEach(() => knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments', [SCHEMA, SCHEMA]));
+  beforeEach(() =>
+    knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments, ??.hindsight_shared', [
+      SCHEMA,
+      SCHEMA,
+      SCHEMA,
+    ]),
+  );
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((storage) => storage.close()));

@@ -1,0 +1,21 @@
+/**
+ * Text that many profiles refer to (settings, the table of routes), once instead of in each document: by a hash of its
+ * content, with the moment of its last use, so that retention knows what no stored profile can refer to any more.
+ */
+import type { Knex } from 'knex';
+import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
+
+export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
+  await knex.raw(
+    `create table ??.hindsight_shared (
+      id text collate "C" primary key,
+      text text not null,
+      used_at bigint not null
+    )`,
+    [schema],
+  );
+}
+
+export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
+  await knex.raw('drop table ??.hindsight_shared', [schema]);
+}
