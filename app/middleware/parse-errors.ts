@@ -2,7 +2,7 @@
  * What a body parser raises -> what the request is answered with: 400 with the parser's own message for what is malformed,
  * 413 for what is too much, 503 where the disk does not take an upload.
  */
-import multer from 'multer';
+import type { MulterError } from 'multer';
 import { HindsightError, createError } from '../errors.ts';
 import { printLimit } from './body-limit.ts';
 
@@ -32,7 +32,7 @@ function statusOf(error: object): number | null {
 }
 
 /** An error of multer by its code; its own message says nothing about the limit. */
-function multerError(error: multer.MulterError, limitBytes: number): Error {
+function multerError(error: MulterError, limitBytes: number): Error {
   if (!error.code.startsWith('LIMIT_')) return createError('BAD_REQUEST', [error.message], { cause: error });
   const limits: Record<string, string> = {
     LIMIT_FILE_SIZE: printLimit(limitBytes),
@@ -46,10 +46,15 @@ function multerError(error: multer.MulterError, limitBytes: number): Error {
   return tooMuch(limits[error.code] ?? 'fewer parts', error);
 }
 
+/** By its name: multer itself is not loaded before the first multipart body. */
+function isMulterError(error: Error): error is MulterError {
+  return error.name === 'MulterError' && 'code' in error && typeof error.code === 'string';
+}
+
 /** What a parser raises -> what is answered. */
 export function toRequestError(error: unknown, limitBytes: number): unknown {
   if (!(error instanceof Error) || error instanceof HindsightError) return error;
-  if (error instanceof multer.MulterError) return multerError(error, limitBytes);
+  if (isMulterError(error)) return multerError(error, limitBytes);
   if ('type' in error && error.type === 'entity.too.large') {
     const limit = printLimit(limitBytes);
     return createError('BODY_TOO_LARGE', [limit, `more than ${limit}`], { cause: error });

@@ -5,12 +5,10 @@
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import multer from 'multer';
 import { createError } from '../errors.ts';
 import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from './body-limit.ts';
 import { announcedBytes, holdBody } from './body-tap.ts';
 import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
-import { createUploads } from './uploads.ts';
 
 export interface ParserOptions {
   /** Folder for uploads, made when needed. */
@@ -57,7 +55,6 @@ export function createParsers({
   uploadFolder,
   limitBytes = DEFAULT_BODY_LIMIT,
 }: ParserOptions): RequestHandler {
-  const uploads = createUploads(uploadFolder);
   const parseJson = express.json({
     limit: limitBytes,
     type: ['application/json', 'application/*+json'],
@@ -70,19 +67,13 @@ export function createParsers({
     depth: PARSER_LIMITS.nameDepth,
   };
   const parseForm = express.urlencoded(formOptions);
-  const parseMultipart = multer({
-    storage: uploads.storage,
-    defParamCharset: 'utf8',
-    limits: {
-      parts: PARSER_LIMITS.parts,
-      files: PARSER_LIMITS.files,
-      fileSize: limitBytes,
-      fieldSize: limitBytes,
-      fieldNameSize: PARSER_LIMITS.nameBytes,
-      fieldNestingDepth: PARSER_LIMITS.nameDepth,
-      fieldArrayIndexLimit: PARSER_LIMITS.arrayIndex,
-    },
-  }).any();
+  let parseMultipart: RequestHandler | null = null;
+
+  /** multer and what it needs are loaded for the first multipart body: a service starts without them. */
+  async function loadMultipart(): Promise<RequestHandler> {
+    const { createMultipartParser } = await import('./multipart.ts');
+    return (parseMultipart ??= createMultipartParser({ uploadFolder, limitBytes }));
+  }
 
   function run(parser: RequestHandler, req: Request, res: Response, done: (error?: unknown) => void): void {
     const settle = (error?: unknown): void => {
@@ -111,14 +102,7 @@ export function createParsers({
     if (!res.headersSent) next();
   }
 
-  return function bodyParsers(req, res, next) {
-    // A router before this one has read it.
-    if (req.readableDidRead || req.body !== undefined) {
-      next();
-      return;
-    }
-    const parsers = isMultipart(req) ? [parseMultipart] : [parseJson, parseForm];
-    if (isMultipart(req)) uploads.removeAfter(req, res);
+  function parse(parsers: RequestHandler[], req: Request, res: Response, next: NextFunction): void {
     const step = (index: number): void => {
       const parser = parsers[index];
       if (parser === undefined) {
@@ -132,5 +116,19 @@ export function createParsers({
       });
     };
     step(0);
+  }
+
+  return function bodyParsers(req, res, next) {
+    // A router before this one has read it.
+    if (req.readableDidRead || req.body !== undefined) {
+      next();
+      return;
+    }
+    if (!isMultipart(req)) parse([parseJson, parseForm], req, res, next);
+    else if (parseMultipart !== null) parse([parseMultipart], req, res, next);
+    else
+      loadMultipart().then((parser) => {
+        parse([parser], req, res, next);
+      }, next);
   };
 }

@@ -7,12 +7,17 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Request } from 'express';
-import multer from 'multer';
-import type { StorageEngine } from 'multer';
+import type { diskStorage, StorageEngine } from 'multer';
 
 const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
 /** No request lasts so long: a file this old is left over even where its pid is alive again. */
 const OLDEST_MS = 3_600_000;
+
+export interface UploadOptions {
+  folder: string;
+  /** That of multer, which is loaded for the first multipart body only. */
+  diskStorage: typeof diskStorage;
+}
 
 interface Uploads {
   storage: StorageEngine;
@@ -45,9 +50,9 @@ class UploadedFiles {
   }
 }
 
-export function createUploads(folder: string): Uploads {
+export function createUploads({ folder, diskStorage: createStorage }: UploadOptions): Uploads {
   const byRequest = new WeakMap<IncomingMessage, UploadedFiles>();
-  const disk = multer.diskStorage({
+  const disk = createStorage({
     destination: (_req, _file, callback) => {
       mkdir(folder, { recursive: true, mode: 0o700 }).then(
         () => {
