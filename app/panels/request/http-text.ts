@@ -51,7 +51,7 @@ function wholeCharacters(bytes: Buffer): number {
 function decode(bytes: Buffer, charset: string): string {
   if (!/^utf-?8$/i.test(charset)) return new TextDecoder(charset).decode(bytes, { stream: true });
   // What it gives is the same as a TextDecoder's, at a tenth of the price.
-  const text = bytes.utf8Slice(0, wholeCharacters(bytes));
+  const text = bytes.toString('utf8', 0, wholeCharacters(bytes));
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
