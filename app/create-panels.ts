@@ -37,6 +37,7 @@ const FILES = [
   'create-profiler',
   'create-pages',
   'create-error-pages',
+  'database-access',
   'errors',
   'open-database',
   'render-page',

@@ -2,11 +2,11 @@
  * Which database the service uses, and what happens when it comes: the owner's PostgreSQL, the embedded one, or, where
  * neither can be had, none (profiles stay in bounded memory, and the log says so).
  *
- * Opened after the service listens, and never waited for by a request.
+ * Loaded and opened after the service listens (database-access.ts), and never waited for by a request.
  */
 import type { Knex } from 'knex';
-import type { Config } from './config.ts';
-import { createDatabase, type Database, DatabaseUnavailableError } from './database/connection.ts';
+import type { DatabaseAccess, DatabaseAccessOptions } from './database-access.ts';
+import { createDatabase, type Database } from './database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from './database/connection-settings.ts';
 import {
   type EmbeddedConnection,
@@ -18,40 +18,12 @@ import { ownerMigrationsFolder } from './database/migration-source.ts';
 import { createMigrationReader, type MigrationReader } from './database/migration-state.ts';
 import { createPrepare } from './database/prepare.ts';
 import { OWNER_VERSION_TABLE } from './database/run-migrations.ts';
+import { DatabaseUnavailableError } from './database/unavailable.ts';
 import { appendMigrations } from './observe/migrations.ts';
 import { startWorker } from './paths.ts';
-import type { Context } from './profiler/context.ts';
-import type { Redactor } from './profiler/redact.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
 import { createMemoryStorage } from './storage/memory-profile-storage.ts';
 import { createPostgresStorage } from './storage/postgres-profile-storage.ts';
-
-export interface DatabaseAccessOptions {
-  config: Config;
-  redactor: Redactor;
-  log: (sentence: string) => void;
-  /** Default: the service's own `migrations/`. */
-  migrationsFolder?: string;
-  /** Called once with the owner's pool, before anybody uses it. */
-  onKnex: (knex: Knex) => void;
-  /** Called once, when there is somewhere to keep profiles. */
-  onStorage: (storage: ProfileStorage) => void;
-}
-
-export interface DatabaseAccess {
-  /** The owner's pool; throws a 503 before it exists. */
-  knex(): Knex;
-  /**
-   * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when
-   * there is none to wait for; rejects where the embedded server should work and does not.
-   */
-  open(): Promise<void>;
-  /** Where to connect; rejects while there is nowhere. */
-  connection(): Promise<ConnectionSettings>;
-  /** Starts the read of the migration table for a request, beside it. */
-  readMigrations(context: Context): void;
-  close(): Promise<void>;
-}
 
 const CONNECT_MS = 5000;
 const MINUTE = 60_000;
@@ -66,7 +38,7 @@ function fromEmbedded({ host, port, user, database }: EmbeddedConnection): Conne
   return { host, port, user, database };
 }
 
-export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
+export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
   const { config, redactor, log } = options;
   const folder = options.migrationsFolder ?? ownerMigrationsFolder();
   let embedded: EmbeddedServer | null = null;

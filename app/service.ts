@@ -10,10 +10,9 @@ import { createApp } from './app.ts';
 import { type Config, SECRET_NAMES } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler, type Profiler } from './create-profiler.ts';
-import { createDatabaseAccess, type DatabaseAccess } from './open-database.ts';
+import { createDatabaseAccess, type DatabaseAccess } from './database-access.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
-import { cleanUploads } from './middleware/uploads.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import type { RouteEntry, Services } from './services.ts';
@@ -199,7 +198,9 @@ export function createService(options: ServiceOptions): Service {
   let storing = false;
   async function openDatabase(): Promise<void> {
     storing = true;
-    cleanUploads(join(config.varDir, 'tmp')).catch(() => undefined);
+    import('./middleware/uploads.ts')
+      .then(({ cleanUploads }) => cleanUploads(join(config.varDir, 'tmp')))
+      .catch(() => undefined);
     await access.open();
     await profiler?.refillTokens().catch(() => undefined);
   }

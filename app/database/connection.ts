@@ -11,6 +11,7 @@ import type { Redactor } from '../profiler/redact.ts';
 import { describeSettings, withTimeouts, type ConnectionSettings } from './connection-settings.ts';
 import { EmbeddedPostgresError } from './embedded-postgres/errors.ts';
 import { reasonOf, tryDatabase, untilReached } from './reach.ts';
+import { DatabaseUnavailableError } from './unavailable.ts';
 
 export interface DatabaseOptions {
   /** Where to connect; asked before each try. */
@@ -61,17 +62,6 @@ export interface Database {
   /** Where to connect, for those that keep a connection of their own. */
   settings(): Promise<ConnectionSettings>;
   close(): Promise<void>;
-}
-
-/** The database was asked for before it ever answered. `status` is that of the answer. */
-export class DatabaseUnavailableError extends Error {
-  readonly code = 'DATABASE_UNAVAILABLE';
-  readonly status = 503;
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'DatabaseUnavailableError';
-  }
 }
 
 const CONNECT_MS = 5000;
