@@ -21,59 +21,76 @@ export class SafeHtml {
   }
 }
 
-const MARKUP = /[&<>"']/;
 /**
- * Control characters (tab and line ends excepted), which HTML drops or forbids; and those that embed, override or isolate
- * a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
+ * What is not sent as it is: markup; control characters (tab and line ends excepted), which HTML drops or forbids; those that
+ * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text; and
+ * halves of surrogate pairs, which UTF-8 can't hold (whole pairs pass).
  */
-const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
+const SPECIAL = /[&<>"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
+const SHOWN_AS: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '\x7f': '\u2421',
+};
 const CONTROL_PICTURES = 0x2400;
 const DELETE = 0x7f;
-const DELETE_PICTURE = '\u2421';
 
-function showUnseen(character: string): string {
-  const code = character.charCodeAt(0);
-  if (code === DELETE) return DELETE_PICTURE;
-  return code < DELETE
-    ? String.fromCharCode(CONTROL_PICTURES + code)
-    : `‹U+${code.toString(16).toUpperCase()}›`;
+/** Of the characters up to DELETE, by their code; undefined: it stays. */
+const REPLACEMENTS = Array.from({ length: DELETE + 1 }, (_, code): string | undefined => {
+  const character = String.fromCharCode(code);
+  if (!SPECIAL.test(character)) return undefined;
+  return SHOWN_AS[character] ?? String.fromCharCode(CONTROL_PICTURES + code);
+});
+
+/** Of a character beyond DELETE. */
+function replaceBeyond(code: number, text: string, at: number): string | undefined {
+  if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069))
+    return `‹U+${code.toString(16).toUpperCase()}›`;
+  if (code < 0xd800 || code > 0xdfff) return undefined;
+  const isHigh = code < 0xdc00;
+  const other = isHigh ? text.charCodeAt(at + 1) : text.charCodeAt(at - 1);
+  const isPair = isHigh ? other >= 0xdc00 && other <= 0xdfff : other >= 0xd800 && other <= 0xdbff;
+  return isPair ? undefined : '\ufffd';
 }
 
-/** One pass per character is several times faster on long texts than one expression with a function. */
-function escapeMarkup(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
-
-/** Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). */
+/**
+ * Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). Most texts of a
+ * page hold nothing special; in the others one pass over the characters is several times faster than expressions.
+ */
 function escapeText(text: string): string {
-  const whole = text.toWellFormed();
-  const marked = MARKUP.test(whole) ? escapeMarkup(whole) : whole;
-  return marked.replace(UNSEEN, showUnseen);
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : JSON.stringify(value);
+  const first = text.search(SPECIAL);
+  if (first === -1) return text;
+  let result = '';
+  let from = 0;
+  for (let at = first; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const replacement = code <= DELETE ? REPLACEMENTS[code] : replaceBeyond(code, text, at);
+    if (replacement === undefined) continue;
+    result += text.slice(from, at) + replacement;
+    from = at + 1;
+  }
+  return result + text.slice(from);
 }
 
 /** What `<%= %>` does: SafeHtml as it is, nothing for null and undefined, everything else as escaped text (objects: JSON). */
 export function escapeHtml(value: unknown): string {
-  if (SafeHtml.is(value)) return value.toString();
+  if (typeof value === 'string') return escapeText(value);
   if (value === undefined || value === null) return '';
-  return escapeText(textOf(value));
+  if (typeof value === 'number' || typeof value === 'boolean') return `${value}`;
+  return SafeHtml.is(value) ? value.toString() : escapeText(JSON.stringify(value));
 }
 
 /** Tagged template: literal parts stay, values are escaped, arrays are joined. */
 export function markup(parts: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
   let result = parts[0] ?? '';
-  values.forEach((value, index) => {
-    result += Array.isArray(value) ? value.map(escapeHtml).join('') : escapeHtml(value);
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (Array.isArray(value)) for (const item of value) result += escapeHtml(item);
+    else result += escapeHtml(value);
     result += parts[index + 1] ?? '';
-  });
+  }
   return new SafeHtml(result);
 }

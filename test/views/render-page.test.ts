@@ -60,6 +60,24 @@ describe('renderPage', () => {
     expect(render('page', model)).to.equal('1 s function');
   });
 
+  it('lets a template declare a name of its model again', () => {
+    write('page', '<% const level = locals.level ?? 3; title += "!"; %><%= title %> <%= level %>');
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    expect([render('page', { title: 'a', level: 2 }), render('page', { title: 'b' })]).to.deep.equal([
+      'a! 2',
+      'b! 3',
+    ]);
+  });
+
+  it('takes models of any names, and of any number of them', () => {
+    write('page', `<%= locals['a-b'] %> <%= locals.class %> <%= typeof n3 === 'undefined' ? '-' : n3 %>`);
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    for (let number = 0; number < 40; number++) {
+      const model = { 'a-b': 1, class: 2, __output: 'no', [`n${number}`]: '<', '"; throw 1; //': 3 };
+      expect(render('page', model)).to.equal(`1 2 ${number === 3 ? '&lt;' : '-'}`);
+    }
+  });
+
   it('searches several folders in order', () => {
     const second = mkdtempSync(join(tmpdir(), 'views-'));
     writeFileSync(join(second, 'own.ejs'), 'theirs');
