@@ -22,6 +22,9 @@ export interface ContextLimits {
 /** Share of its bytes from which on a request takes no more large facts. */
 const NEARLY_SPENT = 0.95;
 
+const NONE: readonly unknown[] = [];
+const NOTHING_CUT: ReadonlyMap<string, number> = new Map();
+
 const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
 
 export interface ContextOptions {
@@ -47,10 +50,10 @@ export class Context {
   readonly #startedMark: number;
   #endedMark: number | null = null;
   readonly #facts = new Map<string, unknown[]>();
-  readonly #cut = new Map<string, number>();
+  #cut: Map<string, number> | null = null;
   readonly #limits: ContextLimits;
   #bytes = 0;
-  readonly #awaited = new Set<Promise<unknown>>();
+  #awaited: Set<Promise<unknown>> | null = null;
   /** Called when a fact arrives after the end; set by the recorder. */
   onLateFact: (() => void) | null = null;
 
@@ -99,16 +102,14 @@ export class Context {
    * Returns false, and counts it as cut, where the budget of the request is spent.
    */
   add<N extends FactName>(name: N, fact: Facts[N], bytes = 0): boolean {
-    let list = this.#facts.get(name);
-    if (list === undefined) {
-      list = [];
-      this.#facts.set(name, list);
-    }
-    if (list.length >= this.#limits.factsPerKind || this.#bytes + bytes > this.#limits.bytes) {
-      this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
+    const list = this.#facts.get(name);
+    const { factsPerKind, bytes: mostBytes } = this.#limits;
+    if ((list?.length ?? 0) >= factsPerKind || this.#bytes + bytes > mostBytes) {
+      this.#countCut(name);
       return false;
     }
-    list.push(fact);
+    if (list === undefined) this.#facts.set(name, [fact]);
+    else list.push(fact);
     this.#bytes += bytes;
     if (this.#endedMark !== null) this.onLateFact?.();
     return true;
@@ -122,13 +123,18 @@ export class Context {
     const { factsPerKind, bytes } = this.#limits;
     const spent = this.#bytes > bytes * NEARLY_SPENT;
     if (!spent && (this.#facts.get(name)?.length ?? 0) < factsPerKind) return false;
-    this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
+    this.#countCut(name);
     return true;
+  }
+
+  #countCut(name: string): void {
+    this.#cut ??= new Map();
+    this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
   }
 
   /** All facts of a kind in the order they came; empty where there are none. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
-    return (this.#facts.get(name) ?? []) as Facts[N][];
+    return (this.#facts.get(name) ?? NONE) as readonly Facts[N][];
   }
 
   first<N extends FactName>(name: N): Facts[N] | undefined {
@@ -141,22 +147,44 @@ export class Context {
 
   /** How many facts of each kind were left out because the budget was spent. */
   get cut(): ReadonlyMap<string, number> {
-    return this.#cut;
+    return this.#cut ?? NOTHING_CUT;
   }
 
   /** A fact that is on its way beside the request: the final profile waits for it, within the recorder's bound. */
   expect(fact: Promise<unknown>): void {
+    const awaited = (this.#awaited ??= new Set());
     const settled: Promise<unknown> = fact.then(
-      () => this.#awaited.delete(settled),
-      () => this.#awaited.delete(settled),
+      () => awaited.delete(settled),
+      () => awaited.delete(settled),
     );
-    this.#awaited.add(settled);
+    awaited.add(settled);
   }
 
   /** Settles when all expected facts have; null where none is on its way. */
   expected(): Promise<unknown> | null {
-    return this.#awaited.size === 0 ? null : Promise.allSettled([...this.#awaited]);
+    if (this.#awaited === null || this.#awaited.size === 0) return null;
+    return Promise.allSettled([...this.#awaited]);
   }
+}
+
+/** What an observer keeps beside one context, until both are gone. */
+export interface Slot<T> {
+  get(context: Context): T | undefined;
+  set(context: Context, value: T): void;
+}
+
+/**
+ * A place for a value on every context. A WeakMap did the same and made each collection of young objects dearer: one
+ * entry per request is a key that the collector has to ask about.
+ */
+export function createSlot<T>(description: string): Slot<T> {
+  const name = Symbol(description);
+  return {
+    get: (context) => (context as unknown as Record<symbol, T | undefined>)[name],
+    set(context, value) {
+      (context as unknown as Record<symbol, T>)[name] = value;
+    },
+  };
 }
 
 /** Finds the context of the code that runs now. */

@@ -37,6 +37,14 @@ function className(value: object): string {
   }
 }
 
+function functionName(value: object): string {
+  try {
+    return cutText(String(Object.getOwnPropertyDescriptor(value, 'name')?.value ?? ''), 80);
+  } catch {
+    return '';
+  }
+}
+
 /** A value that is no container, as JSON; undefined for containers. */
 function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | undefined {
   switch (typeof value) {
@@ -53,7 +61,7 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
     case 'symbol':
       return value.toString();
     case 'function':
-      return `[function ${cutText(String(Object.getOwnPropertyDescriptor(value, 'name')?.value ?? ''), 80) || 'anonymous'}]`;
+      return `[function ${functionName(value) || 'anonymous'}]`;
     default:
       return value === null ? null : undefined;
   }
@@ -99,15 +107,8 @@ function take<T>(items: Iterable<T>, count: number): T[] {
   return taken;
 }
 
-/** The first entries of a container without running its code; accessors are named, not read. */
+/** The first entries of a container that is no array, without running its code; accessors are named, not read. */
 function entries(value: object, width: number): Entries {
-  if (Array.isArray(value)) {
-    const kept = Array.from({ length: Math.min(width, value.length) }, (_, index): [string, unknown] => [
-      String(index),
-      value[index] as unknown,
-    ]);
-    return { kept, more: value.length - kept.length };
-  }
   if (value instanceof Map) {
     const pairs = take(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, width);
     const kept = pairs.map(([key, item]): [string, unknown] => [
@@ -131,58 +132,110 @@ function entries(value: object, width: number): Entries {
   return { kept, more: Math.max(0, names.length - room) };
 }
 
-function isList(value: object): boolean {
-  return Array.isArray(value) || value instanceof Set;
+/** True for what literals and JSON make: nothing but own properties to look at. */
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+type Target = Json[] | Record<string, Json>;
+
+/** A container that waits to be written into its place. */
+interface Pending {
+  value: object;
+  /** What holds it: the way up tells a cycle. */
+  above: Pending | null;
+  depth: number;
+  target: Target;
+  key: string | number;
+}
+
+function put(target: Target, key: string | number, json: Json): void {
+  if (key === '__proto__')
+    Object.defineProperty(target, key, { value: json, enumerable: true, writable: true, configurable: true });
+  else (target as Record<string | number, Json>)[key] = json;
+}
+
+function isAbove({ value, above }: Pending): boolean {
+  for (let next = above; next !== null; next = next.above) if (next.value === value) return true;
+  return false;
 }
 
 /** Any value -> JSON within the limits; never throws. Cycles become `[circular]`, what is cut is counted in words. */
 export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits): Json {
-  const holder: Json[] = [];
-  const work: { value: unknown; put: (json: Json) => void; depth: number; above: readonly object[] }[] = [
-    { value: root, put: (json) => holder.push(json), depth: 0, above: [] },
-  ];
-  let total = 0;
-  for (let next = work.pop(); next !== undefined; next = work.pop()) {
-    const { value, put, depth, above } = next;
-    total++;
-    const simple = scalar(value, limits);
-    if (simple !== undefined) {
-      put(simple);
-      continue;
-    }
-    const object = value as object;
-    const short = shorthand(object);
-    if (short !== undefined) put(short);
-    else if (above.includes(object)) put('[circular]');
-    else if (depth >= limits.depth || total > limits.total) put(`[${className(object)}, not followed]`);
-    else put(expand(object, depth, above));
-  }
+  const simple = scalar(root, limits);
+  if (simple !== undefined) return simple;
+  const holder: Json[] = [null];
+  const queue: Pending[] = [{ value: root as object, above: null, depth: 0, target: holder, key: 0 }];
+  let total = 1;
+  // Level by level, so that what is left out lies deepest.
+  for (const pending of queue) put(pending.target, pending.key, write(pending));
   return holder[0] ?? null;
 
-  function expand(object: object, depth: number, above: readonly object[]): Json {
-    let found: Entries;
+  function write(pending: Pending): Json {
+    const { value, depth } = pending;
+    let isPlain = false;
+    let isList = false;
     try {
-      found = entries(object, limits.width);
+      isList = Array.isArray(value);
+      isPlain = !isList && isPlainObject(value);
     } catch {
-      return `[${className(object)}, unreadable]`;
+      // A proxy that throws: what it is, is found out below.
     }
-    const { kept, more } = found;
-    const path = [...above, object];
-    if (isList(object)) {
-      const result: Json[] = new Array<Json>(kept.length).fill(null);
-      kept.forEach(([, value], index) => {
-        work.push({ value, depth: depth + 1, above: path, put: (json) => (result[index] = json) });
-      });
-      if (more > 0) result.push(`… ${more} more`);
-      return result;
+    const short = isPlain || isList ? undefined : shorthand(value);
+    if (short !== undefined) return short;
+    if (isAbove(pending)) return '[circular]';
+    if (depth >= limits.depth || total > limits.total) return `[${className(value)}, not followed]`;
+    try {
+      return isPlain ? writeObject(pending) : writeEntries(pending);
+    } catch {
+      return `[${className(value)}, unreadable]`;
     }
-    const result = Object.create(null) as Record<string, Json>;
-    for (const [name, value] of kept) {
-      const key = cutText(name, 200);
-      result[key] = null;
-      work.push({ value, depth: depth + 1, above: path, put: (json) => (result[key] = json) });
+  }
+
+  function place(above: Pending, target: Target, key: string | number, value: unknown): void {
+    total++;
+    const simple = scalar(value, limits);
+    put(target, key, simple ?? null);
+    if (simple === undefined)
+      queue.push({ value: value as object, above, depth: above.depth + 1, target, key });
+  }
+
+  function writeObject(pending: Pending): Json {
+    const { value } = pending;
+    const result: Record<string, Json> = {};
+    const names = Object.keys(value);
+    const count = Math.min(names.length, limits.width);
+    for (let index = 0; index < count; index++) {
+      const name = names[index] ?? '';
+      const descriptor = Object.getOwnPropertyDescriptor(value, name);
+      if (descriptor === undefined) continue;
+      const held: unknown = 'value' in descriptor ? descriptor.value : '[getter]';
+      place(pending, result, cutText(name, 200), held);
     }
+    if (names.length > count) result['…'] = `${names.length - count} more`;
+    return result;
+  }
+
+  function writeEntries(pending: Pending): Json {
+    const { value } = pending;
+    if (Array.isArray(value)) return writeList(pending, value, value.length);
+    const { kept, more } = entries(value, limits.width);
+    if (value instanceof Set) {
+      const items = kept.map(([, item]) => item);
+      return writeList(pending, items, items.length + more);
+    }
+    const result: Record<string, Json> = {};
+    for (const [name, item] of kept) place(pending, result, cutText(name, 200), item);
     if (more > 0) result['…'] = `${more} more`;
+    return result;
+  }
+
+  function writeList(pending: Pending, items: readonly unknown[], length: number): Json {
+    const result: Json[] = [];
+    const count = Math.min(items.length, limits.width);
+    for (let index = 0; index < count; index++) place(pending, result, index, items[index]);
+    if (length > count) result.push(`… ${length - count} more`);
     return result;
   }
 }

@@ -82,10 +82,18 @@ describe('plain values', () => {
         },
       },
     );
+    const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+    const nameless = new Proxy(() => 1, {
+      getOwnPropertyDescriptor: () => {
+        throw new Error('no');
+      },
+    });
+    revoke();
     const fakeDate = Object.create(Date.prototype) as Date;
     const proto = JSON.parse('{"__proto__": {"polluted": true}}') as object;
-    const text = JSON.stringify(toPlain({ proxy, fakeDate, proto, nul: '\0', lone: '\ud800' }));
-    expect(text).to.contain('"proxy":"[Object]"');
+    const text = JSON.stringify(toPlain({ proxy, revoked, nameless, fakeDate, proto, nul: '\0', lone: '\ud800' }));
+    expect(text).to.contain('"proxy":"[Object]","revoked":"[Object]","nameless":"[function anonymous]"');
+    expect(text).to.contain('"__proto__":{"polluted":true}');
     expect(({} as { polluted?: boolean }).polluted).to.equal(undefined);
   });
 
