@@ -6,6 +6,7 @@ type Amount = number | null | undefined;
 /** U+202F keeps digits together and never breaks a line. */
 const THIN_SPACE = '\u202f';
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const DAY = 86_400_000;
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 const dash = markup`<span class="quiet">–</span>`;
@@ -15,7 +16,7 @@ function isNumber(value: unknown): value is number {
 }
 
 function group(digits: string): string {
-  return digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
+  return digits.length < 4 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
 }
 
 /** 1284 -> `1 284`; with nouns `1 row`, `1 284 rows`. */
@@ -75,7 +76,7 @@ function dateOf(epochMs: Amount): Date | null {
 }
 
 function timeText(epochMs: Amount): string {
-  return dateOf(epochMs)?.toISOString().slice(11, 19) ?? '–';
+  return dateOf(epochMs)?.toISOString().slice(-13, -5) ?? '–';
 }
 
 function timestampText(epochMs: Amount): string {
@@ -94,7 +95,7 @@ function timeElement(epochMs: Amount, text: string): SafeHtml {
 function clockText(epochMs: Amount, now = Date.now()): string {
   const date = dateOf(epochMs);
   if (date === null) return '–';
-  const isToday = date.toISOString().slice(0, 10) === new Date(now).toISOString().slice(0, 10);
+  const isToday = Math.floor(date.getTime() / DAY) === Math.floor(now / DAY);
   return `${isToday ? '' : `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''}, `}${timeText(epochMs)}`;
 }
 

@@ -8,6 +8,7 @@ const SUMMARY_LENGTH = 120;
 /** JSON up to this length stays on one line. */
 const ONE_LINE = 100;
 const LONGEST_PLACE = 200;
+const SURROGATE = /[\ud800-\udfff]/;
 /** How the redactor marks what it took out (app/profiler/redact.ts). */
 const MASK = '••••••';
 
@@ -19,8 +20,8 @@ function toText(value: unknown): string {
   return line.length <= ONE_LINE ? line : JSON.stringify(value, null, 2);
 }
 
-function withMasks(text: string): SafeHtml {
-  if (!text.includes(MASK)) return markup`${text}`;
+function withMasks(text: string): SafeHtml | string {
+  if (!text.includes(MASK)) return text;
   const parts = text.split(MASK);
   const mask = markup`<span class="mask">${MASK}</span>`;
   return markup`${parts.flatMap((part, index) => (index === 0 ? [part] : [mask, part]))}`;
@@ -33,10 +34,9 @@ function foreign(value: unknown): SafeHtml {
 
 /** The first characters, never half of a surrogate pair. */
 function beginning(text: string, length: number): string {
-  return Array.from(text.slice(0, length + 1))
-    .slice(0, length)
-    .join('')
-    .replace(/\s+/g, ' ');
+  const first = text.slice(0, length + 1);
+  const cut = SURROGATE.test(first) ? Array.from(first).slice(0, length).join('') : first.slice(0, length);
+  return cut.replace(/\s+/g, ' ');
 }
 
 export interface ValueOptions {
@@ -106,9 +106,8 @@ export const textHelpers = {
       : markup`<span class="at mono any">${foreign(place.length > LONGEST_PLACE ? `${beginning(place, LONGEST_PLACE)}…` : place)}</span>`,
   /** The rule by which the value at this path of the profile was masked: `masked: name`; null where it was not. */
   maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
-    const found = profile.masked.find(
-      (entry) => entry.where === where || entry.where.startsWith(`${where}.`),
-    );
+    const inside = `${where}.`;
+    const found = profile.masked.find((entry) => entry.where === where || entry.where.startsWith(inside));
     return found === undefined ? null : `masked: ${found.rule}`;
   },
 } as const;

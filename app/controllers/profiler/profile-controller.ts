@@ -1,6 +1,7 @@
 /** One profile: its page, the body of its exception panel, the toolbar's fragment, and all of it as JSON. */
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
@@ -22,6 +23,11 @@ export function createProfileController(services: PageServices): ProfileControll
   const { profiles, renderPage, foot } = services;
   const respond = createRespond(services);
 
+  /** A profile names its child; most have none, and then there is nothing to ask for. */
+  async function childrenOf({ token, child }: Profile): Promise<readonly ProfileIndex[]> {
+    return child === null ? [] : profiles.children(token);
+  }
+
   return {
     async profile(page) {
       const wanted = readOne(page.query, 'panel');
@@ -38,7 +44,7 @@ export function createProfileController(services: PageServices): ProfileControll
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((known) => known.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const children = await profiles.children(profile.token);
+      const children = await childrenOf(profile);
       const model = createProfileModel({ profile, children, panels, panel, query: page.query, foot });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },
@@ -59,7 +65,7 @@ export function createProfileController(services: PageServices): ProfileControll
     },
     async json(page) {
       const { profile, amendments, source } = await requireProfile(services, page);
-      const children = await profiles.children(profile.token);
+      const children = await childrenOf(profile);
       const body = JSON.stringify({ version: JSON_VERSION, source, profile, amendments, children });
       respond(page, { type: JSON_TYPE, body });
     },

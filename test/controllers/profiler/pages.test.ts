@@ -110,6 +110,19 @@ describe('pages of the profiler', () => {
       expect(childPage('.facts').text()).to.contain('error page');
     });
 
+    it('asks for children only where it names one', async () => {
+      const asked: string[] = [];
+      const { children } = fixture.profiles;
+      fixture.profiles.children = (token) => {
+        asked.push(token);
+        return children(token);
+      };
+      const plain = await fixture.record();
+      const failed = await fixture.record({ status: 404, errorPage: true });
+      for (const { token } of [plain, failed]) await page(`/_profiler/${token}`);
+      expect(asked).to.deep.equal([failed.token]);
+    });
+
     it('is shown while its request runs', async () => {
       const { token } = await fixture.record({ running: true, response: { outcome: 'running' } });
       expect((await page(`/_profiler/${token}`))('.facts').text()).to.contain('Timerunning');
