@@ -21,7 +21,7 @@ import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
 import { keepShared, readShared } from './postgres-shared.ts';
 import { writeProfiles } from './postgres-write.ts';
-import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
+import { INDEX_COLUMNS, indexOfRow, type ProfileRow, writeRowOf, type WriteRow } from './rows.ts';
 import { quoted, withSession } from './session.ts';
 import { storable } from './text.ts';
 import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
@@ -114,14 +114,26 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     await thread?.close(CLOSE_WITHIN_MS);
   }
 
-  /** In the thread where there is one. */
+  async function writeHere(rows: readonly WriteRow[], signal: AbortSignal): Promise<string[]> {
+    return withSession(await options.knex(), (session) =>
+      writeProfiles(session, { schema, partitions, signal }, rows),
+    );
+  }
+
+  /** In the thread where there is one that can. Once this has settled, the bytes of the profiles are not read any more. */
   async function write(profiles: readonly QueuedProfile[]): Promise<string[]> {
     if (profiles.length === 0) return [];
-    const written = await thread?.write(profiles);
-    if (written !== null && written !== undefined) return written;
-    return withSession(await options.knex(), (session) =>
-      writeProfiles(session, { schema, partitions }, profiles),
-    );
+    const rows = profiles.map(writeRowOf);
+    const written = await track(thread?.write(rows) ?? Promise.resolve(null));
+    if (written !== null) return written;
+    const given = new AbortController();
+    try {
+      const clashes = await track(writeHere(rows, given.signal), WRITE_WITHIN_MS);
+      thread?.wroteInstead();
+      return clashes;
+    } finally {
+      given.abort();
+    }
   }
 
   async function checkTrigrams(knex: Knex): Promise<void> {
@@ -217,7 +229,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   return {
     name: 'postgresql',
     async write(profiles) {
-      const clashes = await track(write(profiles), WRITE_WITHIN_MS);
+      const clashes = await write(profiles);
       if (clashes.length > 0) onClash?.(clashes);
     },
     keepShared: (parts) => using((knex) => keepShared({ knex, schema }, parts), WRITE_WITHIN_MS),

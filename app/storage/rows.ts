@@ -1,7 +1,8 @@
 /** The columns of `hindsight_profiles`, in one order for writing and reading: index entry <-> row. */
 import type { ProfileIndex } from '../profiler/profile.ts';
-import type { StoredProfile } from '../profiler/storage.ts';
-import { storable, storableDocument, storableOrNull } from './text.ts';
+import type { QueuedProfile } from '../profiler/storage.ts';
+import { headOf } from './copy-csv.ts';
+import { storable } from './text.ts';
 
 export const INDEX_COLUMNS = [
   'token', 'kind', 'state', 'parent', 'child', 'method', 'url', 'origin', 'status', 'route', 'client_address',
@@ -11,6 +12,20 @@ export const INDEX_COLUMNS = [
 export const COLUMNS = [...INDEX_COLUMNS, 'document'] as const;
 
 export type ColumnValue = string | number | null;
+
+/** A profile made ready for COPY, with what says whether it may be written. */
+export interface WriteRow {
+  token: string;
+  /** As it is stored: whole milliseconds since 1970. */
+  startedAt: number;
+  /** As it is stored. */
+  process: string;
+  final: boolean;
+  /** The row up to its document. */
+  head: string;
+  /** The document. */
+  bytes: Uint8Array;
+}
 
 /** A row as `pg` gives it: bigint as text. */
 export interface ProfileRow {
@@ -40,30 +55,44 @@ function whole(value: number): number {
   return Number.isFinite(value) ? Math.max(-2_147_483_648, Math.min(2_147_483_647, Math.trunc(value))) : 0;
 }
 
-/** Values in the order of COLUMNS. */
-export function valuesOf({ index, document }: StoredProfile): ColumnValue[] {
+function startOf({ startedAt }: ProfileIndex): number {
+  return Number.isFinite(startedAt) ? Math.trunc(startedAt) : 0;
+}
+
+/** Values in the order of INDEX_COLUMNS. */
+function valuesOf(index: ProfileIndex): ColumnValue[] {
   return [
     index.token,
     index.kind,
     index.state,
     index.parent,
     index.child,
-    storable(index.method),
-    storable(index.url),
-    storableOrNull(index.origin),
+    index.method,
+    index.url,
+    index.origin,
     index.status === null ? null : whole(index.status),
-    storableOrNull(index.route),
-    storable(index.clientAddress),
-    Math.trunc(index.startedAt),
+    index.route,
+    index.clientAddress,
+    startOf(index),
     index.durationMs,
-    storable(index.process),
-    storableOrNull(index.error),
+    index.process,
+    index.error,
     whole(index.queries),
     whole(index.findings),
-    storableOrNull(index.mark),
+    index.mark,
     whole(index.bytes),
-    storableDocument(document),
   ];
+}
+
+export function writeRowOf({ index, bytes }: QueuedProfile): WriteRow {
+  return {
+    token: storable(index.token),
+    startedAt: startOf(index),
+    process: storable(index.process),
+    final: index.state === 'final',
+    head: headOf(valuesOf(index)),
+    bytes,
+  };
 }
 
 export function indexOfRow(row: ProfileRow): ProfileIndex {

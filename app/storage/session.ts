@@ -8,16 +8,26 @@
 import type { Knex } from 'knex';
 
 export interface Session {
-  /** Values are written `$1`. */
+  /** Values are written `$1`; of several statements in one text, which takes none, the last one's rows. */
   query(sql: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
-  /** `copy … from stdin` with all of its data in COPY's text form. */
+  /**
+   * `copy … from stdin`, perhaps with more statements behind it. `data` is all of it, behind COPY_HEADER bytes that are
+   * filled in here; it must not be used again.
+   */
   copy(sql: string, data: Buffer): Promise<void>;
+  /** A text as it stands in SQL. */
+  literal(text: string): string;
 }
+
+/** Bytes of the message's head before COPY data: its type and a length. */
+export const COPY_HEADER = 5;
+const COPY_DATA = 'd'.charCodeAt(0);
 
 /** What is used of pg's connection and client; its types leave COPY out. */
 interface WireConnection {
+  /** pg's own way of sending data copies it into a buffer that grows to the largest batch and stays. */
+  stream: { write(data: Buffer): void };
   query(sql: string): void;
-  sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
@@ -32,11 +42,16 @@ interface Copy {
 export interface PgClient {
   query(copy: Copy): unknown;
   query(sql: string, values?: readonly unknown[]): Promise<unknown>;
+  escapeLiteral(text: string): string;
 }
 
 export function sessionOf(client: PgClient): Session {
   return {
-    query: (sql, values) => client.query(sql, values) as Promise<{ rows: unknown[] }>,
+    async query(sql, values) {
+      const result = (await client.query(sql, values)) as { rows: unknown[] } | { rows: unknown[] }[];
+      return Array.isArray(result) ? (result.at(-1) ?? { rows: [] }) : result;
+    },
+    literal: (text) => client.escapeLiteral(text),
     copy: (sql, data) =>
       new Promise<void>((resolve, reject) => {
         client.query({
@@ -44,7 +59,9 @@ export function sessionOf(client: PgClient): Session {
             connection.query(sql);
           },
           handleCopyInResponse(connection) {
-            connection.sendCopyFromChunk(data);
+            data.writeUInt8(COPY_DATA, 0);
+            data.writeInt32BE(data.length - 1, 1);
+            connection.stream.write(data);
             connection.endCopyFrom();
           },
           handleCommandComplete: () => undefined,

@@ -6,10 +6,6 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\u2400') : whole;
 }
 
-export function storableOrNull(text: string | null): string | null {
-  return text === null ? null : storable(text);
-}
-
 /** A document is JSON, where U+0000 can only stand escaped; a raw one is made so. */
 export function storableDocument(document: string): string {
   return document.includes('\0') ? document.replaceAll('\0', '\\u0000') : document;

@@ -1,24 +1,28 @@
 /**
- * The near side of the writer's thread: a batch goes over as text, its outcome comes back.
+ * The near side of the writer's thread: a batch goes over, its outcome comes back.
  *
- * The thread starts with the first batch. One that does not answer within its time is ended and the batch counts as
- * failed, for the writer to try again: storing twice is harmless. Where no thread can be started, or it keeps dying, the
- * caller writes by itself from then on.
+ * The thread starts with the first batch, which does not wait for it: until it is up, the caller writes by itself. One
+ * that does not answer within its time is ended, and only then the batch counts as failed, so that nobody reads its
+ * bytes any more; the writer tries again, storing twice is harmless. Where no thread can be started, it keeps dying, or
+ * it has no way to the database where the caller has one, the caller writes by itself from then on.
  */
 import type { Worker } from 'node:worker_threads';
-import type { StoredProfile } from '../profiler/storage.ts';
-import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
+import type { WriteRow } from './rows.ts';
+import { packRows, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
+import { answerWithin } from './unavailable.ts';
 
 export interface ThreadOptions {
   /** Starts the thread's module, `storage/writer-thread`. */
   start: (data: ThreadData) => Worker;
-  /** Where to connect, in the form of `pg`; asked anew after a failure. */
-  connection: () => Promise<Record<string, unknown>>;
+  /** Where to connect, in the form of `pg`; asked anew after a failure. Null: a thread can't connect there. */
+  connection: () => Promise<Record<string, unknown> | null>;
 }
 
 export interface ThreadWriter {
-  /** The tokens that clashed; null where there is no thread: the batch is still to be written. */
-  write(profiles: readonly StoredProfile[]): Promise<string[] | null>;
+  /** The tokens that clashed; null where the caller has to write the batch by itself. */
+  write(rows: readonly WriteRow[]): Promise<string[] | null>;
+  /** The caller has stored what was left to it. */
+  wroteInstead(): void;
   close(withinMs: number): Promise<void>;
 }
 
@@ -26,6 +30,8 @@ export interface ThreadWriter {
 const ANSWER_WITHIN_MS = 14_000;
 /** Threads that died in a row before none is started any more. */
 const MOST_DEATHS = 3;
+/** Batches that a thread which never connected left to the caller, who could store them. */
+const MOST_DETOURS = 3;
 
 interface Waiting {
   resolve: (clashes: string[] | null) => void;
@@ -38,10 +44,16 @@ export function createThreadWriter(
 ): ThreadWriter {
   const { data, say } = options;
   let worker: Worker | null = null;
+  let isReady = false;
   let settings: Record<string, unknown> | null = null;
   let deaths = 0;
   /** Some thread has worked once. */
   let proven = false;
+  /** Some thread has stored something. */
+  let connects = false;
+  /** The last batch was left to the caller since the thread could not connect. */
+  let refused = false;
+  let detours = 0;
   let nextId = 1;
   const waiting = new Map<number, Waiting>();
 
@@ -53,30 +65,45 @@ export function createThreadWriter(
     return found;
   }
 
+  function giveUp(sentence: string): void {
+    deaths = MOST_DEATHS;
+    say(`${sentence}; they are stored without one.`);
+  }
+
   function receive(message: FromThread): void {
     proven = true;
-    if (message.type === 'notice') {
-      say(message.sentence);
-      return;
+    switch (message.type) {
+      case 'ready':
+        isReady = true;
+        return;
+      case 'notice':
+        say(message.sentence);
+        return;
+      case 'written':
+        deaths = 0;
+        connects = true;
+        take(message.id)?.resolve(message.clashes);
+        return;
+      case 'failed':
+        receiveFailure(message);
     }
-    const found = take(message.id);
-    if (message.type === 'written') {
-      deaths = 0;
-      found?.resolve(message.clashes);
-      return;
-    }
+  }
+
+  function receiveFailure({ id, message, code, connecting }: FromThread & { type: 'failed' }): void {
     settings = null;
-    const { code } = message;
-    found?.reject(Object.assign(new Error(message.message), code === undefined ? {} : { code }));
+    const found = take(id);
+    refused = connecting && !connects;
+    if (refused) found?.resolve(null);
+    else found?.reject(Object.assign(new Error(message), code === undefined ? {} : { code }));
   }
 
   /** The thread is gone: what it had is written by the caller, now or at its next try. */
   function died(gone: Worker, reason: string): void {
     if (worker !== gone) return;
     worker = null;
-    deaths = proven ? deaths + 1 : MOST_DEATHS;
-    if (deaths === MOST_DEATHS)
-      say(`The thread that stores profiles can't go on (${reason}); they are stored without one.`);
+    if (!proven || deaths + 1 >= MOST_DEATHS)
+      giveUp(`The thread that stores profiles can't go on (${reason})`);
+    else deaths++;
     for (const id of [...waiting.keys()]) {
       const found = take(id);
       if (deaths >= MOST_DEATHS) found?.resolve(null);
@@ -87,6 +114,7 @@ export function createThreadWriter(
   function start(): Worker | null {
     if (deaths >= MOST_DEATHS) return null;
     try {
+      isReady = false;
       const started = options.start(data);
       started.on('message', receive);
       started.on('error', (error: unknown) => {
@@ -98,47 +126,58 @@ export function createThreadWriter(
       started.unref();
       return started;
     } catch (error) {
-      deaths = MOST_DEATHS;
-      say(
-        `No thread can be started to store profiles (${error instanceof Error ? error.message : String(error)}); ` +
-          'they are stored without one.',
-      );
+      const reason = error instanceof Error ? error.message : String(error);
+      giveUp(`No thread can be started to store profiles (${reason})`);
       return null;
     }
   }
 
+  /** Ends a thread that hangs; its batch fails when it is gone. */
+  async function late(thread: Worker, id: number): Promise<void> {
+    if (worker === thread) worker = null;
+    settings = null;
+    await thread.terminate();
+    take(id)?.reject(new Error(`the database did not answer within ${ANSWER_WITHIN_MS / 1000} s.`));
+  }
+
   return {
-    async write(profiles) {
-      settings ??= await options.connection();
+    async write(rows) {
+      if (deaths >= MOST_DEATHS) return null;
+      settings ??= await answerWithin(options.connection(), ANSWER_WITHIN_MS);
+      if (settings === null) {
+        deaths = MOST_DEATHS;
+        return null;
+      }
       worker ??= start();
       const thread = worker;
-      if (thread === null) return null;
+      if (thread === null || !isReady) return null;
       const id = nextId++;
-      const message: ToThread = {
-        type: 'write',
-        id,
-        settings,
-        indexes: JSON.stringify(profiles.map(({ index }) => index)),
-        documents: profiles.map(({ document }) => document),
-      };
+      const message: ToThread = { type: 'write', id, settings, rows: packRows(rows) };
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          take(id)?.reject(new Error(`the database did not answer within ${ANSWER_WITHIN_MS / 1000} s.`));
-          if (worker === thread) worker = null;
-          settings = null;
-          void thread.terminate();
-        }, ANSWER_WITHIN_MS);
+        const timer = setTimeout(() => void late(thread, id), ANSWER_WITHIN_MS);
         timer.unref();
         waiting.set(id, { resolve, reject, timer });
         thread.ref();
         thread.postMessage(message);
       });
     },
+    wroteInstead() {
+      if (!refused) return;
+      refused = false;
+      if (++detours < MOST_DETOURS || deaths >= MOST_DEATHS) return;
+      giveUp('The thread that stores profiles has no way to the database, though the pool has one');
+      void worker?.terminate();
+      worker = null;
+    },
     async close(withinMs) {
       const thread = worker;
       worker = null;
       deaths = MOST_DEATHS;
       if (thread === null) return;
+      if (!isReady) {
+        await thread.terminate();
+        return;
+      }
       const ended = new Promise<void>((resolve) => {
         thread.once('exit', () => {
           resolve();

@@ -2,17 +2,16 @@
  * The thread that writes profiles into PostgreSQL: a connection of its own, so that neither encoding nor a slow database
  * costs a request anything.
  *
- * In: batches as text (an index row each as JSON, and the documents). Out: the tokens that clashed, or what went wrong.
- * One batch after the other; after a failure the connection is made anew. Loaded as a worker only.
+ * In: batches (thread-messages.ts), whose documents are read where they lie until the batch is answered. Out: the tokens
+ * that clashed, or what went wrong. One batch after the other; after a failure the connection is made anew. Loaded as a
+ * worker only.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
-import type { ProfileIndex } from '../profiler/profile.ts';
-import type { StoredProfile } from '../profiler/storage.ts';
 import { createPartitionKeeper } from './partitions.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { sessionOf } from './session.ts';
-import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
+import { unpackRows, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
 
 function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: ThreadData): void {
   const answer = (message: FromThread): void => {
@@ -43,16 +42,13 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
     return opened;
   }
 
-  async function write({ id, settings, indexes, documents }: ToThread & { type: 'write' }): Promise<void> {
+  async function write({ id, settings, rows }: ToThread & { type: 'write' }): Promise<void> {
+    let connecting = true;
     try {
-      const rows = JSON.parse(indexes) as ProfileIndex[];
-      const profiles: StoredProfile[] = rows.map((index, i) => ({ index, document: documents[i] ?? '' }));
       const session = sessionOf(await connected(settings));
-      answer({
-        type: 'written',
-        id,
-        clashes: await writeProfiles(session, { schema, partitions }, profiles),
-      });
+      connecting = false;
+      const clashes = await writeProfiles(session, { schema, partitions }, unpackRows(rows));
+      answer({ type: 'written', id, clashes });
     } catch (error) {
       drop();
       const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -60,6 +56,7 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
         type: 'failed',
         id,
         message: error instanceof Error ? error.message : String(error),
+        connecting,
         ...(typeof code === 'string' ? { code } : {}),
       });
     }
@@ -75,6 +72,7 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
       port.close();
     });
   });
+  answer({ type: 'ready' });
 }
 
 if (parentPort !== null) serve(parentPort, workerData as ThreadData);

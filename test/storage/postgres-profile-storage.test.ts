@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { once } from 'node:events';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
@@ -17,6 +18,7 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
   let knex: Knex;
   const opened: ProfileStorage[] = [];
   const said: string[] = [];
+  let up: Promise<unknown> | undefined;
 
   before(async () => {
     knex = openKnex(server().connection);
@@ -36,11 +38,15 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     expect(said.splice(0)).to.deep.equal([]);
   });
 
-  function create(
+  function open(
     options: { onClash?: (tokens: readonly string[]) => void; findTimeoutMs?: number } = {},
   ): ProfileStorage {
     const thread: ThreadOptions = {
-      start: (data) => startWorker('storage/writer-thread', data),
+      start(data) {
+        const worker = startWorker('storage/writer-thread', data);
+        up = once(worker, 'message');
+        return worker;
+      },
       connection: () => Promise.resolve({ ...server().connection }),
     };
     const storage = createPostgresStorage({
@@ -54,12 +60,22 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     return storage;
   }
 
+  /** One whose thread is up: the first batch starts it and does not wait for it. */
+  async function create(options: Parameters<typeof open>[0] = {}): Promise<ProfileStorage> {
+    const storage = open(options);
+    if (!threaded) return storage;
+    await storage.write([profileOf(0xffffff)]);
+    await up;
+    await knex.raw('delete from ??.hindsight_profiles where token = ?', [SCHEMA, 'ffffff']);
+    return storage;
+  }
+
   describeStorageContract({
-    create: (onClash) => Promise.resolve(create(onClash === undefined ? {} : { onClash })),
+    create: (onClash) => create(onClash === undefined ? {} : { onClash }),
   });
 
   it('leases blocks that never meet, with one key for all', async () => {
-    const leases = await Promise.all(Array.from({ length: 20 }, async () => create().leaseTokens?.()));
+    const leases = await Promise.all(Array.from({ length: 20 }, async () => open().leaseTokens?.()));
     const starts = leases.map((lease) => lease?.start ?? -1);
     expect(new Set(starts).size).to.equal(20);
     for (const start of starts) expect(start % LEASE_SIZE).to.equal(0);
@@ -70,15 +86,15 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
 
   it('begins the counters anew when they are used up', async () => {
     await knex.raw(`select setval('"odd ""schema"" é".hindsight_tokens', ${LEASED_COUNTERS - LEASE_SIZE})`);
-    expect((await create().leaseTokens?.())?.start).to.equal(0);
+    expect((await open().leaseTokens?.())?.start).to.equal(0);
   });
 
   it('cuts a search off with a clear answer', async () => {
-    await create().write([profileOf(1)]);
+    await (await create()).write([profileOf(1)]);
     await knex.transaction(async (trx) => {
       await trx.raw('lock table ??.hindsight_profiles in access exclusive mode', [SCHEMA]);
       const started = Date.now();
-      const error: unknown = await create({ findTimeoutMs: 200 })
+      const error: unknown = await open({ findTimeoutMs: 200 })
         .find({ limit: 1, offset: 0 })
         .catch((reason: unknown) => reason);
       expect(error).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
@@ -120,7 +136,8 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
 
   it('names the reason, not the values, when a write fails', async () => {
     await knex.raw('alter table ??.hindsight_profiles add constraint small check (bytes < 5000)', [SCHEMA]);
-    const error: unknown = await create()
+    const storage = await create();
+    const error: unknown = await storage
       .write([profileOf(1, { bytes: 9999 }, 'hunter2')])
       .catch((reason: unknown) => reason);
     await knex.raw('alter table ??.hindsight_profiles drop constraint small', [SCHEMA]);
@@ -134,15 +151,13 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     const batch = Array.from({ length: 600 }, (_, number) =>
       profileOf(number, { bytes: number === 599 ? 9999 : 1 }),
     );
-    const outcome = await create()
-      .write(batch)
-      .then(
-        () => 'stored',
-        () => 'refused',
-      );
+    const outcome = await (await create()).write(batch).then(
+      () => 'stored',
+      () => 'refused',
+    );
     await knex.raw('alter table ??.hindsight_profiles drop constraint small', [SCHEMA]);
     expect(outcome).to.equal('refused');
-    expect((await create().find({ limit: 1, offset: 0 })).total).to.equal(0);
+    expect((await (await create()).find({ limit: 1, offset: 0 })).total).to.equal(0);
   });
 
   it('needs no search path', async () => {
@@ -162,7 +177,7 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
 
   it('never meets a purge in a deadlock', async function () {
     this.timeout(20_000);
-    const storage = create();
+    const storage = await create();
     const family = (number: number): ReturnType<typeof profileOf>[] => [
       profileOf(number, { state: number % 3 === 0 ? 'running' : 'final' }),
       profileOf(100_000 - number, { kind: 'error_page', parent: number.toString(16).padStart(6, '0') }),
@@ -183,12 +198,12 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
   });
 
   it('leaves the purge to another process that is at it', async () => {
-    await create().write([profileOf(1)]);
+    await (await create()).write([profileOf(1)]);
     await knex.transaction(async (trx) => {
       await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`hindsight purge ${SCHEMA}`]);
-      expect(await create().purge({ ...everything, count: 0 })).to.equal(0);
+      expect(await (await create()).purge({ ...everything, count: 0 })).to.equal(0);
     });
-    expect(await create().purge({ ...everything, count: 0 })).to.equal(1);
+    expect(await (await create()).purge({ ...everything, count: 0 })).to.equal(1);
   });
 }
 

@@ -1,17 +1,26 @@
 /** The thread that writes: what happens where it can't be started, ends, or its database goes away and comes back. */
 import { expect } from 'chai';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { startWorker } from '../../app/paths.ts';
 import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
-import { createThreadWriter, type ThreadOptions } from '../../app/storage/thread-writer.ts';
+import { writeRowOf } from '../../app/storage/rows.ts';
+import type { ThreadData } from '../../app/storage/thread-messages.ts';
+import {
+  createThreadWriter,
+  type ThreadOptions,
+  type ThreadWriter,
+} from '../../app/storage/thread-writer.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
 import { profileOf } from './contract.ts';
 
 const data = { schema: 'threaded', partitionMs: 3_600_000 };
 
 function writerWith(start: ThreadOptions['start']): {
+  writer: ThreadWriter;
   write: () => Promise<string[] | null>;
   said: string[];
 } {
@@ -22,7 +31,27 @@ function writerWith(start: ThreadOptions['start']): {
     data,
     say: (sentence) => said.push(sentence),
   });
-  return { write: () => writer.write([profileOf(1)]), said };
+  return { writer, write: () => writer.write([writeRowOf(profileOf(1))]), said };
+}
+
+/** Starts the real thread, and lets a test wait until it is up. */
+function startReal(): {
+  start: (given: ThreadData) => Worker;
+  up: () => Promise<unknown>;
+  threads: Worker[];
+} {
+  const threads: Worker[] = [];
+  const messages: Promise<unknown>[] = [];
+  return {
+    threads,
+    start(given) {
+      const thread = startWorker('storage/writer-thread', given);
+      threads.push(thread);
+      messages.push(once(thread, 'message'));
+      return thread;
+    },
+    up: () => Promise.all(messages),
+  };
 }
 
 describe("the writer's thread", () => {
@@ -36,22 +65,44 @@ describe("the writer's thread", () => {
     expect(said[0]).to.match(/no threads here/);
   });
 
-  it('leaves the batch to the caller where its module does not load', async () => {
+  it('leaves batches to the caller where its module does not load, and says so once', async () => {
     const { write, said } = writerWith(() => new Worker('throw new Error("no module")', { eval: true }));
     expect(await write()).to.equal(null);
+    for (let tries = 0; said.length === 0 && tries < 100; tries++) await sleep(20);
+    expect(await write()).to.equal(null);
     expect(said).to.have.length(1);
+    expect(said[0]).to.match(/no module/);
   });
 
-  it('says what the database says', async () => {
-    const { write, said } = writerWith((given) => startWorker('storage/writer-thread', given));
-    const error: unknown = await write().catch((reason: unknown) => reason);
-    expect(error).to.include({ code: 'ENOENT' });
-    expect(said).to.deep.equal([]);
+  it('is not waited for while it starts', async () => {
+    const { start, up, threads } = startReal();
+    const { writer, write } = writerWith(start);
+    const began = performance.now();
+    expect(await write()).to.equal(null);
+    expect(performance.now() - began).to.be.below(100);
+    expect(threads).to.have.length(1);
+    await up();
+    await writer.close(1000);
+  });
+
+  it('gives up where the caller can connect and it can not', async () => {
+    const { start, up, threads } = startReal();
+    const { writer, write, said } = writerWith(start);
+    await write();
+    await up();
+    for (let batch = 0; batch < 3; batch++) {
+      expect(said).to.deep.equal([]);
+      expect(await write()).to.equal(null);
+      writer.wroteInstead();
+    }
+    expect(said).to.have.length(1);
+    expect(said[0]).to.match(/no way to the database/);
+    expect(await write()).to.equal(null);
+    expect(threads).to.have.length(1);
   });
 
   describe('with a database', () => {
     const server = withDebianPostgres();
-    const threads: Worker[] = [];
     let knex: Knex;
 
     before(async () => {
@@ -62,21 +113,19 @@ describe("the writer's thread", () => {
 
     it('goes on after the thread has ended, and after the database was away', async function () {
       this.timeout(30_000);
+      const { start, up, threads } = startReal();
       const storage = createPostgresStorage({
         knex: () => knex,
         schema: data.schema,
-        thread: {
-          start: (given) => {
-            const thread = startWorker('storage/writer-thread', given);
-            threads.push(thread);
-            return thread;
-          },
-          connection: () => Promise.resolve({ ...server().connection }),
-        },
+        thread: { start, connection: () => Promise.resolve({ ...server().connection }) },
       });
+      await storage.write([profileOf(10)]);
+      await up();
       await storage.write([profileOf(1)]);
       await threads[0]?.terminate();
       await storage.write([profileOf(2)]);
+      await up();
+      await storage.write([profileOf(11)]);
       await server().halt();
       const outcome = await storage.write([profileOf(3)]).then(
         () => 'stored',
