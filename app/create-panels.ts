@@ -39,7 +39,9 @@ const FILES = [
   'create-error-pages',
   'database-access',
   'errors',
+  'lazy-pages',
   'open-database',
+  'page-parts',
   'render-page',
 ];
 const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [

@@ -11,13 +11,11 @@
 import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
-import { createPageHandler } from './create-pages.ts';
 import { createHostPanels } from './create-panels.ts';
-import { createGuard } from './middleware/guard.ts';
-import { sourceOfHost } from './middleware/host-source.ts';
+import { createLazyPages } from './lazy-pages.ts';
+import { createHostSource } from './middleware/host-source.ts';
 import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
 import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
 import type { Dump } from './observe/dump.ts';
@@ -111,7 +109,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   const {
     storage = createMemoryStorage(),
     warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`),
-    sourceOf = sourceOfHost,
+    sourceOf = createHostSource(),
     previewBytes = PREVIEW_BYTES,
     root = process.cwd(),
   } = options;
@@ -147,6 +145,8 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     sampler,
     write: (profile, shared) => {
       writer.enqueue(profile, shared);
+      // The first answer is out: what the next ones may need is loaded now.
+      pages.preload();
     },
     process: name,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -178,49 +178,58 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   });
   contexts.of = watch.contextOf;
 
-  const pageHandler = createPageHandler({
-    viewsFolder: join(packageRoot(), 'views'),
-    assetsFolder: join(packageRoot(), 'public', 'profiler'),
+  const pages = createLazyPages({
     profiles,
     panels,
     retention,
     process: name,
     originOf: (req) => sourceOf(req).origin.origin,
     redactText: (text) => redactor.text(text),
-    guard: createGuard({
+    access: {
       password: options.password ?? null,
       ...(options.authorize === undefined ? {} : { authorize: options.authorize }),
-    }),
+    },
   });
   const errors = createErrorPages({
     recorder,
     tracker,
     contextOf: watch.contextOf,
-    renderErrorPage: pageHandler.renderErrorPage,
+    renderErrorPage: pages.renderErrorPage,
     redactText: (text) => redactor.text(text),
     log: (error) => {
       warn(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
     },
   });
 
+  const answerError: ErrorPages['answer'] = (error, req, res) => {
+    pages.whenRenderable(() => {
+      errors.answer(error, req, res);
+    });
+  };
+
   return {
     watch,
     pages(req, res, next) {
-      pageHandler.dispatch(req, res, (error) => {
+      pages.dispatch(req, res, (error) => {
         if (error === undefined) next();
-        else errors.answer(error, req, res);
+        else answerError(error, req, res);
       });
     },
-    errors: errors.handler,
-    answerError: errors.answer,
-    refuse: (server, { resolver, methods }) =>
-      createRefusal({
+    errors: function errorPage(error, req, res, _next) {
+      answerError(error, req, res);
+    },
+    answerError,
+    refuse(server, { resolver, methods }) {
+      // What the parser refuses is answered in the same turn.
+      pages.whenRenderable(() => undefined);
+      return createRefusal({
         resolver,
         methods,
-        answer: errors.answer,
+        answer: answerError,
         record: errors.recordRefusal,
         redactText: (text) => redactor.text(text),
-      }).attach(server),
+      }).attach(server);
+    },
     dump: observers.dump,
     sourceOf: observers.sourceOf,
     watchKnex: observers.watchKnex,
