@@ -9,14 +9,14 @@ import {
   type Building,
   costOf,
   type DatabaseRow,
-  differingNames,
   groupLabels,
   matches,
-  oneLine,
   type Plan,
   planAsRun,
   planByStatement,
   planByTime,
+  type SharedParts,
+  sharedParts,
 } from './database-rows.ts';
 import { addressOf, PAGE_BUDGET, type Page, pageOf } from './shared/rows.ts';
 import { isControl } from './shared/statements.ts';
@@ -56,10 +56,15 @@ function readInstead(sql: string, column: string, count: number): { tokens: SqlT
   return lines;
 }
 
-function cardOf(data: DatabaseData, group: DatabaseGroup, at: number): GroupCard {
+interface Listed {
+  group: DatabaseGroup;
+  at: number;
+}
+
+function cardOf(data: DatabaseData, { group, at }: Listed, shared: SharedParts): GroupCard {
   const durations = group.members.map((index) => data.queries[index]?.durationMs ?? 0);
   const sorted = [...durations].sort((a, b) => a - b);
-  const differs = differingNames(data, group);
+  const differs = shared.differingIn(at);
   const sql = data.statements[group.statement]?.sql ?? '';
   const [only] = differs;
   return {
@@ -68,7 +73,7 @@ function cardOf(data: DatabaseData, group: DatabaseGroup, at: number): GroupCard
     tone: group.kind === 'n+1' ? 'bad' : 'warn',
     count: group.members.length,
     differs,
-    tokens: oneLine(sql),
+    tokens: shared.lineOf(group.statement),
     caller: group.caller,
     durationMs: group.durationMs,
     bars: durations.slice(0, BARS_SHOWN),
@@ -104,8 +109,10 @@ export function presentDatabase(data: DatabaseData, { query, slowMs }: PanelPage
     .map((group, at) => ({ group, at }))
     .filter(({ group }) => group.kind !== 'duplicate')
     .sort((a, b) => b.group.durationMs - a.group.durationMs);
-  const shownCards = cards.slice(0, CARDS_SHOWN).map(({ group, at }) => cardOf(data, group, at));
+  const shared = sharedParts(data);
+  const shownCards = cards.slice(0, CARDS_SHOWN).map((listed) => cardOf(data, listed, shared));
   const building: Building = {
+    ...shared,
     data,
     slowMs,
     brief,

@@ -58,7 +58,7 @@ export const groupLabels = { 'n+1': 'N+1', loop: 'loop', duplicate: 'duplicate' 
 const tones = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain' } as const;
 
 /** For a row: quotes that Knex puts round every name say nothing there. */
-export function oneLine(sql: string): SqlToken[] {
+function oneLine(sql: string): SqlToken[] {
   const text = sql.length > LINE_LENGTH ? `${sql.slice(0, LINE_LENGTH)}…` : sql;
   const tokens = sqlTokens(text.replace(/\s+/g, ' ').trim());
   return joinTokens(
@@ -79,7 +79,7 @@ function textOf(value: unknown): string {
 }
 
 /** Names of the bindings that are not the same in all members. */
-export function differingNames(data: DatabaseData, { members }: DatabaseGroup): string[] {
+function differingNames(data: DatabaseData, { members }: DatabaseGroup): string[] {
   const first = data.queries[members[0] ?? 0];
   const names = (first?.bindings ?? [])
     .filter(({ value }, at) =>
@@ -91,7 +91,34 @@ export function differingNames(data: DatabaseData, { members }: DatabaseGroup): 
   return [...new Set(names)].slice(0, 5);
 }
 
-export interface Building {
+/** What the rows of one statement or group share, worked out once. */
+export interface SharedParts {
+  /** The statement of this index in a line. */
+  lineOf: (statement: number) => SqlToken[];
+  /** Names of the bindings that differ within the group of this index. */
+  differingIn: (group: number) => string[];
+}
+
+function remembered<T>(work: (index: number) => T): (index: number) => T {
+  const known = new Map<number, T>();
+  return (index) => {
+    const value = known.get(index) ?? work(index);
+    known.set(index, value);
+    return value;
+  };
+}
+
+export function sharedParts(data: DatabaseData): SharedParts {
+  return {
+    lineOf: remembered((statement) => oneLine(data.statements[statement]?.sql ?? '')),
+    differingIn: remembered((group) => {
+      const found = data.groups[group];
+      return found === undefined ? [] : differingNames(data, found);
+    }),
+  };
+}
+
+export interface Building extends SharedParts {
   data: DatabaseData;
   slowMs: number;
   /** Rows without statement and values: there are too many. */
@@ -104,12 +131,12 @@ export interface Building {
 }
 
 function queryRow(building: Building, index: number): QueryRow {
-  const { data, slowMs, hrefOf } = building;
+  const { data, slowMs, hrefOf, lineOf, differingIn } = building;
   const query = data.queries[index];
   if (query === undefined) throw new RangeError(`There is no query ${index}.`);
   const sql = data.statements[query.statement]?.sql ?? '';
   const group = query.group === null ? undefined : data.groups[query.group];
-  const names = group === undefined ? [] : differingNames(data, group);
+  const names = query.group === null ? [] : differingIn(query.group);
   const shown = sql.slice(0, STATEMENT_LENGTH);
   const id = `q${index + 1}`;
   const open = building.open === id;
@@ -117,7 +144,7 @@ function queryRow(building: Building, index: number): QueryRow {
   return {
     id,
     number: String(index + 1),
-    tokens: oneLine(sql),
+    tokens: lineOf(query.statement),
     query,
     slow: query.durationMs !== null && query.durationMs >= slowMs,
     badge: group === undefined ? null : badgeOf(group),
@@ -151,7 +178,7 @@ function groupRow(
   members: readonly number[],
   badge: QueryRow['badge'],
 ): GroupRow {
-  const { data, hrefOf } = building;
+  const { data, hrefOf, lineOf } = building;
   const queries = members.map((index) => data.queries[index]).filter((query) => query !== undefined);
   const rows = queries.map((query) => query.rows).filter((count) => count !== null);
   const callers = new Set(queries.map(({ caller }) => caller));
@@ -166,7 +193,7 @@ function groupRow(
     failed: failed.length,
     error: failed[0]?.error ?? null,
     number: numbersOf(members),
-    tokens: oneLine(data.statements[queries[0]?.statement ?? 0]?.sql ?? ''),
+    tokens: lineOf(queries[0]?.statement ?? 0),
     badge,
     count: members.length,
     durationMs: queries.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0),
