@@ -36,55 +36,60 @@ const MOST_LINES = 2000;
 const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c']);
 const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
-function tokenHtml([kind, text]: CodeToken): SafeHtml {
-  if (kind === 'u') return markup`<u>${text}</u>`;
-  return TOKEN_CLASSES.has(kind) ? markup`<span class="${kind}">${text}</span>` : markup`${text}`;
+function tokenHtml([kind, text]: CodeToken): string {
+  if (kind === 'u') return `<u>${escapeHtml(text)}</u>`;
+  return TOKEN_CLASSES.has(kind) ? `<span class="${kind}">${escapeHtml(text)}</span>` : escapeHtml(text);
 }
 
-function lineHtml(line: CodeLine, longest: number): SafeHtml {
-  if (line.tokens !== undefined) return markup`${line.tokens.map(tokenHtml)}`;
-  const text = line.text ?? '';
-  if (line.underline !== undefined) {
-    const [from, to] = line.underline;
-    return markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, longest)}`;
+function lineHtml(line: CodeLine, longest: number): string {
+  const { tokens, text = '', underline } = line;
+  if (tokens !== undefined) return tokens.map(tokenHtml).join('');
+  if (underline !== undefined) {
+    const [from, to] = underline;
+    return escapeHtml(markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, longest)}`);
   }
-  if (text.length <= longest) return markup`${text}`;
+  if (text.length <= longest) return escapeHtml(text);
   const cut = numberHelpers.count(text.length - longest, 'more character');
-  return markup`${text.slice(0, longest)}<span class="c"> … ${cut}</span>`;
+  return `${escapeHtml(text.slice(0, longest))}<span class="c"> … ${cut}</span>`;
 }
 
-function attribute(name: string, value: string | number | undefined): SafeHtml {
-  return value === undefined ? markup`` : new SafeHtml(` ${name}="${escapeHtml(value)}"`);
+function attribute(name: string, value: string | number | undefined): string {
+  return value === undefined ? '' : ` ${name}="${escapeHtml(value)}"`;
 }
 
 function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions): SafeHtml {
   const { label, id, start = 1, plain = false, wrap = false, whole = false } = options;
   const longest = whole ? Infinity : LONGEST_LINE;
   const numbered = start !== null && !plain;
-  const shown = lines.slice(0, MOST_LINES).map((given, index) => {
+  const classes = `code${numbered ? '' : ' plain'}${wrap ? ' wrap' : ''}`;
+  // One string and not a tagged template for each token: a page has thousands.
+  let html = openPre(classes, label, id);
+  lines.slice(0, MOST_LINES).forEach((given, index) => {
     const line = typeof given === 'string' ? { text: given } : given;
     const number = numbered ? (line.number ?? start + index) : undefined;
-    return markup`<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line, longest)}</span>`;
+    html += `<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line, longest)}</span>`;
   });
-  if (lines.length > MOST_LINES) {
-    const cut = numberHelpers.count(lines.length - MOST_LINES, 'more line');
-    shown.push(markup`<span class="c">… ${cut}</span>`);
-  }
-  const classes = `code${numbered ? '' : ' plain'}${wrap ? ' wrap' : ''}`;
-  return markup`<pre class="${classes}"${attribute('id', id)} dir="ltr" tabindex="0" role="region" aria-label="${label}">${shown}</pre>`;
+  if (lines.length > MOST_LINES)
+    html += `<span class="c">… ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`;
+  return new SafeHtml(`${html}</pre>`);
+}
+
+function openPre(classes: string, label: string, id: string | undefined): string {
+  return `<pre class="${classes}"${attribute('id', id)} dir="ltr" tabindex="0" role="region"${attribute('aria-label', label)}>`;
 }
 
 /** A long text as it is: no line of its own has a number or a mark, so that it costs no more than its characters. */
 function codeText(text: string, { label, id }: Pick<CodeOptions, 'label' | 'id'>): SafeHtml {
   // The parser of HTML drops a line end right after <pre>.
   const first = text.startsWith('\n') ? '\n' : '';
-  return markup`<pre class="code text"${attribute('id', id)} dir="ltr" tabindex="0" role="region" aria-label="${label}">${first}${text}</pre>`;
+  return new SafeHtml(`${openPre('code text', label, id)}${first}${escapeHtml(text)}</pre>`);
 }
 
 function jsonTokens(line: string): CodeToken[] {
   const tokens: CodeToken[] = [];
   let from = 0;
-  for (const match of line.matchAll(JSON_TOKEN)) {
+  JSON_TOKEN.lastIndex = 0;
+  for (let match = JSON_TOKEN.exec(line); match !== null; match = JSON_TOKEN.exec(line)) {
     const [all, text, colon, number] = match;
     if (match.index > from) tokens.push(['', line.slice(from, match.index)]);
     if (text !== undefined) tokens.push([colon === undefined ? 's' : 'k', text], ['', colon ?? '']);
@@ -98,11 +103,13 @@ function jsonTokens(line: string): CodeToken[] {
 export const codeHelpers = {
   codeLines,
   codeText,
-  /** A plain value, pretty-printed and coloured, as lines for `codeLines`. */
+  /** A plain value, pretty-printed and coloured, as lines for `codeLines`. Those that are not shown are never coloured. */
   jsonLines(value: unknown): CodeLine[] {
     const text = JSON.stringify(value, null, 2) as string | undefined;
-    return (text ?? 'undefined')
-      .split('\n')
-      .map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) }));
+    return (text ?? 'undefined').split('\n').map((line) => ({
+      get tokens() {
+        return jsonTokens(line.slice(0, LONGEST_LINE));
+      },
+    }));
   },
 } as const;

@@ -19,13 +19,17 @@ const KEYWORDS = new Set([
 const TOKEN =
   /(\/\/.*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?)|('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`(?:[^`\\]|\\.)*`?)|(?<![\w$])(\d[\w.]*)|([\p{L}_$][\p{L}\p{N}_$]*)/gu;
 
+const CALL = /^\s*(?:<[\w\s,[\]]*>)?\(/;
+const CALL_BEGINS = /[\s<(]/;
+
 /** What is open at the end of a line. */
 type Open = 'comment' | 'template' | null;
 
-function wordClass(word: string, after: string, before: string): string {
-  const isProperty = before.endsWith('.') && !before.endsWith('..');
+/** Class of the word that stands from `from` to `to`. */
+function wordClass(word: string, line: string, from: number, to: number): string {
+  const isProperty = line[from - 1] === '.' && line[from - 2] !== '.';
   if (KEYWORDS.has(word) && !isProperty) return 'k';
-  return /^\s*(?:<[\w\s,[\]]*>)?\(/.test(after.slice(0, 80)) ? 'f' : '';
+  return CALL_BEGINS.test(line[to] ?? '') && CALL.test(line.slice(to, to + 80)) ? 'f' : '';
 }
 
 function openAfter(text: string): Open {
@@ -54,7 +58,7 @@ function tokenizeLine(line: string, open: Open): { tokens: CodeToken[]; open: Op
     if (comment !== undefined) tokens.push(['c', text]);
     else if (string !== undefined) tokens.push(['s', text]);
     else if (number !== undefined) tokens.push(['d', text]);
-    else tokens.push([wordClass(text, line.slice(at), line.slice(0, match.index)), text]);
+    else tokens.push([wordClass(text, line, match.index, at), text]);
     state = openAfter(text);
   }
   if (at < line.length) tokens.push(['', line.slice(at)]);
