@@ -102,10 +102,10 @@ module.exports = {
     {
       name: 'hosts-use-the-door',
       comment:
-        'Examples, benchmarks and migrations may use only what a host may: the door (and test/support).',
+        'Examples, benchmarks and migrations may use only what a host may: the doors (and test/support).',
       severity: 'error',
       from: { path: '^(examples|bench|bin|migrations)/' },
-      to: { path: '^app/', pathNot: '^app/index\\.ts$' },
+      to: { path: '^app/', pathNot: '^app/(index|service)\\.ts$' },
     },
     {
       name: 'nothing-imports-tests',

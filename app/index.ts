@@ -1,8 +1,5 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
 export { createProfiler, type Profiler, type ProfilerOptions } from './create-profiler.ts';
-export { ConfigError, readConfig, type Config } from './config.ts';
-export { createService, type Service, type ServiceOptions } from './service.ts';
-export type { RouteEntry, Services } from './services.ts';
 export { runProfilerMigrations } from './database/run-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage } from './storage/postgres-profile-storage.ts';

@@ -1,6 +1,8 @@
 /**
  * The service without its process: configuration in, an HTTP server that does not listen yet out, with the database to be
  * opened once it does. Tests, examples and app/server.ts listen for it.
+ *
+ * A door of its own, `express-hindsight/service`: who mounts the profiler loads nothing of it.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
@@ -16,6 +18,9 @@ import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import type { RouteEntry, Services } from './services.ts';
+
+export { type Config, ConfigError, readConfig } from './config.ts';
+export type { RouteEntry, Services } from './services.ts';
 
 export interface ServiceOptions {
   config: Config;

@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createService, readConfig } from '../../app/index.ts';
+import { createService, readConfig } from '../../app/service.ts';
 import type { TestConnection } from '../../test/support/postgres.ts';
 
 export interface Embedded {

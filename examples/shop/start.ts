@@ -1,10 +1,10 @@
 /**
  * Runs the shop as a service of its own: its routers, views and migrations handed to `createService`, as a host would.
- * A host imports from 'express-hindsight'; here the sources stand next door.
+ * A host imports from 'express-hindsight/service'; here the sources stand next door.
  */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { createService, readConfig } from '../../app/index.ts';
+import { createService, readConfig } from '../../app/service.ts';
 import { createRoutes } from './routes/index.ts';
 
 function folder(name: string): string {

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Router, type Request, type Response } from 'express';
 import { Client } from 'pg';
-import { createService, readConfig, type Service, type Services } from '../../app/index.ts';
+import { createService, readConfig, type Service, type Services } from '../../app/service.ts';
 import { exchange } from '../support/raw-http.ts';
 
 /** Known to the service by its environment. */

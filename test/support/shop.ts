@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createService, readConfig, type Service } from '../../app/index.ts';
+import { createService, readConfig, type Service } from '../../app/service.ts';
 import { createRoutes } from '../../examples/shop/routes/index.ts';
 
 export const WEBHOOK_SECRET = 'a secret of the shop and its payer';
