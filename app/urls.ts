@@ -25,7 +25,10 @@ export const urls = {
   latest: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/latest`, query),
   profile: (token: string, panel?: string, anchor?: string) =>
-    withQuery(`${PROFILER_PREFIX}/${token}`, { panel }) + (anchor === undefined ? '' : `#${anchor}`),
+    // The bare address is made for every request.
+    (panel === undefined
+      ? `${PROFILER_PREFIX}/${token}`
+      : withQuery(`${PROFILER_PREFIX}/${token}`, { panel })) + (anchor === undefined ? '' : `#${anchor}`),
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
   exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
   exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
@@ -37,4 +40,12 @@ export const urls = {
 /** True for a path (without query) that belongs to the profiler itself. */
 export function isProfilerPath(path: string): boolean {
   return path === PROFILER_PREFIX || path.startsWith(`${PROFILER_PREFIX}/`);
+}
+
+/** The same for a request target: with its query, and perhaps in absolute form. */
+export function isProfilerTarget(target: string): boolean {
+  if (target.startsWith('/') && !target.startsWith(PROFILER_PREFIX)) return false;
+  const end = target.search(/[?#]/);
+  const path = end === -1 ? target : target.slice(0, end);
+  return isProfilerPath(path.startsWith('/') ? path : path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, ''));
 }

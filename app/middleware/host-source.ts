@@ -2,15 +2,17 @@
  * Where a request came from, in an application that is not ours: what its own Express makes of it.
  *
  * `req.ip`, `req.ips`, `req.protocol` and `req.host` obey the host's `trust proxy`; nothing is read from a header past
- * them. On a plain node:http server the socket is all there is.
+ * them. Where nobody is trusted they say what the socket and the Host header say, so these are read instead: asking
+ * five getters costs more than the rest of opening a request. On a plain node:http server the socket is all there is.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { createIds } from './request-ids.ts';
 import type { RequestSource } from './watch.ts';
 
 /** What Express 4 and 5 put on a request; absent on a plain one. */
 interface ExpressParts {
+  app?: { settings?: Record<string, unknown>; request?: object };
   ip?: string;
   ips?: readonly string[];
   protocol?: string;
@@ -18,38 +20,128 @@ interface ExpressParts {
   host?: string;
 }
 
+type HostRequest = IncomingMessage & ExpressParts;
+
+/** The part of an origin that a scheme and the text of a Host tell. */
+interface Place {
+  host: string | null;
+  port: number;
+  origin: string | null;
+}
+
 const WELL_FORMED_HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,252})|\[[0-9a-f:.]{2,45}\])$/i;
 const WELL_FORMED_ID = /^[A-Za-z0-9._:-]{1,200}$/;
+/** Hosts whose place is remembered; a server has few, whoever invents more starts the memory anew. */
+const REMEMBERED = 500;
+const LONGEST_REMEMBERED = 300;
+const ADDRESS_PARTS = ['ip', 'ips', 'protocol', 'hostname', 'host'];
 
 function splitHost(text: string): { host: string; port: number | null } {
   const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(text) ?? [];
   return { host, port: port === undefined ? null : Number(port) };
 }
 
-export function sourceOfHost(req: IncomingMessage): RequestSource {
-  const parts = req as IncomingMessage & ExpressParts;
-  const encrypted = (req.socket as Partial<TLSSocket>).encrypted;
-  const scheme = (parts.protocol ?? (encrypted ? 'https' : 'http')) === 'https' ? 'https' : 'http';
-  const sent = splitHost(parts.host ?? req.headers.host ?? '');
+function makePlace(scheme: 'http' | 'https', host: string, given: number | null): Place {
   const standard = scheme === 'https' ? 443 : 80;
-  const ownPort = splitHost(req.headers.host ?? '').port;
-  const port =
-    sent.port ?? (parts.host === undefined || parts.host === parts.hostname ? ownPort : null) ?? standard;
-  const valid = WELL_FORMED_HOST.test(sent.host) && port >= 1 && port <= 65535;
-  const received = req.headers['x-request-id'];
-  const kept = typeof received === 'string' && WELL_FORMED_ID.test(received);
+  const port = given ?? standard;
+  const valid = WELL_FORMED_HOST.test(host) && port >= 1 && port <= 65535;
   return {
-    origin: {
+    host: valid ? host : null,
+    port,
+    origin: valid ? `${scheme}://${host}${port === standard ? '' : `:${port}`}` : null,
+  };
+}
+
+/** The same for the text of a Host header, remembered. */
+function createPlaces(scheme: 'http' | 'https'): (text: string) => Place {
+  const known = new Map<string, Place>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const { host, port } = splitHost(text);
+    const place = makePlace(scheme, host, port);
+    if (known.size >= REMEMBERED) known.clear();
+    if (text.length <= LONGEST_REMEMBERED) known.set(text, place);
+    return place;
+  };
+}
+
+/** True where Express's getters would tell no more than the socket does: nobody is trusted, and they are its own. */
+function createTrustsNobody(): (req: HostRequest) => boolean {
+  let asked: object | null = null;
+  let replaced = false;
+  return (req) => {
+    const { app } = req;
+    if (app === undefined)
+      return req.protocol === undefined && req.ip === undefined && req.host === undefined;
+    if (app.settings === undefined || app.request === undefined) return false;
+    const trust = app.settings['trust proxy'];
+    if (trust !== false && trust !== undefined) return false;
+    if (asked !== app.request) {
+      asked = app.request;
+      replaced = ADDRESS_PARTS.some((name) => Object.hasOwn(app.request ?? {}, name));
+    }
+    return !replaced && !Object.hasOwn(req, 'ip') && !Object.hasOwn(req, 'protocol');
+  };
+}
+
+/** What the host's Express, whom it trusts being its own matter, says in its getters. */
+function placeOfGetters(req: HostRequest, scheme: 'http' | 'https'): Place {
+  const sent = splitHost(req.host ?? req.headers.host ?? '');
+  const ownPort = splitHost(req.headers.host ?? '').port;
+  const port = sent.port ?? (req.host === undefined || req.host === req.hostname ? ownPort : null);
+  return makePlace(scheme, sent.host, port);
+}
+
+function schemeOf(socket: Partial<TLSSocket>): 'http' | 'https' {
+  return socket.encrypted === true ? 'https' : 'http';
+}
+
+const NOBODY: readonly string[] = Object.freeze([]);
+
+export function createHostSource(): (req: IncomingMessage) => RequestSource {
+  const places = { http: createPlaces('http'), https: createPlaces('https') };
+  const trustsNobody = createTrustsNobody();
+  const nextId = createIds();
+
+  function originOf(req: HostRequest): RequestSource['origin'] {
+    const address = req.socket.remoteAddress ?? '';
+    if (trustsNobody(req)) {
+      const scheme = schemeOf(req.socket as Partial<TLSSocket>);
+      const { host, port, origin } = places[scheme](req.headers.host ?? '');
+      return {
+        scheme,
+        host,
+        port,
+        origin,
+        clientAddress: address,
+        chain: NOBODY,
+        trusted: false,
+        hostError: null,
+      };
+    }
+    const protocol = req.protocol ?? schemeOf(req.socket as Partial<TLSSocket>);
+    const scheme = protocol === 'https' ? 'https' : 'http';
+    const chain = req.ips ?? NOBODY;
+    return {
       scheme,
-      host: valid ? sent.host : null,
-      port,
-      origin: valid ? `${scheme}://${sent.host}${port === standard ? '' : `:${port}`}` : null,
-      clientAddress: parts.ip ?? req.socket.remoteAddress ?? '',
-      chain: parts.ips ?? [],
-      trusted: (parts.ips?.length ?? 0) > 0,
+      ...placeOfGetters(req, scheme),
+      clientAddress: req.ip ?? address,
+      chain,
+      trusted: chain.length > 0,
       hostError: null,
-    },
-    requestId: kept ? received : randomUUID(),
-    receivedRequestId: kept || typeof received !== 'string' ? null : received,
+    };
+  }
+
+  return (req) => {
+    const received = req.headers['x-request-id'];
+    const origin = originOf(req);
+    if (typeof received !== 'string') return { origin, requestId: nextId(), receivedRequestId: null };
+    const kept = WELL_FORMED_ID.test(received);
+    return {
+      origin,
+      requestId: kept ? received : nextId(),
+      receivedRequestId: kept ? null : received,
+    };
   };
 }

@@ -7,7 +7,7 @@ import { createWatch, type Watch } from '../../app/middleware/watch.ts';
 import { ContextTracker } from '../../app/profiler/context.ts';
 import type { ResponseFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
+import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
 import { createRecorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 
@@ -17,7 +17,9 @@ const echo: Panel<ResponseFact> = {
   title: 'Echo',
   collect: (context) => {
     const fact = context.first('response');
-    return fact === undefined ? null : { ...fact, preview: fact.preview.toString() as unknown as Buffer };
+    if (fact === undefined) return null;
+    const { rawHeaders, preview } = fact;
+    return { ...fact, rawHeaders, preview: preview.toString() as unknown as Buffer };
   },
 };
 
@@ -35,7 +37,8 @@ describe('watch', () => {
       panels: [echo],
       redactor: createRedactor(),
       nextToken: () => (++token).toString(16).padStart(6, '0'),
-      write: ({ document }) => profiles.push(JSON.parse(document) as Profile),
+      write: ({ document }) =>
+        profiles.push(recorder.complete(JSON.parse(document) as ProfileDocument, new Map())),
       process: 'test',
       warn: () => undefined,
     });

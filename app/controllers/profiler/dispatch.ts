@@ -3,7 +3,7 @@
  * (or used without one). What is not below the profiler's prefix goes on; what is, is answered here or is an error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isProfilerPath } from '../../urls.ts';
+import { isProfilerTarget } from '../../urls.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, redirect } from './respond.ts';
 import { createMethodNotAllowed, createPageNotFound, pathOf } from './route-errors.ts';
@@ -67,7 +67,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   return (req, res, next) => {
-    if (!isProfilerPath(pathOf(req.url ?? '').path)) {
+    if (!isProfilerTarget(req.url ?? '')) {
       next();
       return;
     }
