@@ -58,6 +58,8 @@ const KEEP_ALIVE = 65_000;
 const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
 const DRAIN = 3000;
+/** Milliseconds after listening in which the first request is answered before the database is loaded. */
+const FIRST_ANSWER_WITHIN = 100;
 /** Milliseconds for storing what is buffered: little when the database is well, most of the platform's patience when not. */
 const STORE_WITHIN = 18_000;
 
@@ -102,6 +104,23 @@ function trackResponses(server: Server): { drain(): Promise<void> } {
       server.close();
     },
   };
+}
+
+/**
+ * Resolves when a server that listens has answered for the first time, or has not been asked for a while: loading what the
+ * database takes would keep the thread from whoever asks while the process starts.
+ */
+function firstAnswer(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, FIRST_ANSWER_WITHIN);
+    server.once('request', (_req, res: ServerResponse) => {
+      res.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  });
 }
 
 /** What the configuration panel shows, by the names of the environment; of a secret only that it is set. */
@@ -203,6 +222,7 @@ export function createService(options: ServiceOptions): Service {
   let storing = false;
   async function openDatabase(): Promise<void> {
     storing = true;
+    await firstAnswer(server);
     import('./middleware/uploads.ts')
       .then(({ cleanUploads }) => cleanUploads(join(config.varDir, 'tmp')))
       .catch(() => undefined);
