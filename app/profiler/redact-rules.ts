@@ -1,5 +1,8 @@
 /** What is a secret by its name, and what stays readable of it. Fixed rules, nothing of a request; redact.ts applies them. */
 
+import { createMemory } from './redact-memory.ts';
+import type { SecretNames } from './redact-names.ts';
+
 export const MASK = '••••••';
 
 const SECRET_WORDS = [
@@ -7,8 +10,11 @@ const SECRET_WORDS = [
   'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp', 'ssn', 'cvv', 'cvc', 'csrf',
   'xsrf', 'jwt', 'bearer', 'sid', 'sessionid', 'pin', 'iban',
 ]; // prettier-ignore
-const SECRET_JOINED =
-  /password|passwd|passwort|secret|apikey|accesskey|privatekey|signingkey|encryptionkey|cardnumber|creditcard|authtoken|accesstoken|refreshtoken|sessiontoken|sessionid|xauthkey/;
+const SECRET_JOINED = [
+  'password', 'passwd', 'passwort', 'secret', 'apikey', 'accesskey', 'privatekey', 'signingkey', 'encryptionkey', 'cardnumber',
+  'creditcard', 'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'xauthkey',
+]; // prettier-ignore
+const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
 /** Names that hold a secret word and no secret: our own headers, and what only describes. */
 const PUBLIC_NAMES = new Set([
   'xdebugtoken',
@@ -21,15 +27,11 @@ const PUBLIC_NAMES = new Set([
   'cookieparser',
 ]);
 
-/** The same text in memory of its own: a part of a string keeps the whole of it alive for as long as it is remembered. */
-export function copyText(text: string): string {
-  return text.length < 13 ? text : Buffer.from(text, 'utf16le').toString('utf16le');
-}
-
 /** A long name is looked at from both ends, so that no padding hides what it says. */
 const NAME_END = 200;
 /** Longer names are not remembered. */
 const LONGEST_REMEMBERED = 100;
+const MOST_REMEMBERED = 2500;
 
 /** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
 function wordsOf(name: string): string[] {
@@ -40,19 +42,23 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-export function createNameRule(extra: readonly string[]): (name: string) => boolean {
-  const words = new Set([...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())]);
-  const known = new Map<string, boolean>();
+/** What a name is looked through for; `extra` words in any case. */
+export function secretNames(extra: readonly string[]): SecretNames {
+  return { words: [...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())], joined: SECRET_JOINED };
+}
+
+/** Whether a name says that what stands behind it is a secret. */
+export function createNameRule(names: SecretNames): (name: string) => boolean {
+  const words = new Set(names.words);
+  const known = createMemory<boolean>(MOST_REMEMBERED);
   return (name) => {
     const before = known.get(name);
     if (before !== undefined) return before;
     const parts = wordsOf(name);
     const joined = parts.join('');
     const secret =
-      !PUBLIC_NAMES.has(joined) && (parts.some((word) => words.has(word)) || SECRET_JOINED.test(joined));
-    if (name.length > LONGEST_REMEMBERED) return secret;
-    if (known.size > 5000) known.clear();
-    known.set(copyText(name), secret);
+      !PUBLIC_NAMES.has(joined) && (parts.some((word) => words.has(word)) || HOLDS_JOINED.test(joined));
+    if (name.length <= LONGEST_REMEMBERED) known.set(name, secret);
     return secret;
   };
 }

@@ -117,7 +117,7 @@ function maskLoosePairs(text: string, { isSecretName }: TextMasking, isCode: boo
   return done === 0 ? text : result + text.slice(done);
 }
 
-/** By name. */
+/** All the rules by name. `isCode`: the text is an excerpt of source. */
 export function maskPairs(text: string, masking: TextMasking, isCode: boolean): string {
   if (isCode) return maskLoosePairs(text, masking, true);
   let result = text;
@@ -132,40 +132,47 @@ export function maskPairs(text: string, masking: TextMasking, isCode: boolean): 
   return maskLoosePairs(result, masking, false);
 }
 
-/** Runs of characters that a JSON web token is made of: `header.payload.signature`, the last perhaps cut off. */
-function maskWebTokens(run: string): string {
-  if (!run.includes('eyJ')) return run;
-  const parts = run.split('.');
-  for (let index = 0; index + 1 < parts.length; index++) {
-    const part = parts[index] ?? '';
-    const at = part.lastIndexOf('eyJ');
-    if (at === -1 || part.length - at < 8 || parts[index + 1]?.startsWith('eyJ') !== true) continue;
-    parts.splice(index, 3, part.slice(0, at) + MASK);
-  }
-  return parts.join('.');
+/** Escapes of letters: they can spell a name, or stand beside one, unseen by a scan. */
+const LETTER_ESCAPE = /\\[bfnrtu]/;
+const PERCENT_ESCAPE = /%[\da-f]{2}/i;
+/** Names of form fields are cut there, perhaps in the middle of a word. */
+const LONGEST_FIELD_NAME = 200;
+
+function endsFieldName(text: string, at: number): boolean {
+  return /["'\s<>]/.test(text.charAt(at));
 }
 
-const SHAPES: readonly ((text: string) => string)[] = [
-  (text) => text.replace(/([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*):[^\s/@'"<>]+@/gi, `$1:${MASK}@`),
-  (text) => text.replace(/[\w.-]{20,}/g, maskWebTokens),
-  (text) =>
-    text.replace(
-      /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
-      MASK,
-    ),
-  (text) =>
-    text.replace(
-      /\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}\b|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[\w-]{16,}|npm_[A-Za-z0-9]{30,}|AIza[\w-]{35}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|xox[abprs]-[A-Za-z0-9-]{10,})/g,
-      MASK,
-    ),
-  (text) => text.replace(/\b(Bearer|Basic|Digest|Token)(\s{1,20})[A-Za-z0-9._~+/=-]{8,}/g, `$1$2${MASK}`),
-];
-/** Cheap test before the shapes are tried. */
-const MAYBE_SHAPE =
-  /:\/\/|eyJ|-----BEGIN|AKIA|ASIA|gh[pousr]_|github_|glpat-|npm_|AIza|k_live_|k_test_|xox|Bearer|Basic|Digest|Token/i;
+/** Whether so many characters stand in a row that the name of a form field could be cut in them. */
+function holdsLongRun(text: string): boolean {
+  let start = 0;
+  for (let end = LONGEST_FIELD_NAME; end <= text.length; end = start + LONGEST_FIELD_NAME) {
+    let at = end - 1;
+    while (at >= start && !endsFieldName(text, at)) at--;
+    if (at < start) return true;
+    start = at + 1;
+  }
+  return false;
+}
 
-/** By shape: what is a secret whatever its name. */
-export function maskShapes(text: string): string {
-  if (!MAYBE_SHAPE.test(text)) return text;
-  return SHAPES.reduce((result, mask) => mask(result), text);
+function isQueryUnseen(text: string, masking: TextMasking): boolean {
+  return (
+    text.includes('%') && text.includes('=') && PERCENT_ESCAPE.test(text) && maskQuery(text, masking) !== text
+  );
+}
+
+function isJsonUnseen(text: string, masking: TextMasking): boolean {
+  return (
+    text.includes('\\') &&
+    text.includes('"') &&
+    text.includes(':') &&
+    LETTER_ESCAPE.test(text) &&
+    maskJson(text, masking) !== text
+  );
+}
+
+/** By name, in a text of which a scan says that it names no secret: names that a scan can not read. */
+export function maskUnseenPairs(text: string, masking: TextMasking): string {
+  const isUnseen =
+    (text.includes('<') && holdsLongRun(text)) || isQueryUnseen(text, masking) || isJsonUnseen(text, masking);
+  return isUnseen ? maskPairs(text, masking, false) : text;
 }

@@ -1,97 +1,129 @@
 /**
  * Applies the masking of texts to a tree of plain JSON. The hottest part of recording: what is clean stays as it is
- * (copy on write), a path is written down only where something is masked, and short texts found clean are remembered,
- * since names, patterns and places repeat from request to request. Recursion is bounded by a depth cap.
+ * (copy on write), a path is written down only where something is masked, and what was found clean is remembered, since
+ * names, patterns, places and pages repeat from request to request. Recursion is bounded by a depth cap.
  */
-import { copyText, learn, MASK, maskByName } from './redact-rules.ts';
+import { createMemory, type TextMemory } from './redact-memory.ts';
+import { learn, MASK, maskByName } from './redact-rules.ts';
 
-/** Where the walk is. */
-export type Path = (string | number)[];
+/** A place where something was masked, and by which rule. */
+export interface MaskedValue {
+  /** Path in the profile, such as `panels.request.data.headers[2]`. */
+  where: string;
+  rule: 'name' | 'known value' | 'shape' | 'given as secret';
+}
 
-/** Masks one text; `learned` takes the secrets that it gives away, `path` tells where it stands. */
-export type MaskText = (text: string, at: { path: Path; learned: Set<string> }) => string;
+/** One walk over one tree. */
+export interface Pass {
+  /** Names and numbers on the way to where the walk is; what lies behind `depth` is of an earlier place. */
+  path: (string | number)[];
+  depth: number;
+  /** Whether that is in lines of source. */
+  isCode: boolean;
+  /** Secrets that texts and fields gave away. */
+  learned: Set<string>;
+  masked: MaskedValue[];
+}
 
 export interface TreeRules {
   isSecretName: (name: string) => boolean;
-  maskText: MaskText;
+  maskText: (text: string, pass: Pass) => string;
   /** A key that holds a known value, masked. */
   maskKey: (key: string) => string;
-  note: (path: Path, rule: 'name' | 'given as secret') => void;
+  clean: TextMemory;
 }
 
 const DEEPEST = 40;
-/** Texts up to this length are remembered when they are clean. */
-const REMEMBERED_LENGTH = 120;
-const REMEMBERED_COUNT = 10_000;
+/** Masked places listed per profile. */
+const LISTED_PLACES = 200;
 /** No rule finds anything in less. */
 const SHORTEST_FIND = 5;
+const LONGEST_KEY = 100;
+const MOST_KEYS = 2500;
 
 type Fields = Record<string, unknown>;
 
-/** A copy with one field changed; `__proto__` is a field like any other. */
-function withField(copy: Fields, key: string, value: unknown): Fields {
-  if (key !== '__proto__') copy[key] = value;
-  else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
-  return copy;
+/** What is known of a key. */
+interface Key {
+  isSecret: boolean;
+  /** Without known values. */
+  safe: string;
 }
 
-export function createTreeMasker({ isSecretName, maskText, maskKey, note }: TreeRules) {
-  const clean = new Set<string>();
+export function createPass(): Pass {
+  return { path: [], depth: 0, isCode: false, learned: new Set(), masked: [] };
+}
 
-  function text(value: string, path: Path, learned: Set<string>): string {
-    if (value.length < SHORTEST_FIND || (value.length <= REMEMBERED_LENGTH && clean.has(value))) return value;
-    const known = learned.size;
-    const result = maskText(value, { path, learned });
-    if (
-      result === value &&
-      learned.size === known &&
-      value.length <= REMEMBERED_LENGTH &&
-      !path.includes('excerpt')
-    ) {
-      if (clean.size >= REMEMBERED_COUNT) clean.clear();
-      clean.add(copyText(value));
-    }
+/** `panels.request.data.headers[2]`. */
+function printPath(path: Pass['path']): string {
+  return path
+    .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))
+    .join('');
+}
+
+export function note({ masked, path, depth }: Pass, rule: MaskedValue['rule']): void {
+  if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path.slice(0, depth)), rule });
+}
+
+/** Lines of source, which the exception panel holds; a field that a client names so is none. */
+function isExcerpt(path: Pass['path'], at: number): boolean {
+  return path[1] === 'exception' && path[at - 2] === 'frames';
+}
+
+/** A copy with one field changed; `__proto__` is a field like any other. */
+function withField(copy: Fields, key: string, value: unknown): void {
+  if (key !== '__proto__') copy[key] = value;
+  else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: TreeRules) {
+  const keys = createMemory<Key>(MOST_KEYS);
+
+  function keyOf(name: string): Key {
+    const known = keys.get(name);
+    if (known !== undefined) return known;
+    const key = { isSecret: isSecretName(name), safe: maskKey(name) };
+    if (name.length <= LONGEST_KEY) keys.set(name, key);
+    return key;
+  }
+
+  function text(value: string, depth: number, pass: Pass): string {
+    if (value.length < SHORTEST_FIND || clean.has(value)) return value;
+    pass.depth = depth;
+    const known = pass.learned.size;
+    const result = maskText(value, pass);
+    if (result === value && pass.learned.size === known && !pass.isCode) clean.add(value);
     return result;
   }
 
   /** Everything below a secret name is masked, numbers and nested fields too; what is only a yes or no stays. */
-  function secret(name: string, value: unknown, path: Path, learned: Set<string>): unknown {
+  function secret(name: string, value: unknown, depth: number, pass: Pass): unknown {
     if (value === null || value === undefined || value === '' || typeof value === 'boolean') return value;
-    if (typeof value === 'object' && path.length <= DEEPEST) {
-      return children(value, path, (_key, item) => secret(name, item, path, learned));
-    }
-    note(path, 'name');
+    pass.depth = depth;
+    note(pass, 'name');
     if (typeof value !== 'string') return MASK;
-    learn(name, value, learned);
-    return maskText(maskByName(name, value), { path, learned });
+    learn(name, value, pass.learned);
+    return maskText(maskByName(name, value), pass);
   }
 
-  /** The same container where no child changed, else a copy. */
-  function children(value: object, path: Path, change: (key: string, item: unknown) => unknown): unknown {
-    if (Array.isArray(value)) return items(value as unknown[], path, change);
-    const source = value as Fields;
-    let copy: Fields | null = null;
-    for (const key of Object.keys(source)) {
-      const item = source[key];
-      const safe = maskKey(key);
-      path.push(safe);
-      const changed = change(key, item);
-      path.pop();
-      if (changed === item && safe === key) continue;
-      copy ??= { ...source };
-      if (safe !== key) Reflect.deleteProperty(copy, key);
-      withField(copy, safe, changed);
+  /** `under`: the secret name that the value stands below. */
+  function walk(value: unknown, under: string | null, depth: number, pass: Pass): unknown {
+    if (typeof value === 'string' && under === null) return text(value, depth, pass);
+    if (typeof value === 'object' && value !== null && depth <= DEEPEST) {
+      return Array.isArray(value)
+        ? walkList(value as unknown[], under, depth, pass)
+        : walkFields(value as Fields, under, depth, pass);
     }
-    return copy ?? value;
+    if (under !== null) return secret(under, value, depth, pass);
+    return typeof value === 'object' && value !== null ? '[not followed]' : value;
   }
 
-  function items(list: unknown[], path: Path, change: (key: string, item: unknown) => unknown): unknown {
+  function walkList(list: unknown[], under: string | null, depth: number, pass: Pass): unknown[] {
     let copy: unknown[] | null = null;
     for (let index = 0; index < list.length; index++) {
       const item = list[index];
-      path.push(index);
-      const changed = change('', item);
-      path.pop();
+      pass.path[depth] = index;
+      const changed = walk(item, under, depth + 1, pass);
       if (changed === item) continue;
       copy ??= [...list];
       copy[index] = changed;
@@ -99,38 +131,56 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, note }: Tree
     return copy ?? list;
   }
 
-  function walk(value: unknown, path: Path, learned: Set<string>): unknown {
-    if (typeof value === 'string') return text(value, path, learned);
-    if (typeof value !== 'object' || value === null) return value;
-    if (path.length > DEEPEST) return '[not followed]';
-    if (Array.isArray(value))
-      return items(value as unknown[], path, (_key, item) => walk(item, path, learned));
-    const { name: rowName } = value as { name?: unknown };
-    // { name: 'authorization', value: '…' }: a row of a table carries its name beside its value.
-    const named = typeof rowName === 'string' && 'value' in value ? rowName : null;
-    return children(value, path, (key, item) => {
-      const name = named !== null && key === 'value' ? named : key;
-      return isSecretName(name) ? secret(name, item, path, learned) : walk(item, path, learned);
-    });
-  }
-
-  /** Masks what this request gave as a secret, wherever else it turns up. */
-  function forget(value: unknown, path: Path, mask: (text: string) => string): unknown {
-    if (typeof value === 'string') {
-      const result = mask(value);
-      if (result !== value) note(path, 'given as secret');
-      return result;
+  /** The secret name of a field. `{ name: 'authorization', value: '…' }`: a row of a table carries it beside its value. */
+  function secretOf(source: Fields, name: string, key: Key): string | null {
+    if (name === 'value' && typeof source.name === 'string') {
+      return keyOf(source.name).isSecret ? source.name : null;
     }
-    if (typeof value !== 'object' || value === null || path.length > DEEPEST) return value;
-    return children(value, path, (_key, item) => forget(item, path, mask));
+    return key.isSecret ? name : null;
   }
 
-  return { walk, forget };
+  function walkFields(source: Fields, under: string | null, depth: number, pass: Pass): Fields {
+    let copy: Fields | null = null;
+    for (const name of Object.keys(source)) {
+      const item = source[name];
+      const key = keyOf(name);
+      pass.path[depth] = key.safe;
+      const { isCode } = pass;
+      if (name === 'excerpt') pass.isCode = isExcerpt(pass.path, depth);
+      const changed = walk(item, under ?? secretOf(source, name, key), depth + 1, pass);
+      pass.isCode = isCode;
+      if (changed === item && key.safe === name) continue;
+      copy ??= { ...source };
+      if (key.safe !== name) Reflect.deleteProperty(copy, name);
+      withField(copy, key.safe, changed);
+    }
+    return copy ?? source;
+  }
+
+  return { walk };
 }
 
-/** `panels.request.data.headers[2]`. */
-export function printPath(path: Path): string {
-  return path
-    .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))
-    .join('');
+/**
+ * Masks what this request gave as a secret, wherever else it turns up; not in keys, lest a client could take any field out
+ * of its profile by giving the name of the field as a password.
+ */
+export function forget(value: unknown, mask: (text: string) => string, depth: number, pass: Pass): unknown {
+  if (typeof value === 'string') {
+    const result = mask(value);
+    if (result === value) return value;
+    pass.depth = depth;
+    note(pass, 'given as secret');
+    return result;
+  }
+  if (typeof value !== 'object' || value === null || depth > DEEPEST) return value;
+  let copy: Fields | unknown[] | null = null;
+  for (const key of Object.keys(value)) {
+    const item = (value as Fields)[key];
+    pass.path[depth] = Array.isArray(value) ? Number(key) : key;
+    const changed = forget(item, mask, depth + 1, pass);
+    if (changed === item) continue;
+    copy ??= Array.isArray(value) ? [...(value as unknown[])] : { ...value };
+    withField(copy as Fields, key, changed);
+  }
+  return copy ?? value;
 }

@@ -2,6 +2,7 @@
  * Known values -> a function that masks them in a text: in every spelling under which they turn up, and where a limit of
  * length cut one in two, so that its first half does not stay behind.
  */
+import { createHeadScan, CUT, type HeadScan, SHORTEST_HEAD } from './redact-heads.ts';
 import { MASK } from './redact-rules.ts';
 
 export type ValueMask = (text: string) => string;
@@ -12,12 +13,12 @@ export const SHORTEST_KNOWN_VALUE = 8;
 const LONG_VALUE = 200;
 /** Spelled with each of its characters escaped or not; longer values cost too much for what is rare. */
 const LONGEST_TOLERANT = 100;
-/** Least characters of a value at a cut that are masked. */
-const SHORTEST_HEAD = 3;
 /** Shorter texts were not cut: no limit of a profile is lower, save that of a preview. */
 const SHORTEST_CUT_TEXT = 48;
-/** What marks a cut, in `cutText` and everywhere else. */
-const CUT = '…';
+/** Spellings of one beginning that are tried one by one. */
+const MOST_ALIKE = 12;
+/** Written the same in an address, in JSON and in markup. */
+const PLAIN_VALUE = /^[\w.~-]+$/;
 const MAYBE_ESCAPED = /%[\da-f]{2}|\\u|\\["'/\\bfnrt]|&[a-z#]/i;
 
 function escapeRegExp(text: string): string {
@@ -51,24 +52,31 @@ function percentSpellings(value: string): string[] {
 /** Base64 at any offset, without the characters that depend on the neighbours. */
 function base64Spellings(value: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
-    const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
-    const whole = Math.floor(bytes.length / 3) * 3;
-    const text = bytes
-      .subarray(0, whole)
-      .toString('base64')
-      .slice(Math.ceil((offset * 8) / 6));
-    return text.length < SHORTEST_KNOWN_VALUE ? [] : [text, text.replaceAll('+', '-').replaceAll('/', '_')];
+    const text = Buffer.from('\0'.repeat(offset) + value).toString('base64');
+    const end = text.endsWith('=') ? -4 : text.length;
+    const whole = text.slice(Math.ceil((offset * 8) / 6), end);
+    return whole.length < SHORTEST_KNOWN_VALUE
+      ? []
+      : [whole, whole.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
 
+function readableSpellings(value: string): string[] {
+  if (PLAIN_VALUE.test(value)) return [value];
+  return [value, JSON.stringify(value).slice(1, -1), ...percentSpellings(value)];
+}
+
 function spellingsOf(value: string): string[] {
-  if (value.length > LONG_VALUE) {
-    const beginning = value.slice(0, LONG_VALUE);
-    return [value, beginning, JSON.stringify(beginning).slice(1, -1), ...percentSpellings(beginning)];
-  }
-  const plain = [value, JSON.stringify(value).slice(1, -1), ...percentSpellings(value)];
+  if (value.length > LONG_VALUE) return [value, ...readableSpellings(value.slice(0, LONG_VALUE))];
   const hex = Buffer.from(value).toString('hex');
-  return [...new Set([...plain, escapeMarkup(value), hex, hex.toUpperCase(), ...base64Spellings(value)])];
+  const readable = readableSpellings(value);
+  if (readable.length > 1) readable.push(escapeMarkup(value));
+  return [...readable, hex, hex.toUpperCase(), ...base64Spellings(value)];
+}
+
+/** Every spelling of the values that are long enough to be told from ordinary words. */
+export function spellingsOfAll(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value) => value.length >= SHORTEST_KNOWN_VALUE).flatMap(spellingsOf))];
 }
 
 /** A percent escape of one byte, in either case, itself encoded once or twice more. */
@@ -114,18 +122,24 @@ function tolerantOf(values: readonly string[]): RegExp | null {
   );
 }
 
-/** Masks the beginning of a spelling where a text ends. */
-function createEndMask(spellings: readonly string[]): ValueMask {
-  const byHead = new Map<string, string[]>();
-  let longest = 0;
-  for (const spelling of spellings) {
+/** The spellings by their first characters, longest first. */
+function groupByHead(spellings: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const spelling of [...spellings].sort((a, b) => b.length - a.length)) {
     const head = spelling.slice(0, SHORTEST_HEAD);
-    byHead.set(head, [...(byHead.get(head) ?? []), spelling]);
-    longest = Math.max(longest, spelling.length);
+    const group = groups.get(head);
+    if (group === undefined) groups.set(head, [spelling]);
+    else group.push(spelling);
   }
+  return groups;
+}
+
+/** Masks the beginning of a spelling where a text ends. */
+function createEndMask(groups: ReadonlyMap<string, readonly string[]>): ValueMask {
+  const longest = Math.max(...[...groups.values()].map(([spelling]) => spelling?.length ?? 0));
   return (text) => {
     for (let at = Math.max(0, text.length - longest); at <= text.length - SHORTEST_HEAD; at++) {
-      const candidates = byHead.get(text.slice(at, at + SHORTEST_HEAD));
+      const candidates = groups.get(text.slice(at, at + SHORTEST_HEAD));
       const rest = candidates === undefined ? '' : text.slice(at);
       if (candidates?.some((spelling) => spelling.startsWith(rest)) === true) return text.slice(0, at) + MASK;
     }
@@ -133,35 +147,72 @@ function createEndMask(spellings: readonly string[]): ValueMask {
   };
 }
 
+/** Masks what stands before each mark of a cut, and at the end of a text long enough to have been cut unmarked. */
+function maskCuts(text: string, maskEnd: ValueMask): string {
+  let result = '';
+  let done = 0;
+  for (let at = text.indexOf(CUT); at !== -1; at = text.indexOf(CUT, done)) {
+    result += maskEnd(text.slice(done, at)) + CUT;
+    done = at + CUT.length;
+  }
+  const rest = done === 0 ? text : text.slice(done);
+  return result + (text.length >= SHORTEST_CUT_TEXT ? maskEnd(rest) : rest);
+}
+
+/** Where what is known by its beginning ends. */
+function endOfOpen(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !/[\s"'&<>]/.test(text.charAt(at))) at++;
+  return at;
+}
+
+/**
+ * Masks whole spellings, the longest where several begin. By hand, since to compile an expression over the spellings of
+ * values that only one request knows costs a hundred times as much as to use it; an expression for very many of one
+ * beginning, which it tries together.
+ */
+function createWholeMask(groups: ReadonlyMap<string, readonly string[]>, find: HeadScan): ValueMask {
+  if ([...groups.values()].some((group) => group.length > MOST_ALIKE)) {
+    const whole = expressionOf([...groups.values()].flat());
+    return (text) => text.replace(whole, MASK);
+  }
+  return (text) => {
+    let result = '';
+    let done = 0;
+    for (let at = find(text); at !== -1;) {
+      const candidates = groups.get(text.slice(at, at + SHORTEST_HEAD)) ?? [];
+      const found = candidates.find((spelling) => text.startsWith(spelling, at));
+      if (found === undefined) {
+        at = find(text, at + 1);
+        continue;
+      }
+      result += text.slice(done, at) + MASK;
+      done = at + found.length;
+      if (found.length >= LONG_VALUE) done = endOfOpen(text, done);
+      at = find(text, done);
+    }
+    return done === 0 ? text : result + text.slice(done);
+  };
+}
+
+export function holdsEscape(text: string): boolean {
+  return (text.includes('%') || text.includes('\\') || text.includes('&')) && MAYBE_ESCAPED.test(text);
+}
+
 /** null where there is nothing to mask. `escapes`: also with single characters escaped in ways that no encoder chooses. */
 export function createValueMask(
   values: readonly string[],
   { escapes = false }: { escapes?: boolean } = {},
 ): ValueMask | null {
-  const long = values.filter((value) => value.length >= SHORTEST_KNOWN_VALUE);
-  if (long.length === 0) return null;
-  const spellings = [...new Set(long.flatMap(spellingsOf))];
-  const whole = expressionOf(spellings);
-  const escaped = escapes ? tolerantOf(long) : null;
-  const maskEnd = createEndMask(spellings);
+  const spellings = spellingsOfAll(values);
+  if (spellings.length === 0) return null;
+  const find = createHeadScan(spellings);
+  const groups = groupByHead(spellings);
+  const maskWhole = createWholeMask(groups, find);
+  const maskEnd = createEndMask(groups);
+  const escaped = escapes ? tolerantOf(values.filter((value) => value.length >= SHORTEST_KNOWN_VALUE)) : null;
+  const maskEscaped: ValueMask = (text) =>
+    escaped === null || !holdsEscape(text) ? text : text.replace(escaped, MASK);
 
-  /** Masks what stands before each mark of a cut, and at the end of a text long enough to have been cut unmarked. */
-  function maskCuts(text: string): string {
-    let result = '';
-    let done = 0;
-    if (text.includes(CUT)) {
-      for (let at = text.indexOf(CUT); at !== -1; at = text.indexOf(CUT, done)) {
-        result += maskEnd(text.slice(done, at)) + CUT;
-        done = at + CUT.length;
-      }
-    }
-    const rest = done === 0 ? text : text.slice(done);
-    return result + (text.length >= SHORTEST_CUT_TEXT ? maskEnd(rest) : rest);
-  }
-
-  return (text) => {
-    let result = text.replace(whole, MASK);
-    if (escaped !== null && MAYBE_ESCAPED.test(result)) result = result.replace(escaped, MASK);
-    return maskCuts(result);
-  };
+  return (text) => (find(text) === -1 ? maskEscaped(text) : maskCuts(maskEscaped(maskWhole(text)), maskEnd));
 }

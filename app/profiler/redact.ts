@@ -7,19 +7,18 @@
  * itself gave as a secret: a value masked by name is masked in its queries, logs and messages too.
  * The list of names is fixed when the redactor is made, never taken from input.
  */
-import { createNameRule, learn } from './redact-rules.ts';
-import { maskPairs, maskShapes } from './redact-text.ts';
-import { createTreeMasker, type Path, printPath } from './redact-tree.ts';
-import { createValueMask, SHORTEST_KNOWN_VALUE, type ValueMask } from './redact-values.ts';
+import { createHeadScan } from './redact-heads.ts';
+import { createLearnedMasks } from './redact-learned.ts';
+import { createTextMemory } from './redact-memory.ts';
+import { createNameScan } from './redact-names.ts';
+import { createNameRule, learn, secretNames } from './redact-rules.ts';
+import { maskShapes, SHAPE_HEADS } from './redact-shapes.ts';
+import { maskPairs, maskUnseenPairs } from './redact-text.ts';
+import { createPass, createTreeMasker, forget, type MaskedValue, note, type Pass } from './redact-tree.ts';
+import { createValueMask, holdsEscape, SHORTEST_KNOWN_VALUE, spellingsOfAll } from './redact-values.ts';
 
 export { MASK } from './redact-rules.ts';
-
-/** A place where something was masked, and by which rule. */
-export interface MaskedValue {
-  /** Path in the profile, such as `panels.request.data.headers[2]`. */
-  where: string;
-  rule: 'name' | 'known value' | 'shape' | 'given as secret';
-}
+export type { MaskedValue } from './redact-tree.ts';
 
 export interface Redactor {
   /** Masks a text that stands alone: a log line, a URL, a message. */
@@ -39,86 +38,72 @@ export interface RedactorOptions {
 
 /** Longest string that a profile holds; the rest is counted in words. */
 const LONGEST_STRING = 65_536;
-/** Masked places listed per profile. */
-const LISTED_PLACES = 200;
-
-/** Lines of source, which the exception panel holds; a field that a client names so is none. */
-function isExcerpt(path: Path): boolean {
-  const at = path.lastIndexOf('excerpt');
-  return path[1] === 'exception' && path[at - 2] === 'frames';
-}
-
-interface Pass {
-  path: Path;
-  learned: Set<string>;
-  masked: MaskedValue[];
-}
 
 export function createRedactor({
   secrets = {},
   names = [],
   publicValues = [],
 }: RedactorOptions = {}): Redactor {
-  const isSecretName = createNameRule(names);
-  const known = createValueMask(
-    Object.values(secrets).filter((value) => !publicValues.includes(value)),
-    { escapes: true },
-  );
+  const secretValues = Object.values(secrets).filter((value) => !publicValues.includes(value));
+  const secretWords = secretNames(names);
+  const isSecretName = createNameRule(secretWords);
+  const holdsName = createNameScan(secretWords);
+  const known = createValueMask(secretValues, { escapes: true });
+  const findHead = createHeadScan([...SHAPE_HEADS, ...spellingsOfAll(secretValues)]);
+  const learnedMasks = createLearnedMasks();
 
-  function note({ masked: places, path }: Pass, rule: MaskedValue['rule']): void {
-    printNote(places, path, rule);
+  /** By known value and by shape: one scan tells that nothing of either begins in a text. */
+  function maskValues(text: string, pass: Pass): string {
+    const holdsHead = findHead(text) !== -1;
+    let result = text;
+    if (known !== null && (holdsHead || holdsEscape(text))) {
+      result = known(text);
+      if (result !== text) note(pass, 'known value');
+    }
+    const shaped = maskShapes(result, holdsHead);
+    if (shaped !== result) note(pass, 'shape');
+    return shaped;
+  }
+
+  function maskNamed(text: string, pass: Pass, isScanned: boolean): string {
+    if (!/[=:<]/.test(text)) return text;
+    const masking = {
+      isSecretName,
+      learn: (name: string, value: string): void => {
+        learn(name, value, pass.learned);
+      },
+    };
+    if (!isScanned || holdsName(text)) return maskPairs(text, masking, pass.isCode);
+    return pass.isCode ? text : maskUnseenPairs(text, masking);
   }
 
   function maskText(text: string, pass: Pass): string {
-    let result =
+    const whole =
       text.length > LONGEST_STRING
         ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)`
         : text;
-    const apply = (rule: MaskedValue['rule'], mask: ValueMask): void => {
-      const before = result;
-      result = mask(result);
-      if (result !== before) note(pass, rule);
-    };
-    if (known !== null) apply('known value', known);
-    apply('shape', maskShapes);
-    if (/[=:<]/.test(result)) {
-      const masking = {
-        isSecretName,
-        learn: (name: string, value: string): void => {
-          learn(name, value, pass.learned);
-        },
-      };
-      apply('name', (whole) => maskPairs(whole, masking, isExcerpt(pass.path)));
-    }
+    const masked = maskValues(whole, pass);
+    // What was masked may have parted a name: then nothing is left to the scan.
+    const result = maskNamed(masked, pass, masked === whole);
+    if (result !== masked) note(pass, 'name');
     return result;
   }
 
-  function printNote(masked: MaskedValue[], path: Path, rule: MaskedValue['rule']): void {
-    if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path), rule });
-  }
-
-  /** Where the walk that is under way notes what it masks. */
-  let masked: MaskedValue[] = [];
   const masker = createTreeMasker({
     isSecretName,
-    maskText: (text, at) => maskText(text, { ...at, masked }),
+    maskText,
     maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known(key)),
-    note: (path, rule) => {
-      printNote(masked, path, rule);
-    },
+    clean: createTextMemory(),
   });
 
   return {
-    text(value) {
-      return maskText(value, { path: [], learned: new Set(), masked: [] });
-    },
+    text: (value) => maskText(value, createPass()),
     tree<T>(value: T) {
-      masked = [];
-      const learned = new Set<string>();
-      let result = masker.walk(value, [], learned);
-      const mask = createValueMask([...learned]);
-      if (mask !== null) result = masker.forget(result, [], mask);
-      return { value: result as T, masked };
+      const pass = createPass();
+      let result = masker.walk(value, null, 0, pass);
+      const mask = learnedMasks.maskOf(pass.learned);
+      if (mask !== null) result = forget(result, mask, 0, pass);
+      return { value: result as T, masked: pass.masked };
     },
   };
 }

@@ -1,0 +1,108 @@
+/**
+ * What masking remembers from request to request, so that it need not be worked out again: in the memory of the process
+ * only, bounded in number and in bytes.
+ */
+
+const LATIN1_ONLY = /^[\0-\xff]*$/;
+/** Parts of strings below this length are copies already. */
+const SHORTEST_PART = 13;
+
+/** The same text in memory of its own: a part of a string keeps the whole of it alive for as long as it is remembered. */
+export function copyText(text: string): string {
+  if (text.length < SHORTEST_PART) return text;
+  const encoding = LATIN1_ONLY.test(text) ? 'latin1' : 'utf16le';
+  return Buffer.from(text, encoding).toString(encoding);
+}
+
+export interface Memory<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+}
+
+/** Two generations of `most` entries: what is asked for again lives on when the older one goes. */
+export function createMemory<V>(most: number): Memory<V> {
+  let young = new Map<string, V>();
+  let old = new Map<string, V>();
+  function set(key: string, value: V): void {
+    if (young.size >= most) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, value);
+  }
+  return {
+    get(key) {
+      const value = young.get(key);
+      if (value !== undefined) return value;
+      const older = old.get(key);
+      if (older !== undefined) set(key, older);
+      return older;
+    },
+    set(key, value) {
+      set(copyText(key), value);
+    },
+  };
+}
+
+export interface TextMemory {
+  has(text: string): boolean;
+  /** Remembers a text that is given for the second time: most never come again. */
+  add(text: string): void;
+  /** Of the texts that it holds. */
+  readonly bytes: number;
+}
+
+const SLOTS = 8192;
+const MOST_BYTES = 4 * 1024 * 1024;
+/** Longer texts are not remembered: an upload is not sent twice. */
+const LONGEST_TEXT = 16_500;
+const BYTES_PER_CHARACTER = 2;
+const SAMPLES = 16;
+
+/** Of a few characters of it, since hashing a whole page costs as much as reading it. */
+function hashOf(text: string): number {
+  const step = (text.length - 1) / (SAMPLES - 1);
+  let hash = text.length;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    hash = Math.imul(hash ^ text.charCodeAt((sample * step) | 0), 0x5bd1e995);
+    hash ^= hash >>> 15;
+  }
+  return hash;
+}
+
+/**
+ * A table with one place for each hash: a lookup is one comparison, and no text, whoever chose it, can make it two.
+ * Where the bytes come to their limit, places are given up in turn.
+ */
+export function createTextMemory(): TextMemory {
+  const texts = new Array<string | null>(SLOTS).fill(null);
+  const seen = new Int32Array(SLOTS);
+  let bytes = 0;
+  let hand = 0;
+
+  function put(slot: number, text: string | null): void {
+    bytes += ((text?.length ?? 0) - (texts[slot]?.length ?? 0)) * BYTES_PER_CHARACTER;
+    texts[slot] = text;
+  }
+
+  return {
+    has: (text) => texts[hashOf(text) & (SLOTS - 1)] === text,
+    add(text) {
+      if (text.length > LONGEST_TEXT) return;
+      const hash = hashOf(text);
+      const slot = hash & (SLOTS - 1);
+      if (seen[slot] !== hash) {
+        seen[slot] = hash;
+        return;
+      }
+      put(slot, copyText(text));
+      while (bytes > MOST_BYTES) {
+        put(hand, null);
+        hand = (hand + 1) % SLOTS;
+      }
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}
