@@ -1,7 +1,10 @@
 /**
- * Several processes of the service on one port (WEB_CONCURRENCY). The primary accepts connections and hands them round
- * (node:cluster); it answers nothing itself and loads neither Express nor a database. Each worker is the service as it
+ * Several processes of the service on one port (WEB_CONCURRENCY). The primary opens the port and watches over the workers
+ * (node:cluster); it answers nothing and loads neither Express nor a database. Each worker is the service as it
  * runs alone, with connections of its own to the one database, which is where they meet.
+ *
+ * Workers accept from the shared port by themselves. Where the primary hands connections round instead, the one that is
+ * on its way to a worker that is killed hangs for ever.
  *
  * The first worker listens before the others are started, so that what is wrong with the start is said once. In the
  * first seconds a worker that ends with an error ends the start, as it would alone; later another takes its place, at
@@ -130,6 +133,7 @@ export function startWorkers(options: { count: number; say: (sentence: string) =
     endWhenEmpty();
   }
 
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   add();
   return { end, ended };
 }

@@ -1,0 +1,268 @@
+/** WEB_CONCURRENCY: several workers of the real service on one port and one database, on each kind of it. */
+import { expect } from 'chai';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram, skipOrFail } from '../support/parts.ts';
+import { startPgbouncer } from '../support/pgbouncer.ts';
+import {
+  debianBinaries,
+  freshVarDir,
+  startDebianPostgres,
+  type TestConnection,
+} from '../support/postgres.ts';
+import {
+  ask,
+  spawnService,
+  startService,
+  tokenOf,
+  type ListeningProcess,
+  type ServiceProcess,
+} from '../support/service-process.ts';
+
+const WORKERS = 3;
+const REQUESTS = 150;
+/** Requests at a time. */
+const AT_ONCE = 15;
+/** The contract's, for reading from another process. */
+const READABLE_WITHIN_MS = 1000;
+
+interface Stored {
+  profile: { token: string; url: string; process: string };
+  source: string;
+}
+
+interface Listed {
+  total: number;
+  profiles: { token: string; process: string }[];
+}
+
+interface Place {
+  env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+/** Runs `work` for every number below `count`, some at a time; results in order. */
+async function many<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const run = async (): Promise<void> => {
+    while (next < count) {
+      const number = next++;
+      results[number] = await work(number);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, run));
+  return results;
+}
+
+function pidOf(name: string): number {
+  return Number(name.split(':').at(-1));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): void {
+  describe(`${WORKERS} workers on ${name}`, function () {
+    this.timeout(60_000);
+    let place: Place | undefined;
+    let service: ListeningProcess | undefined;
+    let origin: string;
+
+    before(async function () {
+      place = await open(this);
+    });
+    after(async () => {
+      await service?.ended('SIGTERM');
+      await place?.stop();
+    });
+
+    async function start(): Promise<ListeningProcess> {
+      service = await startService({ WEB_CONCURRENCY: String(WORKERS), ...place!.env });
+      ({ origin } = service);
+      return service;
+    }
+
+    async function stored(token: string): Promise<Stored | null> {
+      const { status, body } = await ask(`${origin}/_profiler/${token}.json`);
+      return status === 200 ? (JSON.parse(body) as Stored) : null;
+    }
+
+    async function list(query: string): Promise<Listed> {
+      return JSON.parse((await ask(`${origin}/_profiler/search.json?${query}`)).body) as Listed;
+    }
+
+    /** The names of the workers, once all have answered and none is without the database any more. */
+    async function workerNames(): Promise<string[]> {
+      const deadline = Date.now() + 20_000;
+      for (;;) {
+        const tokens = await many(2 * AT_ONCE, () => ask(`${origin}/warm-up`).then(tokenOf));
+        const found = await many(2 * AT_ONCE, (number) => stored(tokens[number]!));
+        const names = new Set(found.map((profile) => profile?.profile.process));
+        if (Date.now() > deadline || (names.size === WORKERS && !names.has(undefined)))
+          return [...names].map(String);
+      }
+    }
+
+    it('give each request a token of its own that opens through any of them within a second', async () => {
+      await start();
+      expect(await workerNames()).to.have.length(WORKERS);
+      const seen = await many(REQUESTS, async (number) => {
+        const token = tokenOf(await ask(`${origin}/load/${number}`));
+        return { token, found: await stored(token) };
+      });
+      expect(new Set(seen.map(({ token }) => token)).size).to.equal(REQUESTS);
+      seen.forEach(({ token, found }, number) => {
+        expect(found?.profile.token, `profile ${token}`).to.equal(token);
+        expect(found?.profile.url).to.equal(`/load/${number}`);
+      });
+      const sources = new Set(seen.map(({ found }) => found?.source));
+      expect(sources, 'some were asked of another worker').to.include('stored');
+    });
+
+    it('list all of them, and those of each', async () => {
+      await sleep(READABLE_WITHIN_MS);
+      const all = await list('url=/load/&limit=1000');
+      expect(all.total).to.equal(REQUESTS);
+      const names = [...new Set(all.profiles.map(({ process }) => process))];
+      expect(names).to.have.length(WORKERS);
+      let sum = 0;
+      for (const name of names) {
+        const { total, profiles } = await list(`url=/load/&limit=1000&process=${encodeURIComponent(name)}`);
+        expect(new Set(profiles.map(({ process }) => process))).to.deep.equal(new Set([name]));
+        sum += total;
+      }
+      expect(sum).to.equal(REQUESTS);
+    });
+
+    it('answer an invented token at once, without waiting for it', async () => {
+      const times = await many(AT_ONCE, async () => {
+        const invented = Math.floor(Math.random() * 2 ** 24)
+          .toString(16)
+          .padStart(6, '0');
+        const asked = performance.now();
+        expect(await stored(invented)).to.equal(null);
+        return performance.now() - asked;
+      });
+      expect(Math.min(...times)).to.be.below(READABLE_WITHIN_MS / 2);
+    });
+
+    it('go on when one is killed: another takes its place, what it had stored stays', async () => {
+      const victim = (await list('url=/load/')).profiles[0]!.process;
+      const ofVictim = `url=/load/&process=${encodeURIComponent(victim)}`;
+      const before = await list(ofVictim);
+      process.kill(pidOf(victim), 'SIGKILL');
+      const answers = await many(100, () => ask(`${origin}/after`).then(tokenOf, () => null));
+      expect(answers.filter((token) => token !== null).length).to.be.at.least(99);
+      const names = await workerNames();
+      expect(names).to.have.length(WORKERS);
+      expect(names).to.not.include(victim);
+      expect(service!.said()).to.match(
+        new RegExp(`Worker \\d \\(process ${pidOf(victim)}\\) was ended by SIGKILL; another takes its place`),
+      );
+      const kept = await list(ofVictim);
+      expect(kept.total).to.equal(before.total);
+      for (const { token } of kept.profiles.slice(0, 5)) expect(await stored(token)).to.not.equal(null);
+    });
+
+    it('store all they have on SIGTERM, and exit 0 together', async () => {
+      const names = await workerNames();
+      const tokens = await many(REQUESTS, (number) => ask(`${origin}/last/${number}`).then(tokenOf));
+      expect(await service!.ended('SIGTERM'), service!.said()).to.equal(0);
+      expect(names.map(pidOf).filter(isAlive)).to.deep.equal([]);
+      expect(service!.said()).to.not.match(/lost|Uncaught|rejection/);
+      await start();
+      await workerNames();
+      const found = await many(REQUESTS, (number) => stored(tokens[number]!));
+      expect(found.filter((profile) => profile === null)).to.have.length(0);
+      expect((await list('url=/last/&limit=1000')).total).to.equal(REQUESTS);
+    });
+
+    it('store all they have when the primary is killed, and end', async () => {
+      const names = await workerNames();
+      const tokens = await many(50, (number) => ask(`${origin}/orphan/${number}`).then(tokenOf));
+      await service!.ended('SIGKILL');
+      const deadline = Date.now() + 10_000;
+      while (names.map(pidOf).some(isAlive) && Date.now() < deadline) await sleep(50);
+      expect(names.map(pidOf).filter(isAlive)).to.deep.equal([]);
+      await start();
+      await workerNames();
+      const found = await many(50, (number) => stored(tokens[number]!));
+      expect(found.filter((profile) => profile === null)).to.have.length(0);
+    });
+  });
+}
+
+suite('the embedded PostgreSQL', () => {
+  const varDir = freshVarDir();
+  return Promise.resolve({
+    env: { VAR_DIR: varDir },
+    stop: async () => {
+      // The server stays for two seconds after its last user.
+      await sleep(3000);
+      rmSync(varDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
+    },
+  });
+});
+
+function environmentOf(
+  { host, port, database, user }: TestConnection,
+  varDir: string,
+): Record<string, string> {
+  return { VAR_DIR: varDir, DB_HOST: host, DB_PORT: String(port), DB_NAME: database, DB_USER: user };
+}
+
+suite("Debian's PostgreSQL", async (context) => {
+  if (debianBinaries() === null) skipOrFail(context, "Debian's postgresql");
+  const server = await startDebianPostgres();
+  const varDir = freshVarDir();
+  return {
+    env: environmentOf(server.connection, varDir),
+    stop: async () => {
+      await server.stop();
+      rmSync(varDir, { recursive: true, force: true });
+    },
+  };
+});
+
+suite('pgbouncer in transaction mode', async (context) => {
+  const program = findProgram(['pgbouncer']);
+  if (program === null || debianBinaries() === null) skipOrFail(context, "Debian's postgresql and pgbouncer");
+  const server = await startDebianPostgres();
+  const bouncer = await startPgbouncer(program, server.connection);
+  const varDir = freshVarDir();
+  return {
+    env: environmentOf(bouncer.connection, varDir),
+    stop: async () => {
+      await bouncer.stop();
+      await server.stop();
+      rmSync(varDir, { recursive: true, force: true });
+    },
+  };
+});
+
+describe('workers that can not start', function () {
+  this.timeout(30_000);
+  let started: ServiceProcess | undefined;
+  afterEach(() => started?.ended('SIGKILL'));
+
+  it('say so once, and the primary exits 1', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    started = spawnService({ WEB_CONCURRENCY: '3', PORT: String(port), VAR_DIR: freshVarDir() });
+    expect(await started.ended()).to.equal(1);
+    taken.close();
+    expect(started.said().trim()).to.equal(
+      `Port ${port} of 127.0.0.1 is in use: end the other process or set PORT.`,
+    );
+  });
+});

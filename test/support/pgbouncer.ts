@@ -1,0 +1,39 @@
+/** A pgbouncer in transaction mode before a PostgreSQL, on a socket in a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serverFolder, serverUser, type TestConnection } from './postgres.ts';
+
+const PORT = 6432;
+
+export interface Pgbouncer {
+  connection: TestConnection;
+  stop(): Promise<void>;
+}
+
+/** `program`: full path of pgbouncer. */
+export async function startPgbouncer(program: string, { host, port }: TestConnection): Promise<Pgbouncer> {
+  const folder = serverFolder('bouncer-');
+  const config = join(folder, 'pgbouncer.ini');
+  writeFileSync(
+    config,
+    `[databases]\n* = host=${host} port=${port} user=postgres\n[pgbouncer]\nlisten_addr =\nlisten_port = ${PORT}\n` +
+      `unix_socket_dir = ${folder}\nauth_type = any\npool_mode = transaction\n` +
+      `default_pool_size = 4\nlogfile = ${folder}/log\n`,
+  );
+  const user = serverUser();
+  if (user !== undefined) chownSync(config, user.uid, user.gid);
+  const child: ChildProcess = spawn(program, [config], { ...user, cwd: '/', stdio: 'ignore' });
+  for (let tries = 0; tries < 200 && !existsSync(join(folder, `.s.PGSQL.${PORT}`)); tries++) await sleep(25);
+  return {
+    connection: { host: folder, port: PORT, user: 'postgres', database: 'postgres' },
+    async stop() {
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
