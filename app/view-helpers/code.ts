@@ -34,7 +34,9 @@ const LONGEST_LINE = 5000;
 /** Most lines that are sent. */
 const MOST_LINES = 2000;
 const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c']);
-const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+/** A text that was cut runs to the end of its line: looked for from each of its quotes, it would take the square of its length. */
+const JSON_TOKEN =
+  /("(?:[^"\\]|\\.)*(?:"|\\?$))(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
 function tokenHtml([kind, text]: CodeToken): string {
   if (kind === 'u') return `<u>${escapeHtml(text)}</u>`;

@@ -154,6 +154,13 @@ describe('view helpers: code', () => {
     expect($('.k').first().text()).to.equal('"name"');
   });
 
+  it('colours a text that was cut as far as it goes', () => {
+    const $ = load(escapeHtml(h.codeLines(h.jsonLines({ text: '"'.repeat(4000) }), { label: 'x' })));
+    const cut = $('pre > span').eq(1);
+    expect(cut.text()).to.have.length(5000);
+    expect(cut.find('.s').text()).to.equal(`"${'\\"'.repeat(4000)}`.slice(0, 5000 - '  "text": '.length));
+  });
+
   it('cuts endless lines with a count, unless they are to be run', () => {
     const line = 'y'.repeat(6000);
     expect(text(h.codeLines([line], { label: 'x' }))).to.contain('1\u202f000 more characters');
