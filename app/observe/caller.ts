@@ -31,14 +31,20 @@ interface Site {
 }
 
 const FRAMES = 12;
+/** Frames looked at first: mostly own code is near, and a frame that isn't looked at costs nothing. */
+const NEAR = 4;
 /** Positions remembered at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
+
+function asSites(_error: unknown, sites: unknown): unknown {
+  return sites;
+}
 
 function sitesBelow(below: CallerOptions['below'], frames: number): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   const holder: { stack?: unknown } = {};
   try {
-    Error.prepareStackTrace = (_error, sites) => sites;
+    Error.prepareStackTrace = asSites;
     Error.stackTraceLimit = frames;
     Error.captureStackTrace(holder, below);
     return Array.isArray(holder.stack) ? (holder.stack as Site[]) : [];
@@ -104,16 +110,24 @@ export function createCallerFinder(root: string = process.cwd(), maps?: SourceMa
     return place;
   }
 
+  /** The nearest own frame; where there is none, the first of a library that counts. */
+  function search(sites: readonly Site[], skip: string | undefined): { place: string; own: boolean } | null {
+    let library: Site | null = null;
+    for (const site of sites) {
+      const file = site.getFileName();
+      if (typeof file !== 'string' || file === '' || file.startsWith('node:') || isOurs(file)) continue;
+      if (!file.includes('node_modules')) return { place: placeOf(file, site), own: true };
+      if (library === null && !isIn(file, skip)) library = site;
+    }
+    return library === null ? null : { place: placeOf(library.getFileName() ?? '', library), own: false };
+  }
+
   return ({ below, frames = FRAMES, skip }) => {
     try {
-      let library: Site | null = null;
-      for (const site of sitesBelow(below, frames)) {
-        const file = site.getFileName();
-        if (typeof file !== 'string' || file === '' || file.startsWith('node:') || isOurs(file)) continue;
-        if (!file.includes('node_modules')) return placeOf(file, site);
-        if (library === null && !isIn(file, skip)) library = site;
-      }
-      return library === null ? null : placeOf(library.getFileName() ?? '', library);
+      const near = sitesBelow(below, Math.min(NEAR, frames));
+      const found = search(near, skip);
+      if (found?.own === true || near.length < NEAR || frames <= NEAR) return found?.place ?? null;
+      return search(sitesBelow(below, frames), skip)?.place ?? null;
     } catch {
       return null;
     }

@@ -14,7 +14,7 @@ import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
-import { describeError } from '../profiler/recorder.ts';
+import { describeError } from '../profiler/describe-error.ts';
 import type { FindCaller } from './caller.ts';
 
 export interface QueryFact {

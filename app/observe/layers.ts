@@ -13,8 +13,7 @@
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
-import { performance } from 'node:perf_hooks';
-import type { Context } from '../profiler/context.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
 import type { RouteFact } from '../profiler/facts.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 
@@ -64,6 +63,8 @@ interface LayerMeta {
   source: string | null;
   /** Router whose stack holds it; null where no stack is known that does. */
   owner: object | null;
+  /** Its full pattern as it was worked out last: mostly it is the same again. */
+  full: { mount: string; route: unknown; pattern: string };
 }
 
 /** An open router of one request. */
@@ -81,6 +82,7 @@ interface RequestTrace {
   route: { key: unknown; fact: RouteFact } | null;
 }
 
+const NO_PARAMS: Readonly<Record<string, unknown>> = Object.freeze({});
 const CHANNEL = 'express.router.request';
 
 function stackOf(router: unknown): readonly Layer[] | null {
@@ -99,6 +101,13 @@ function patternText(pattern: unknown): string {
 function joinPatterns(mount: string, pattern: string): string {
   if (pattern === '/' || pattern === '') return mount === '' ? '/' : mount;
   return mount === '/' ? pattern : `${mount}${pattern}`;
+}
+
+function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
+  const { full } = meta;
+  if (full.mount === mount && full.route === route) return full.pattern;
+  meta.full = { mount, route, pattern: joinPatterns(mount, patternText(route)) };
+  return meta.full.pattern;
 }
 
 /**
@@ -120,7 +129,8 @@ function baseOf({ req, layer, route }: LayerCall): string {
 
 function paramsOf(req: IncomingMessage): Readonly<Record<string, unknown>> {
   const { params } = req as IncomingMessage & { params?: unknown };
-  return typeof params === 'object' && params !== null ? { ...params } : {};
+  if (typeof params !== 'object' || params === null) return NO_PARAMS;
+  return Object.keys(params).length === 0 ? NO_PARAMS : { ...params };
 }
 
 function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOptions): LayerTrace {
@@ -129,10 +139,11 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
   /** Layers inside a route -> the layer of the route. */
   const routeLayers = new WeakMap<Layer, Layer>();
   const listed = new WeakMap<object, number>();
-  const traces = new WeakMap<Context, RequestTrace>();
+  const traces = createSlot<RequestTrace>('layers');
   /** Kept on the call itself, which lives as long: a WeakMap costs as much again as all the rest. */
   const noted = Symbol('noted layer');
-  type NotedCall = LayerCall & { [noted]?: { fact: LayerFact; context: Context } };
+  const notedIn = Symbol('context of a noted layer');
+  type NotedCall = LayerCall & { [noted]?: LayerFact; [notedIn]?: Context };
 
   /** Notes which layers a router holds, again when it has grown. */
   function list(router: unknown): void {
@@ -154,12 +165,13 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     if (!owners.has(layer)) list((req as IncomingMessage & { app?: { router?: unknown } }).app?.router);
     const isRouter = stackOf(layer.handle) !== null;
     if (isRouter) list(layer.handle);
-    const meta = {
+    const meta: LayerMeta = {
       name: typeof layer.name === 'string' && layer.name !== '' ? layer.name.slice(0, 200) : '<anonymous>',
       isRouter,
       isApplication: layer.name === 'mounted_app',
       source: sourceOf(layer) ?? sourceOf(routeLayers.get(layer) ?? layer),
       owner: owners.get(layer) ?? null,
+      full: { mount: '', route: '', pattern: '/' },
     };
     metas.set(layer, meta);
     return meta;
@@ -182,11 +194,15 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
   function enter(trace: RequestTrace, owner: object | null): Mount {
     const { mounts } = trace;
     const innermost = mounts[mounts.length - 1];
-    if (innermost?.owner === null && owner !== null && !mounts.some((mount) => mount.owner === owner))
-      innermost.owner = owner;
-    const at = owner === null ? -1 : mounts.findLastIndex((mount) => mount.owner === owner);
-    if (at !== -1) mounts.length = at + 1;
-    return mounts[mounts.length - 1] ?? { owner: null, pattern: '' };
+    if (innermost === undefined) return { owner: null, pattern: '' };
+    if (owner === null || innermost.owner === owner) return innermost;
+    const at = mounts.findLastIndex((mount) => mount.owner === owner);
+    if (at === -1) {
+      innermost.owner ??= owner;
+      return innermost;
+    }
+    mounts.length = at + 1;
+    return mounts[at] ?? innermost;
   }
 
   /** A layer starts: those before it that stand no higher have gone on. */
@@ -228,11 +244,11 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     const mount = enter(trace, meta.owner);
     const depth = trace.mounts.length - 1;
     const kind = kindOf(call, meta);
-    const startMs = context.sinceStart(performance.now());
+    const startMs = context.elapsedMs();
     const fact: LayerFact = {
       name: call.param === undefined ? meta.name : `:${call.param}`,
       kind,
-      pattern: joinPatterns(mount.pattern, patternText(call.route ?? call.layer.rawPath)),
+      pattern: fullPattern(meta, mount.pattern, call.route ?? call.layer.rawPath),
       method: kind === 'handler' ? (call.layer.method?.toUpperCase() ?? null) : null,
       source: meta.source,
       startMs,
@@ -245,7 +261,8 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     };
     wentOn(trace.facts, depth, startMs);
     trace.facts.push(fact);
-    (call as NotedCall)[noted] = { fact, context };
+    (call as NotedCall)[noted] = fact;
+    (call as NotedCall)[notedIn] = context;
     context.add('layer', fact, 200);
     if (kind === 'handler') noteRoute(trace, call, fact);
     if (kind === 'router') {
@@ -254,27 +271,26 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     }
   }
 
-  function elapsed(call: LayerCall): { fact: LayerFact; ms: number } | null {
-    const known = (call as NotedCall)[noted];
-    if (known === undefined) return null;
-    return { fact: known.fact, ms: known.context.sinceStart(performance.now()) - known.fact.startMs };
+  /** Since the layer of a fact started. */
+  function elapsedMs(call: NotedCall, { startMs }: LayerFact): number {
+    return (call[notedIn]?.elapsedMs() ?? startMs) - startMs;
   }
 
   return {
     started,
-    ended(call) {
-      const known = elapsed(call);
-      if (known !== null) known.fact.durationMs ??= known.ms;
+    ended(call: NotedCall) {
+      const fact = call[noted];
+      if (fact !== undefined) fact.durationMs ??= elapsedMs(call, fact);
     },
-    settled(call) {
-      const known = elapsed(call);
-      if (known !== null) known.fact.settledMs ??= known.ms;
+    settled(call: NotedCall) {
+      const fact = call[noted];
+      if (fact !== undefined) fact.settledMs ??= elapsedMs(call, fact);
     },
-    failed(call) {
-      const known = elapsed(call);
-      if (known === null) return;
-      known.fact.error = true;
-      known.fact.outcome = 'threw';
+    failed(call: NotedCall) {
+      const fact = call[noted];
+      if (fact === undefined) return;
+      fact.error = true;
+      fact.outcome = 'threw';
     },
   };
 }

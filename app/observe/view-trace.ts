@@ -2,10 +2,10 @@
  * The views of a request as they run, one inside the other: frames with their facts. Knows no engine; `ejs.ts` tells
  * when a template begins and ends. Nothing thrown here reaches the host.
  */
-import type { Context } from '../profiler/context.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
 import { type PlainLimits, toPlain } from '../profiler/plain.ts';
-import { describeError } from '../profiler/recorder.ts';
+import { describeError } from '../profiler/describe-error.ts';
 
 export interface ViewFact {
   /** As it was asked for, such as `orders/show`; a partial's path below the views. */
@@ -55,8 +55,10 @@ function localsOf(data: unknown): Json {
   const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const source of [inherited, data]) {
     if (typeof source !== 'object' || source === null) continue;
-    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(source))) {
-      if (NOT_OURS.has(name) || typeof descriptor.value === 'function') continue;
+    for (const name of Object.keys(source)) {
+      if (NOT_OURS.has(name)) continue;
+      const descriptor = Object.getOwnPropertyDescriptor(source, name);
+      if (descriptor === undefined || typeof descriptor.value === 'function') continue;
       own[name] = 'value' in descriptor ? (descriptor.value as unknown) : '[getter]';
     }
   }
@@ -83,7 +85,7 @@ export interface BegunView {
 }
 
 export function createViewTrace(): ViewTrace {
-  const innermost = new WeakMap<Context, Frame | null>();
+  const innermost = createSlot<Frame | null>('innermost view');
 
   function add(context: Context, { name, file, data, caller }: BegunView): Frame {
     const above = innermost.get(context) ?? null;

@@ -73,6 +73,11 @@ export class Context {
     this.#startedMark = performance.now();
   }
 
+  /** The `performance.now()` of its beginning. */
+  get startMark(): number {
+    return this.#startedMark;
+  }
+
   /** Milliseconds since the request began; monotonic, so never negative. */
   elapsedMs(): number {
     return performance.now() - this.#startedMark;
