@@ -1,6 +1,6 @@
 /**
- * A ProfileQuery -> the condition and order of a SELECT. Every value travels as a parameter; columns come from the
- * whitelist below, so that no word of a request ever becomes SQL.
+ * A ProfileQuery -> the condition and order of a SELECT. Every value travels as a parameter, `$1` the first; columns come
+ * from the whitelist below, so that no word of a request ever becomes SQL.
  */
 import type { ProfileQuery, SortColumn } from '../profiler/storage.ts';
 import { storable } from './text.ts';
@@ -29,12 +29,18 @@ function wholeMoment(at: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }
 
+/** LIKE where no letter could be written otherwise: ILIKE makes a copy of each URL. */
+function urlCondition(part: string): string {
+  const like = part.toLowerCase() === part.toUpperCase() ? 'like' : 'ilike';
+  return `url ${like} ? escape '\\'`;
+}
+
 export function conditionOf(query: ProfileQuery): Condition {
   const parts: string[] = [];
   const values: unknown[] = [];
   const add = (sql: string, ...given: unknown[]): void => {
+    for (const value of given) sql = sql.replace('?', () => `$${values.push(value)}`);
     parts.push(sql);
-    values.push(...given);
   };
   const kinds = query.kinds ?? ['request'];
   // One kind by itself lets an index give the order.
@@ -48,7 +54,7 @@ export function conditionOf(query: ProfileQuery): Condition {
   if (typeof query.status === 'object') {
     add('status >= ?::int and status < ?::int', query.status.class * 100, query.status.class * 100 + 100);
   }
-  if (query.url !== undefined) add(`url ilike ? escape '\\'`, likePattern(query.url));
+  if (query.url !== undefined) add(urlCondition(query.url), likePattern(query.url));
   if (query.from !== undefined) add('started_at >= ?::bigint', wholeMoment(query.from));
   if (query.until !== undefined) add('started_at < ?::bigint', wholeMoment(query.until));
   if (query.overMs !== undefined) add('duration_ms > ?::double precision', query.overMs);

@@ -22,6 +22,8 @@ const NAME = /^hindsight_profiles_(\d+)_(\d+)$/;
 /** Moments further from now than these go into the net. */
 const OLDEST = 31 * 24 * 3_600_000;
 const NEWEST = 24 * 3_600_000;
+/** What a row may have beside its document, which leaves it; a lower number drives out URLs, which searches read. */
+const ROW_BYTES = 512;
 const LOCK_WAIT_MS = 1000;
 const CREATE_MS = 5000;
 
@@ -58,7 +60,7 @@ export function gapAround(at: number, width: number, partitions: readonly Partit
 async function create(session: Session, schema: string, gap: Partition): Promise<void> {
   const table = (name: string): string => `${quoted(schema)}.${quoted(name)}`;
   await session.query(`create table ${table(gap.name)} (like ${table(NET)} including all)`);
-  await session.query(`alter table ${table(gap.name)} set (toast_tuple_target = 128)`);
+  await session.query(`alter table ${table(gap.name)} set (toast_tuple_target = ${ROW_BYTES})`);
   await session.query(
     `with moved as (delete from ${table(NET)} where started_at >= $1 and started_at < $2 returning *)
      insert into ${table(gap.name)} select * from moved`,

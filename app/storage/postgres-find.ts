@@ -1,57 +1,112 @@
 /**
- * A search: a page of rows, and how many match in all. Counting stops at a bound; beyond it the planner's estimate has
- * to do, marked as such, because an exact count of a million rows costs far more than the page.
+ * A search: a page of rows, and how many match in all. Counting stops at a bound, of matches and of time; beyond it the
+ * planner's estimate has to do, marked as such, because an exact count of a million rows costs far more than the page.
+ *
+ * The newest page is looked for in the newest two partitions first: most filters fill it there, and planning for all
+ * partitions alone takes longer than that.
  */
 import type { Knex } from 'knex';
+import type { ProfileIndex } from '../profiler/profile.ts';
 import type { FindResult, ProfileQuery } from '../profiler/storage.ts';
-import { conditionOf, orderOf } from './find-sql.ts';
+import { conditionOf, orderOf, type Condition } from './find-sql.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
+import { inTransaction, quoted, withSession, type Session } from './session.ts';
 
 /** Matching profiles that are counted one by one: each may cost the server a page, so that 10 000 take 10 to 40 ms. */
 const COUNTED_EXACTLY = 2000;
+/** An estimate from here on is not checked by counting. */
+const SURELY_MORE = 10 * COUNTED_EXACTLY;
+/** Milliseconds that counting may take, where the page itself was found. */
+const COUNTING_MS = 100;
+/** SQLSTATE: query_canceled. */
+const CANCELED = '57014';
 
 interface Plan {
   'QUERY PLAN': { Plan: { 'Plan Rows': number } }[];
 }
 
+interface Search {
+  table: string;
+  condition: Condition;
+  query: ProfileQuery;
+}
+
+async function pageOf(session: Session, { table, condition, query }: Search): Promise<ProfileIndex[]> {
+  const { sql, values } = condition;
+  const [limit, offset] = [values.length + 1, values.length + 2];
+  const found = await session.query(
+    `select ${INDEX_COLUMNS.join(', ')} from ${table} where ${sql}
+     order by ${orderOf(query)} limit $${limit} offset $${offset}`,
+    [...values, query.limit, query.offset],
+  );
+  return (found.rows as ProfileRow[]).map(indexOfRow);
+}
+
+/** The same search since the partition before the one of now; null where that would tell nothing. */
+function recent(search: Search, partitionMs: number): Search | null {
+  const {
+    sort = 'startedAt',
+    descending = true,
+    token,
+    parent,
+    from = -Infinity,
+    until = Infinity,
+  } = search.query;
+  if (sort !== 'startedAt' || !descending || token !== undefined || parent !== undefined) return null;
+  const since = (Math.floor(Date.now() / partitionMs) - 1) * partitionMs;
+  if (from >= since || until <= since) return null;
+  const query = { ...search.query, from: since };
+  return { ...search, query, condition: conditionOf(query) };
+}
+
+/** One more than COUNTED_EXACTLY at most; null where it takes too long. Nothing can follow it in its transaction. */
+async function countOf(session: Session, table: string, { sql, values }: Condition): Promise<number | null> {
+  await session.query(`set local statement_timeout = ${COUNTING_MS}`);
+  try {
+    const counted = await session.query(
+      `select count(*)::int as total from
+         (select 1 from ${table} where ${sql} limit ${COUNTED_EXACTLY + 1}) as matching`,
+      values,
+    );
+    return (counted.rows as { total: number }[])[0]?.total ?? 0;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === CANCELED) return null;
+    throw error;
+  }
+}
+
+/** By the statistics that the server has of the columns. */
+async function estimateOf(session: Session, table: string, { sql, values }: Condition): Promise<number> {
+  const planned = await session.query(`explain (format json) select 1 from ${table} where ${sql}`, values);
+  return Math.round((planned.rows as Plan[])[0]?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0);
+}
+
 export async function findProfiles(
   knex: Knex,
-  options: { schema: string; timeoutMs: number },
+  options: { schema: string; timeoutMs: number; partitionMs: number },
   query: ProfileQuery,
 ): Promise<FindResult> {
-  const { schema, timeoutMs } = options;
-  const { sql, values } = conditionOf(query);
-  const bindings = [schema, ...values] as Knex.RawBinding[];
-  const columns = INDEX_COLUMNS.join(', ');
-  return knex.transaction(
-    async (trx) => {
-      await trx.raw(`set local statement_timeout = ${Math.trunc(timeoutMs)}`);
-      const found = await trx.raw<{ rows: ProfileRow[] }>(
-        `select ${columns} from ??.hindsight_profiles where ${sql} order by ${orderOf(query)} limit ? offset ?`,
-        [...bindings, query.limit, query.offset],
-      );
-      const rows = found.rows.map(indexOfRow);
-      // A page that is not full ends the list, unless it is past the end.
-      if (rows.length < query.limit && (rows.length > 0 || query.offset === 0))
-        return { rows, total: query.offset + rows.length, totalIsExact: true };
-      const counted = await trx.raw<{ rows: { total: number }[] }>(
-        `select count(*)::int as total from
-           (select 1 from ??.hindsight_profiles where ${sql} limit ${COUNTED_EXACTLY + 1}) as matching`,
-        bindings,
-      );
-      const total = counted.rows[0]?.total ?? 0;
-      if (total <= COUNTED_EXACTLY) return { rows, total, totalIsExact: true };
-      const planned = await trx.raw<{ rows: Plan[] }>(
-        `explain (format json) select 1 from ??.hindsight_profiles where ${sql}`,
-        bindings,
-      );
-      const estimate = planned.rows[0]?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0;
-      return {
-        rows,
-        total: Math.max(total, query.offset + rows.length, Math.round(estimate)),
-        totalIsExact: false,
-      };
-    },
-    { readOnly: true },
-  );
+  const table = `${quoted(options.schema)}.hindsight_profiles`;
+  const condition = conditionOf(query);
+  const whole: Search = { table, condition, query };
+  const newest = recent(whole, options.partitionMs);
+
+  async function find(session: Session): Promise<FindResult> {
+    let rows = newest === null ? [] : await pageOf(session, newest);
+    if (rows.length < query.limit) rows = await pageOf(session, whole);
+    const last = query.offset + rows.length;
+    // A page that is not full ends the list, unless it is past the end.
+    if (rows.length < query.limit && (rows.length > 0 || query.offset === 0))
+      return { rows, total: last, totalIsExact: true };
+    const estimate = await estimateOf(session, table, condition);
+    const counted = estimate >= SURELY_MORE ? null : await countOf(session, table, condition);
+    if (counted !== null && counted <= COUNTED_EXACTLY) return { rows, total: counted, totalIsExact: true };
+    return {
+      rows,
+      total: Math.max(counted ?? 0, rows.length === 0 ? 0 : last, estimate),
+      totalIsExact: false,
+    };
+  }
+
+  return withSession(knex, (session) => inTransaction(session, options.timeoutMs, () => find(session)));
 }

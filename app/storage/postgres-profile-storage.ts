@@ -238,7 +238,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     read: (token) => using((knex) => read(knex, token), answerTimeoutMs),
     find: (query) =>
       using(
-        (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),
+        (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
         2 * findTimeoutMs + answerTimeoutMs,
       ),
     purge: (limits) => using((knex) => purge(knex, limits)),

@@ -76,6 +76,7 @@ export function sampleProfile(
   return { index, document, bytes };
 }
 
+/** Those from number `until` down to `from`: oldest first, as they are stored in life. */
 export function* batches(
   from: number,
   until: number,
@@ -83,8 +84,8 @@ export function* batches(
   size: number,
 ): Generator<QueuedProfile[]> {
   const newest = Date.now();
-  for (let start = from; start < until; start += size) {
-    const count = Math.min(size, until - start);
-    yield Array.from({ length: count }, (_, offset) => sampleProfile(start + offset, { total, newest }));
+  for (let end = until; end > from; end -= size) {
+    const count = Math.min(size, end - from);
+    yield Array.from({ length: count }, (_, offset) => sampleProfile(end - 1 - offset, { total, newest }));
   }
 }

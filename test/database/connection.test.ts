@@ -132,7 +132,8 @@ describe('the database', function () {
     const strong = create(() => Promise.resolve(server().connection), { prepare });
     await strong.knex();
     expect(lines).to.deep.equal([
-      "Ran the profiler's migrations: 20261120000000_profiles, 20261121000000_partitions, 20261122000000_shared.",
+      "Ran the profiler's migrations: 20261120000000_profiles, 20261121000000_partitions, 20261122000000_shared, " +
+        '20261123000000_search_indexes.',
     ]);
     await admin.destroy();
     rmSync(folder, { recursive: true });

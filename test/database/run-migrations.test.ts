@@ -90,12 +90,14 @@ describe('migrations', function () {
       '20261120000000_profiles',
       '20261121000000_partitions',
       '20261122000000_shared',
+      '20261123000000_search_indexes',
     ]);
     expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal([]);
     expect(await executed('hindsight_migrations')).to.deep.equal([
       '20261120000000_profiles',
       '20261121000000_partitions',
       '20261122000000_shared',
+      '20261123000000_search_indexes',
     ]);
   });
 
@@ -135,6 +137,7 @@ describe('migrations', function () {
       '20261120000000_profiles',
       '20261121000000_partitions',
       '20261122000000_shared',
+      '20261123000000_search_indexes',
     ]);
   });
 
@@ -221,7 +224,7 @@ describe('migrations', function () {
 
     it('need no more than a schema of its own', async () => {
       await knex.raw('create schema ?? authorization restricted', [schema]);
-      expect((await runProfilerMigrations({ knex: restricted, schema })).executed.length).to.equal(3);
+      expect((await runProfilerMigrations({ knex: restricted, schema })).executed.length).to.equal(4);
       expect((await runOwnerMigrations({ knex: restricted, schema, folder })).executed).to.deep.equal([]);
     });
 

@@ -1,4 +1,5 @@
 /** Partitions by time: made when needed, searched by, dropped by retention; and what was stored before there were any. */
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationSource, profilerMigrationsFolder } from '../../app/database/migration-source.ts';
@@ -164,6 +165,44 @@ describe('partitions of profiles', () => {
     });
   });
 
+  it('give the newest page from the newest of them, and what it lacks from the others', async () => {
+    const hours = [0, 0, 1, 3, 7, 7];
+    await storage.write(hours.map((hour, i) => profileOf(i, { startedAt: at(hour).startedAt - i })));
+    const all = hours.map((_, i) => profileOf(i).index.token);
+    const find = (query: object): ReturnType<ProfileStorage['find']> =>
+      storage.find({ limit: 100, offset: 0, ...query });
+    for (const [limit, offset] of [
+      [2, 0],
+      [3, 0],
+      [5, 0],
+      [2, 1],
+      [2, 2],
+      [4, 3],
+    ] as const) {
+      const { rows, total } = await find({ limit, offset });
+      expect(rows.map(({ token }) => token)).to.deep.equal(all.slice(offset, offset + limit));
+      expect(total).to.equal(6);
+    }
+    expect((await find({ until: at(1).startedAt - 100 })).rows).to.have.length(3);
+    expect((await find({ from: at(5).startedAt })).rows).to.have.length(4);
+    expect(await find({ limit: 2, offset: 50 })).to.deep.equal({ rows: [], total: 6, totalIsExact: true });
+  });
+
+  it('keep the URL in the row, beside the document', async () => {
+    const long = (): string => randomBytes(3000).toString('hex');
+    const url = `/${randomBytes(75).toString('hex')}`;
+    await storage.write([1, 2].map((n) => profileOf(n, { ...at(0), url }, long())));
+    const [partition] = await partitions();
+    const toast = await knex.raw<{ rows: { name: string }[] }>(
+      `select reltoastrelid::regclass as name from pg_class where relname = ? and relnamespace = ?::regnamespace`,
+      [partition?.name ?? '', `"${schema}"`],
+    );
+    const { rows } = await knex.raw<{ rows: { values: number }[] }>(
+      `select count(distinct chunk_id)::int as values from ${toast.rows[0]?.name ?? ''}`,
+    );
+    expect(rows[0]?.values).to.equal(2);
+  });
+
   it('keep every profile of the release without them, and can be taken back', async () => {
     const migrations = {
       migrationSource: createMigrationSource({ folder: profilerMigrationsFolder(), options: { schema } }),
@@ -172,7 +211,7 @@ describe('partitions of profiles', () => {
     };
     const stored = [profileOf(1, at(0)), profileOf(2, at(30)), profileOf(3)];
     await storage.write(stored);
-    for (let version = ''; !version.startsWith('20261121'); ) {
+    for (let version = ''; !version.startsWith('20261121');) {
       version = await knex.migrate.currentVersion(migrations);
       await knex.migrate.down(migrations);
     }
