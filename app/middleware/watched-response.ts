@@ -173,7 +173,8 @@ export function createResponseWatch(options: ResponseWatchOptions): WatchRespons
   return (res, context) => {
     const target: Target = res as never;
     const { writeHead, write, end } = res;
-    const fact = new WatchedResponse(previewBytes);
+    // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
+    const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes);
     target[watchedAs] = { context, fact, writeHead, write, end };
     context.add('response', fact);
     target.writeHead = observedWriteHead;

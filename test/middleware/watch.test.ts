@@ -206,6 +206,12 @@ describe('watch', () => {
     expect(profile.outcome).to.equal('aborted');
   });
 
+  it('counts the bytes of its own pages, and keeps none', async () => {
+    const own = await fetchProfile('/_profiler/abc');
+    expect(own.fact.bodyBytes).to.equal(Number(own.response.headers.get('content-length')));
+    expect(own.fact).to.include({ preview: '', truncated: true });
+  });
+
   it('sees its own pages as such, also in absolute form', async () => {
     expect((await fetchProfile('/_profiler/abc?x=1')).profile.kind).to.equal('profiler');
     expect((await fetchProfile('/_profilers')).profile.kind).to.equal('request');
