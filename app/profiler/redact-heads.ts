@@ -1,6 +1,6 @@
 /**
  * Does one of these texts begin somewhere in a text? The cheap question before the expensive one: each three characters in
- * a row are looked up in a small set of bits, and only where that hits the beginnings are compared.
+ * a row are looked up in a small table, and only where that hits the beginnings are compared.
  *
  * A beginning that is cut off, by the end of the text or by the mark of a cut, counts from three characters on.
  */
@@ -11,19 +11,21 @@ export const CUT = '…';
 export const SHORTEST_HEAD = 3;
 /** Characters compared; what begins alike is alike enough for this question. */
 const COMPARED = 8;
-/** Bits of the sum over three characters, each shifted by five more than the next: the fourth falls off by itself. */
-const SUM_BITS = 15;
-const SUM = (1 << SUM_BITS) - 1;
+/** Of the sum over three characters, each shifted by five more than the next: the fourth falls off by itself. */
+const SUM = (1 << 13) - 1;
 const CUT_CODE = CUT.charCodeAt(0);
+
+export interface Heads {
+  /** By sum: whether three characters of it begin one of the texts. */
+  isSum: Uint8Array;
+  /** The sum that ends with a character. */
+  nextSum: (sum: number, code: number) => number;
+  /** Whether one of the texts stands where the characters of `sum` begin, which end at `at`. */
+  standsAt: (text: string, at: number, sum: number) => boolean;
+}
 
 /** Where the next of the texts may begin, from `from` on; -1: nowhere. */
 export type HeadScan = (text: string, from?: number) => number;
-
-function sumOf(head: string): number {
-  let sum = 0;
-  for (let at = 0; at < SHORTEST_HEAD; at++) sum = ((sum << 5) ^ head.charCodeAt(at)) & SUM;
-  return sum;
-}
 
 /** Whether `head` stands at `from`, perhaps cut off. */
 function beginsAt(text: string, from: number, head: string): boolean {
@@ -36,24 +38,45 @@ function beginsAt(text: string, from: number, head: string): boolean {
   return true;
 }
 
+function nextSum(sum: number, code: number): number {
+  return ((sum << 5) ^ code) & SUM;
+}
+
+function sumOf(head: string): number {
+  let sum = 0;
+  for (let at = 0; at < SHORTEST_HEAD; at++) sum = nextSum(sum, head.charCodeAt(at));
+  return sum;
+}
+
 /** `texts`: of three characters or more. */
-export function createHeadScan(texts: readonly string[]): HeadScan {
-  const bits = new Int32Array((SUM + 1) / 32);
+export function createHeads(texts: readonly string[]): Heads {
+  const isSum = new Uint8Array(SUM + 1);
   const heads = new Map<number, string[]>();
   for (const head of new Set(texts.map((text) => text.slice(0, COMPARED)))) {
     const sum = sumOf(head);
-    bits[sum >> 5] = (bits[sum >> 5]!) | (1 << (sum & 31));
+    isSum[sum] = 1;
     const others = heads.get(sum);
     if (others === undefined) heads.set(sum, [head]);
     else others.push(head);
   }
+  return {
+    isSum,
+    nextSum,
+    standsAt(text, at, sum) {
+      const from = at - SHORTEST_HEAD + 1;
+      return from >= 0 && (heads.get(sum)?.some((head) => beginsAt(text, from, head)) ?? false);
+    },
+  };
+}
+
+export function createHeadScan(texts: readonly string[]): HeadScan {
+  const { isSum, standsAt } = createHeads(texts);
   return (text, start = 0) => {
     let sum = 0;
     for (let at = start; at < text.length; at++) {
-      sum = ((sum << 5) ^ text.charCodeAt(at)) & SUM;
-      if ((((bits[sum >> 5]!) >> (sum & 31)) & 1) === 0 || at < start + SHORTEST_HEAD - 1) continue;
-      const from = at - SHORTEST_HEAD + 1;
-      for (const head of heads.get(sum) ?? []) if (beginsAt(text, from, head)) return from;
+      sum = nextSum(sum, text.charCodeAt(at));
+      if (isSum[sum] === 0 || at < start + SHORTEST_HEAD - 1) continue;
+      if (standsAt(text, at, sum)) return at - SHORTEST_HEAD + 1;
     }
     return -1;
   };

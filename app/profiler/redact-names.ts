@@ -1,36 +1,25 @@
 /**
- * Does a text name a secret at all? One pass over tables, so that the rules by name, which take addresses, forms, markup
- * and JSON apart, run only over texts in which they could find something. It may say yes where they find nothing; it
- * never says no where they would: any name that they cut out of a text and that the name rule takes for secret holds
+ * Tables for the question whether a text names a secret at all, so that the rules by name, which take addresses, forms,
+ * markup and JSON apart, run only over texts in which they could find something. They may say yes where nothing is found;
+ * they never say no where something would be: any name that a rule cuts out of a text and that is a secret's holds
  *
  * - one of `words` between two boundaries: a character that is no letter or digit, an end, or the step of `userToken`, or
  * - the letters of one of `joined` in a row, whatever else stands between them: `api-key`, `a.p.i.key`.
  *
- * Two automata of Aho and Corasick, in step: one over words with their boundaries, one over letters and digits alone.
- * Names that are written with escapes (`pass%77ord`) are not known here: whoever asks looks for escapes himself.
+ * Two automata of Aho and Corasick: one over words with their boundaries, one over letters and digits alone. Names that
+ * are written with escapes (`pass%77ord`) are not known here: whoever asks looks for escapes himself.
  */
 
-/** Letters, digits, all else (0), and what turns into a letter when it is put in lower case (63). */
-const CLASSES = 64;
-const OTHER = 0;
-const TREACHEROUS = 63;
-const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
-/** `İ` and the sign of Kelvin. */
-const TREACHEROUS_CODES = [0x130, 0x212a];
+/** Classes of characters, the columns of a table: letters, digits, and all else. */
+export const CLASSES = 64;
+export const OTHER = 0;
+/** What turns into a letter when it is put in lower case: taken for a name, whatever stands around it. */
+export const TREACHEROUS = 63;
+/** Of the classes 1 to 62. */
+export const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const BOUNDARY = '|';
 /** In a table instead of the next state: found. */
-const FOUND = -1;
-
-function createClasses(): Uint8Array {
-  const classes = new Uint8Array(0x10000);
-  Array.from(ALPHABET).forEach((character, index) => {
-    classes[character.charCodeAt(0)] = index + 1;
-  });
-  for (const code of TREACHEROUS_CODES) classes[code] = TREACHEROUS;
-  return classes;
-}
-
-const CLASS_OF = createClasses();
+export const FOUND = -1;
 
 interface Node {
   id: number;
@@ -94,7 +83,7 @@ function createTable(states: number, next: (state: number, index: number) => num
 }
 
 /** Two states per node: was the character before one after which a capital begins a word? */
-function createWordTable(words: readonly string[]): { table: Int32Array; start: number } {
+function createWordTable(words: readonly string[]): { words: Int32Array; start: number } {
   const nodes = createNodes(words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`));
   const [root] = nodes as [Node];
   const table = createTable(nodes.length * 2, (state, index) => {
@@ -106,7 +95,7 @@ function createWordTable(words: readonly string[]): { table: Int32Array; start: 
     if (index === OTHER) return node.id * 2;
     return follow(node, letterOf(index)).id * 2 + (isUpper(index) ? 0 : 1);
   });
-  return { table, start: follow(root, BOUNDARY).id * 2 * CLASSES };
+  return { words: table, start: follow(root, BOUNDARY).id * 2 * CLASSES };
 }
 
 function createJoinedTable(joined: readonly string[]): Int32Array {
@@ -125,19 +114,14 @@ export interface SecretNames {
   joined: readonly string[];
 }
 
-/** Whether a text names a secret, or might. */
-export function createNameScan({ words, joined }: SecretNames): (text: string) => boolean {
-  const { table, start } = createWordTable(words);
-  const joinedTable = createJoinedTable(joined);
-  return (text) => {
-    let word = start;
-    let row = 0;
-    for (let at = 0; at < text.length; at++) {
-      const index = CLASS_OF[text.charCodeAt(at)]!;
-      word = table[word + index]!;
-      row = joinedTable[row + index]!;
-      if ((word | row) < 0) return true;
-    }
-    return table[word + OTHER] === FOUND;
-  };
+/** A state is the place of its row; the next one stands in it under the class of the next character. */
+export interface NameTables {
+  words: Int32Array;
+  /** The state of `words` before the first character; that of `joined` is 0. Behind the last one comes OTHER. */
+  start: number;
+  joined: Int32Array;
+}
+
+export function createNameTables({ words, joined }: SecretNames): NameTables {
+  return { ...createWordTable(words), joined: createJoinedTable(joined) };
 }

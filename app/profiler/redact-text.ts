@@ -143,7 +143,8 @@ function endsFieldName(text: string, at: number): boolean {
 }
 
 /** Whether so many characters stand in a row that the name of a form field could be cut in them. */
-function holdsLongRun(text: string): boolean {
+export function mayCutFieldName(text: string): boolean {
+  if (text.length < LONGEST_FIELD_NAME || !text.includes('<')) return false;
   let start = 0;
   for (let end = LONGEST_FIELD_NAME; end <= text.length; end = start + LONGEST_FIELD_NAME) {
     let at = end - 1;
@@ -172,7 +173,6 @@ function isJsonUnseen(text: string, masking: TextMasking): boolean {
 
 /** By name, in a text of which a scan says that it names no secret: names that a scan can not read. */
 export function maskUnseenPairs(text: string, masking: TextMasking): string {
-  const isUnseen =
-    (text.includes('<') && holdsLongRun(text)) || isQueryUnseen(text, masking) || isJsonUnseen(text, masking);
+  const isUnseen = mayCutFieldName(text) || isQueryUnseen(text, masking) || isJsonUnseen(text, masking);
   return isUnseen ? maskPairs(text, masking, false) : text;
 }

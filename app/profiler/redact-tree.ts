@@ -45,9 +45,14 @@ type Fields = Record<string, unknown>;
 
 /** What is known of a key. */
 interface Key {
+  name: string;
   isSecret: boolean;
   /** Without known values. */
   safe: string;
+  /** Nothing of it needs a second look. */
+  isPlain: boolean;
+  /** What followed last time: profiles have the same keys in the same order, so that most are found without looking. */
+  next: Key | null;
 }
 
 export function createPass(): Pass {
@@ -78,13 +83,29 @@ function withField(copy: Fields, key: string, value: unknown): void {
 
 export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: TreeRules) {
   const keys = createMemory<Key>(MOST_KEYS);
+  let latest = createKey('');
+
+  function createKey(name: string): Key {
+    const safe = maskKey(name);
+    const isSecret = isSecretName(name);
+    const isPlain = !isSecret && safe === name && name !== 'value' && name !== 'excerpt';
+    return { name, isSecret, safe, isPlain, next: null };
+  }
 
   function keyOf(name: string): Key {
     const known = keys.get(name);
     if (known !== undefined) return known;
-    const key = { isSecret: isSecretName(name), safe: maskKey(name) };
+    const key = createKey(name);
     if (name.length <= LONGEST_KEY) keys.set(name, key);
     return key;
+  }
+
+  function nextKey(name: string): Key {
+    const expected = latest.next;
+    if (expected !== null && expected.name === name) return (latest = expected);
+    const key = keyOf(name);
+    latest.next = key;
+    return (latest = key);
   }
 
   function text(value: string, depth: number, pass: Pass): string {
@@ -106,18 +127,6 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     return maskText(maskByName(name, value), pass);
   }
 
-  /** `under`: the secret name that the value stands below. */
-  function walk(value: unknown, under: string | null, depth: number, pass: Pass): unknown {
-    if (typeof value === 'string' && under === null) return text(value, depth, pass);
-    if (typeof value === 'object' && value !== null && depth <= DEEPEST) {
-      return Array.isArray(value)
-        ? walkList(value as unknown[], under, depth, pass)
-        : walkFields(value as Fields, under, depth, pass);
-    }
-    if (under !== null) return secret(under, value, depth, pass);
-    return typeof value === 'object' && value !== null ? '[not followed]' : value;
-  }
-
   function walkList(list: unknown[], under: string | null, depth: number, pass: Pass): unknown[] {
     let copy: unknown[] | null = null;
     for (let index = 0; index < list.length; index++) {
@@ -132,29 +141,51 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
   }
 
   /** The secret name of a field. `{ name: 'authorization', value: '…' }`: a row of a table carries it beside its value. */
-  function secretOf(source: Fields, name: string, key: Key): string | null {
-    if (name === 'value' && typeof source.name === 'string') {
+  function secretOf(source: Fields, key: Key): string | null {
+    if (key.name === 'value' && typeof source.name === 'string') {
       return keyOf(source.name).isSecret ? source.name : null;
     }
-    return key.isSecret ? name : null;
+    return key.isSecret ? key.name : null;
+  }
+
+  /** A field whose key needs a look. */
+  function walkField(source: Fields, key: Key, under: string | null, depth: number, pass: Pass): unknown {
+    const { isCode } = pass;
+    if (key.name === 'excerpt') pass.isCode = isExcerpt(pass.path, depth);
+    const changed = walk(source[key.name], under ?? secretOf(source, key), depth + 1, pass);
+    pass.isCode = isCode;
+    return changed;
   }
 
   function walkFields(source: Fields, under: string | null, depth: number, pass: Pass): Fields {
     let copy: Fields | null = null;
     for (const name of Object.keys(source)) {
       const item = source[name];
-      const key = keyOf(name);
+      const key = nextKey(name);
       pass.path[depth] = key.safe;
-      const { isCode } = pass;
-      if (name === 'excerpt') pass.isCode = isExcerpt(pass.path, depth);
-      const changed = walk(item, under ?? secretOf(source, name, key), depth + 1, pass);
-      pass.isCode = isCode;
+      const changed = key.isPlain
+        ? walk(item, under, depth + 1, pass)
+        : walkField(source, key, under, depth, pass);
       if (changed === item && key.safe === name) continue;
       copy ??= { ...source };
       if (key.safe !== name) Reflect.deleteProperty(copy, name);
       withField(copy, key.safe, changed);
     }
     return copy ?? source;
+  }
+
+  /** `under`: the secret name that the value stands below. */
+  function walk(value: unknown, under: string | null, depth: number, pass: Pass): unknown {
+    if (typeof value === 'string') {
+      return under === null ? text(value, depth, pass) : secret(under, value, depth, pass);
+    }
+    if (typeof value !== 'object' || value === null) {
+      return under === null ? value : secret(under, value, depth, pass);
+    }
+    if (depth > DEEPEST) return under === null ? '[not followed]' : secret(under, value, depth, pass);
+    return Array.isArray(value)
+      ? walkList(value as unknown[], under, depth, pass)
+      : walkFields(value as Fields, under, depth, pass);
   }
 
   return { walk };

@@ -195,7 +195,7 @@ function createWholeMask(groups: ReadonlyMap<string, readonly string[]>, find: H
   };
 }
 
-export function holdsEscape(text: string): boolean {
+function holdsEscape(text: string): boolean {
   return (text.includes('%') || text.includes('\\') || text.includes('&')) && MAYBE_ESCAPED.test(text);
 }
 

@@ -7,15 +7,14 @@
  * itself gave as a secret: a value masked by name is masked in its queries, logs and messages too.
  * The list of names is fixed when the redactor is made, never taken from input.
  */
-import { createHeadScan } from './redact-heads.ts';
 import { createLearnedMasks } from './redact-learned.ts';
 import { createTextMemory } from './redact-memory.ts';
-import { createNameScan } from './redact-names.ts';
 import { createNameRule, learn, secretNames } from './redact-rules.ts';
+import { createScan, HOLDS } from './redact-scan.ts';
 import { maskShapes, SHAPE_HEADS } from './redact-shapes.ts';
-import { maskPairs, maskUnseenPairs } from './redact-text.ts';
+import { maskPairs, maskUnseenPairs, mayCutFieldName } from './redact-text.ts';
 import { createPass, createTreeMasker, forget, type MaskedValue, note, type Pass } from './redact-tree.ts';
-import { createValueMask, holdsEscape, SHORTEST_KNOWN_VALUE, spellingsOfAll } from './redact-values.ts';
+import { createValueMask, SHORTEST_KNOWN_VALUE, spellingsOfAll } from './redact-values.ts';
 
 export { MASK } from './redact-rules.ts';
 export type { MaskedValue } from './redact-tree.ts';
@@ -36,6 +35,8 @@ export interface RedactorOptions {
   publicValues?: readonly string[];
 }
 
+/** A name and its value, in whatever way they are written. */
+const PAIR = /[=:<]/;
 /** Longest string that a profile holds; the rest is counted in words. */
 const LONGEST_STRING = 65_536;
 
@@ -47,33 +48,31 @@ export function createRedactor({
   const secretValues = Object.values(secrets).filter((value) => !publicValues.includes(value));
   const secretWords = secretNames(names);
   const isSecretName = createNameRule(secretWords);
-  const holdsName = createNameScan(secretWords);
   const known = createValueMask(secretValues, { escapes: true });
-  const findHead = createHeadScan([...SHAPE_HEADS, ...spellingsOfAll(secretValues)]);
+  const scan = createScan(secretWords, [...SHAPE_HEADS, ...spellingsOfAll(secretValues)]);
   const learnedMasks = createLearnedMasks();
 
-  /** By known value and by shape: one scan tells that nothing of either begins in a text. */
-  function maskValues(text: string, pass: Pass): string {
-    const holdsHead = findHead(text) !== -1;
+  /** By known value and by shape. */
+  function maskValues(text: string, seen: number, pass: Pass): string {
     let result = text;
-    if (known !== null && (holdsHead || holdsEscape(text))) {
+    if (known !== null && (seen & (HOLDS.head | HOLDS.escape)) !== 0) {
       result = known(text);
       if (result !== text) note(pass, 'known value');
     }
-    const shaped = maskShapes(result, holdsHead);
+    if ((seen & (HOLDS.head | HOLDS.at)) === 0) return result;
+    const shaped = maskShapes(result, (seen & HOLDS.head) !== 0);
     if (shaped !== result) note(pass, 'shape');
     return shaped;
   }
 
-  function maskNamed(text: string, pass: Pass, isScanned: boolean): string {
-    if (!/[=:<]/.test(text)) return text;
+  function maskNames(text: string, isNamed: boolean, pass: Pass): string {
     const masking = {
       isSecretName,
       learn: (name: string, value: string): void => {
         learn(name, value, pass.learned);
       },
     };
-    if (!isScanned || holdsName(text)) return maskPairs(text, masking, pass.isCode);
+    if (isNamed) return maskPairs(text, masking, pass.isCode);
     return pass.isCode ? text : maskUnseenPairs(text, masking);
   }
 
@@ -82,9 +81,13 @@ export function createRedactor({
       text.length > LONGEST_STRING
         ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)`
         : text;
-    const masked = maskValues(whole, pass);
-    // What was masked may have parted a name: then nothing is left to the scan.
-    const result = maskNamed(masked, pass, masked === whole);
+    const seen = scan(whole);
+    if ((seen & ~(HOLDS.pair | HOLDS.tag)) === 0 && ((seen & HOLDS.tag) === 0 || !mayCutFieldName(whole)))
+      return whole;
+    const masked = maskValues(whole, seen, pass);
+    if (!PAIR.test(masked)) return masked;
+    // What was masked may have stood inside a name: the scan saw it in two.
+    const result = maskNames(masked, masked !== whole || (seen & HOLDS.name) !== 0, pass);
     if (result !== masked) note(pass, 'name');
     return result;
   }

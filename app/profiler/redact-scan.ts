@@ -1,0 +1,79 @@
+/**
+ * One pass over a text, which tells what of a secret it could hold: most texts hold nothing, and no rule need look at them.
+ * Sound, not exact: where it says that there is no name, no value, no shape, the rules find none.
+ */
+import { createHeads } from './redact-heads.ts';
+import {
+  ALPHABET,
+  CLASSES,
+  createNameTables,
+  FOUND,
+  OTHER,
+  type SecretNames,
+  TREACHEROUS,
+} from './redact-names.ts';
+
+/** What a text holds, as bits. */
+export const HOLDS = {
+  /** `%`, a backslash or `&`: something may be written otherwise than it is looked for. */
+  escape: 0x40,
+  /** `@`, the end of a password in an address. */
+  at: 0x80,
+  /** `=`, `:` or `<`: a name may have a value. */
+  pair: 0x100,
+  tag: 0x200,
+  /** The beginning of a known value or of a shape. */
+  head: 0x400,
+  name: 0x800,
+} as const;
+
+const CLASS = CLASSES - 1;
+/** `İ` and the sign of Kelvin. */
+const TREACHEROUS_CODES = [0x130, 0x212a];
+
+/** The class of each character, and the bits that it brings. */
+function createCharacters(): Uint16Array {
+  const characters = new Uint16Array(0x10000).fill(OTHER);
+  const mark = (text: string, bit: number): void => {
+    for (const character of text) characters[character.charCodeAt(0)] = OTHER | bit;
+  };
+  Array.from(ALPHABET).forEach((character, index) => {
+    characters[character.charCodeAt(0)] = index + 1;
+  });
+  for (const code of TREACHEROUS_CODES) characters[code] = TREACHEROUS;
+  mark('%\\&', HOLDS.escape);
+  mark('@', HOLDS.at);
+  mark('=:', HOLDS.pair);
+  mark('<', HOLDS.pair | HOLDS.tag);
+  return characters;
+}
+
+const CHARACTERS = createCharacters();
+
+/** `heads`: texts, of three characters or more, whose beginning is looked for. */
+export function createScan(names: SecretNames, heads: readonly string[]): (text: string) => number {
+  const { words, start, joined } = createNameTables(names);
+  const { isSum, nextSum, standsAt } = createHeads(heads);
+  return (text) => {
+    let seen = 0;
+    let sum = 0;
+    let word = start;
+    let row = 0;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      const character = CHARACTERS[code] ?? TREACHEROUS;
+      seen |= character;
+      word = words[word + (character & CLASS)] ?? FOUND;
+      row = joined[row + (character & CLASS)] ?? FOUND;
+      if ((word | row) < 0) {
+        seen |= HOLDS.name;
+        word = start;
+        row = 0;
+      }
+      sum = nextSum(sum, code);
+      if (isSum[sum] === 1 && standsAt(text, at, sum)) seen |= HOLDS.head;
+    }
+    if (words[word + OTHER] === FOUND) seen |= HOLDS.name;
+    return seen & ~CLASS;
+  };
+}
