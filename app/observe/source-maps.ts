@@ -1,11 +1,12 @@
 /**
  * A place in code that ran -> the place in the code that was written, through the map that the executed file names:
  * inline, or a `.map` file found by `source-files.ts` under its rules. Synchronous; parsed maps are cached by the text they
- * came from, and few are kept (a parsed map is many times its text). TypeScript run directly needs no map: its lines are right already.
+ * came from, and few are kept (a parsed map is many times its text). Node's own decoder: a library costs more to load than
+ * it takes to decode. TypeScript run directly needs no map: its lines are right already.
  */
+import { SourceMap, type SourceMapPayload } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type RawSourceMap, SourceMapConsumer } from 'source-map-js';
 import type { SourceFiles } from './source-files.ts';
 
 export interface OriginalPlace {
@@ -27,15 +28,24 @@ interface ParsedMap {
   /** Of the file that ran. */
   text: string;
   /** null where it names no map, or one that can't be read. */
-  consumer: SourceMapConsumer | null;
+  map: SourceMap | null;
   /** Folder that sources are relative to. */
   folder: string;
-  contents: Map<string, readonly string[] | null>;
+  /** Text of the sources that the map brings along, by their names. */
+  contents: Map<string, string>;
+  lines: Map<string, readonly string[]>;
+}
+
+/** A map, or an index of maps for parts of a file. */
+interface MapDocument extends Partial<SourceMapPayload> {
+  sections?: { map: SourceMapPayload }[];
 }
 
 const CACHED_MAPS = 60;
 const COMPILED = /\.[cm]?js$/i;
 const MARK = 'sourceMappingURL=';
+/** Node decodes whatever it is given. */
+const MAPPINGS = /^[A-Za-z0-9+/,;]*$/;
 /** Node and the TypeScript compiler write the comment at the end; nothing else is taken for one. */
 const COMMENT = /^\/\/[#@] sourceMappingURL=(\S+)\s*$/;
 
@@ -61,6 +71,24 @@ function pathOfSource(source: string, folder: string): string {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(source) || isAbsolute(source) ? source : resolve(folder, source);
 }
 
+/** Names sources by their map's root, which Node leaves to its caller, and takes their text out. Throws for no map. */
+function resolveSources({ sections, ...map }: MapDocument): Map<string, string> {
+  const contents = new Map<string, string>();
+  for (const part of sections?.map((section) => section.map) ?? [map]) {
+    if (!MAPPINGS.test(part.mappings ?? '!')) throw new SyntaxError('These are no mappings.');
+    const root = part.sourceRoot ?? '';
+    const base = root === '' || root.endsWith('/') ? root : `${root}/`;
+    const isRooted = (source: string): boolean => isAbsolute(source) || /^[a-z][a-z0-9+.-]*:/i.test(source);
+    const names = (part.sources ?? []).map((source) => (isRooted(source) ? source : `${base}${source}`));
+    part.sources?.splice(0, names.length, ...names);
+    names.forEach((name, index) => {
+      const content: unknown = part.sourcesContent?.[index];
+      if (typeof content === 'string') contents.set(name, content);
+    });
+  }
+  return contents;
+}
+
 export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps {
   const cache = new Map<string, ParsedMap>();
 
@@ -75,16 +103,18 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     return json === null ? null : { json, folder: dirname(path) };
   }
 
-  function parse(json: string): SourceMapConsumer | null {
+  function parse(json: string): Pick<ParsedMap, 'map' | 'contents'> {
     try {
-      return new SourceMapConsumer(JSON.parse(json.replace(/^\)\]\}'[^\n]*\n/, '')) as RawSourceMap);
+      const document = JSON.parse(json.replace(/^\)\]\}'[^\n]*\n/, '')) as MapDocument;
+      const contents = resolveSources(document);
+      return { map: new SourceMap(document as SourceMapPayload), contents };
     } catch {
-      return null;
+      return { map: null, contents: new Map() };
     }
   }
 
   /** A file is looked at anew when its text changed: a build that changes the map changes that too. */
-  function consumerOf(file: string): ParsedMap | null {
+  function parsedOf(file: string): ParsedMap | null {
     const text = files.text(file);
     if (text === null) return null;
     const known = cache.get(file);
@@ -93,9 +123,9 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     const found = url === null ? null : mapOf(file, url);
     const parsed = {
       text,
-      consumer: found === null ? null : parse(found.json),
+      ...parse(found?.json ?? ''),
       folder: found?.folder ?? dirname(file),
-      contents: new Map<string, readonly string[] | null>(),
+      lines: new Map<string, readonly string[]>(),
     };
     cache.delete(file);
     cache.set(file, parsed);
@@ -105,12 +135,12 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
   }
 
   function linesOf(map: ParsedMap, source: string, path: string): readonly string[] | null {
-    const known = map.contents.get(source);
+    const known = map.lines.get(source);
     if (known !== undefined) return known;
-    const content = map.consumer?.sourceContentFor(source, true) ?? null;
-    if (content === null) return files.lines(path);
+    const content = map.contents.get(source);
+    if (content === undefined) return files.lines(path);
     const lines = content.split(/\r?\n/);
-    map.contents.set(source, lines);
+    map.lines.set(source, lines);
     return lines;
   }
 
@@ -118,15 +148,19 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     original(file, line, column) {
       if (!COMPILED.test(file)) return null;
       try {
-        const map = consumerOf(file);
-        const consumer = map?.consumer ?? null;
-        if (map === null || consumer === null) return null;
-        const place = consumer.originalPositionFor({ line, column: Math.max(0, column - 1) });
-        // The type says otherwise, but a position without a mapping has null parts.
-        const { source, line: sourceLine } = place as { source: string | null; line: number | null };
-        if (source === null || sourceLine === null) return null;
-        const path = pathOfSource(source, map.folder);
-        return { file: path, line: sourceLine, column: place.column + 1, lines: linesOf(map, source, path) };
+        const parsed = parsedOf(file);
+        const entry = parsed?.map?.findEntry(line - 1, Math.max(0, column - 1));
+        // The nearest mapping before, which may be one of another line, or of code that was written nowhere.
+        if (!parsed || !entry || !('generatedLine' in entry) || entry.generatedLine !== line - 1) return null;
+        const { originalSource: source, originalLine, originalColumn } = entry as Partial<typeof entry>;
+        if (source === undefined || originalLine === undefined || originalLine < 0) return null;
+        const path = pathOfSource(source, parsed.folder);
+        return {
+          file: path,
+          line: originalLine + 1,
+          column: (originalColumn ?? 0) + 1,
+          lines: linesOf(parsed, source, path),
+        };
       } catch {
         return null;
       }
