@@ -5,7 +5,7 @@
  * A door of its own, `express-hindsight/service`: who mounts the profiler loads nothing of it.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { createApp } from './app.ts';
@@ -235,7 +235,7 @@ export function createService(options: ServiceOptions): Service {
     profiler,
     address() {
       const { address, port } = server.address() as AddressInfo;
-      return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+      return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
     },
     openDatabase,
     databaseSettings: access.connection,

@@ -62,7 +62,7 @@ export function readChain({ peer, trusted, forwardedFor, realIp, trusts }: Chain
   chain: readonly string[];
 } {
   if (!trusted) return { clientAddress: peer, chain: [peer] };
-  const named = forwardedFor === null ? [realIp ?? ''] : forwardedFor.flatMap((line) => line.split(','));
+  const named = forwardedFor?.flatMap((line) => line.split(',')) ?? (realIp === null ? [] : [realIp]);
   const chain = named.map(readAddress).filter((address) => address !== null);
   chain.push(peer);
   const clientAddress = chain.findLast((address) => !trusts(address)) ?? chain[0] ?? peer;

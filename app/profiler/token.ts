@@ -24,6 +24,8 @@ const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
 const ALL_COUNTERS = 1 << 24;
 /** Counters per lease. */
 export const LEASE_SIZE = 256;
+/** Counters of the process's own that are worked out at once: few, since the first answer waits for the first of them. */
+const OWN_BLOCK = 32;
 /** Ask for the next lease when this many tokens are left. */
 const LOW_WATER = 128;
 /** Milliseconds before a failed lease is asked for again. */
@@ -98,8 +100,8 @@ export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSour
     let tokens: string[] = [];
     return () => {
       if (tokens.length === 0) {
-        tokens = tokensOf({ start: at, count: LEASE_SIZE, key });
-        at = at + LEASE_SIZE < until ? at + LEASE_SIZE : from;
+        tokens = tokensOf({ start: at, count: OWN_BLOCK, key });
+        at = at + OWN_BLOCK < until ? at + OWN_BLOCK : from;
       }
       return tokens.pop() ?? '';
     };
