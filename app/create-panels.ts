@@ -81,7 +81,10 @@ export function createHostPanels({ root, settings, files, maps, process: name }:
     }),
     configuration: {
       settings,
-      packages: installedPackages(root),
+      // Reads a file for each: for the first profile, not for the start.
+      get packages() {
+        return installedPackages(root);
+      },
       process: {
         process: name,
         pid: process.pid,

@@ -1,7 +1,7 @@
 /**
  * The configuration panel: under which settings, versions and process the request ran.
  *
- * It is handed to the factory as a plain object, read once at start, and stored once for all profiles of a process.
+ * It is handed to the factory as a plain object, read once, for the first profile, and stored once for all of a process.
  * Settings are shown by an allow-list: of any other name only whether it is set, so that a setting added tomorrow is not
  * shown by mistake.
  */
@@ -58,19 +58,20 @@ export function createConfigurationPanel(
   facts: ConfigurationFacts,
   { shown = [] }: { shown?: readonly string[] } = {},
 ): Panel<ConfigurationPanelData, null> {
-  const data: ConfigurationPanelData = {
+  const read = (): ConfigurationPanelData => ({
     settings: rowsOf(facts.settings, new Set([...SHOWN_SETTINGS, ...shown])),
     application: rowsOf(facts.application ?? {}, SHOWN_APPLICATION),
     packages: Object.keys(facts.packages)
       .sort()
       .map((name) => `${name} ${facts.packages[name] ?? ''}`),
     process: Object.keys(facts.process).map((name) => ({ name, value: facts.process[name] ?? null })),
-  };
+  });
+  let data: ConfigurationPanelData | null = null;
   return {
     name: 'configuration',
     title: 'Configuration',
     collect: () => null,
-    shared: () => data,
+    shared: () => (data ??= read()),
     present: (stored) => ({
       packages: stored.packages.map((text) => {
         const at = text.lastIndexOf(' ');

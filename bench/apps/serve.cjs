@@ -12,14 +12,15 @@ function openKnex(connection, pool) {
 /** Default settings where no options are given; the tables are there already. */
 async function startProfiler({ connection, schema, options = {} }) {
   const { createPostgresStorage, createProfiler } = await import('../../dist/app/index.js');
-  const knex = openKnex(connection, { min: 0, max: 2 });
-  const profiler = createProfiler({
-    storage: createPostgresStorage({ knex: () => knex, schema }),
+  let knex = null;
+  return createProfiler({
+    storage: createPostgresStorage({
+      knex: () => (knex ??= openKnex(connection, { min: 0, max: 2 })),
+      schema,
+    }),
     Router: require('express').Router,
     ...options,
   });
-  profiler.refillTokens().catch(() => undefined);
-  return profiler;
 }
 
 async function main() {

@@ -1,6 +1,7 @@
 /**
  * From spawn to the first answer: the bare application against the same with the profiler, and against the service with
- * PostgreSQL outside, with the embedded one on an existing folder, and on an empty one. Interleaved rounds.
+ * PostgreSQL outside, with the embedded one on an existing folder, and on an empty one. The service is started as the
+ * Procfile does. Interleaved rounds.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ const ROUNDS = 7;
 const SETTLE_MS = 4000;
 
 async function startService(env: Record<string, string>, settleMs = 0): Promise<number> {
-  const file = join(rootFolder, 'dist', 'app', 'server.js');
+  const file = join(rootFolder, 'bin', 'start.js');
   const service = await startProcess({ file, env: { APP_ENV: 'dev', ...env } });
   await sleep(settleMs);
   await service.stop();
