@@ -28,7 +28,7 @@ export function createLearnedMasks(): LearnedMasks {
       const key = keyOf(values);
       const known = masks.get(key);
       if (known !== undefined) return known;
-      const mask = createValueMask(values);
+      const mask = createValueMask(values)?.mask ?? null;
       if (mask !== null && key.length <= LONGEST_REMEMBERED) masks.set(key, mask);
       return mask;
     },

@@ -57,13 +57,15 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /** Longer texts are not remembered: an upload is not sent twice. */
 const LONGEST_TEXT = 16_500;
 const BYTES_PER_CHARACTER = 2;
-const SAMPLES = 16;
+/** Texts up to this length differ in their ends, most of them. */
+const SHORT_TEXT = 64;
 
 /** Of a few characters of it, since hashing a whole page costs as much as reading it. */
 function hashOf(text: string): number {
-  const step = (text.length - 1) / (SAMPLES - 1);
+  const samples = text.length <= SHORT_TEXT ? 8 : 16;
+  const step = (text.length - 1) / (samples - 1);
   let hash = text.length;
-  for (let sample = 0; sample < SAMPLES; sample++) {
+  for (let sample = 0; sample < samples; sample++) {
     hash = Math.imul(hash ^ text.charCodeAt((sample * step) | 0), 0x5bd1e995);
     hash ^= hash >>> 15;
   }

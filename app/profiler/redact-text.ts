@@ -132,9 +132,12 @@ export function maskPairs(text: string, masking: TextMasking, isCode: boolean): 
   return maskLoosePairs(result, masking, false);
 }
 
-/** Escapes of letters: they can spell a name, or stand beside one, unseen by a scan. */
+/** Escapes of letters in JSON: they can spell a name, or stand beside one, unseen by a scan. */
 const LETTER_ESCAPE = /\\[bfnrtu]/;
-const PERCENT_ESCAPE = /%[\da-f]{2}/i;
+/** The last escape of a string that has a colon behind it. */
+const ESCAPED_JSON_NAME = /\\[^"][^"\\]*"\s*:/;
+/** The last escape of a name in a query. */
+const ESCAPED_QUERY_NAME = /%[^%=&?;\s"'<>]*=/;
 /** Names of form fields are cut there, perhaps in the middle of a word. */
 const LONGEST_FIELD_NAME = 200;
 
@@ -155,18 +158,21 @@ export function mayCutFieldName(text: string): boolean {
   return false;
 }
 
+/** In a query a name may be written in percent escapes, or stand in JSON that is. */
 function isQueryUnseen(text: string, masking: TextMasking): boolean {
   return (
-    text.includes('%') && text.includes('=') && PERCENT_ESCAPE.test(text) && maskQuery(text, masking) !== text
+    text.includes('%') &&
+    (ESCAPED_QUERY_NAME.test(text) || text.includes('%22')) &&
+    maskQuery(text, masking) !== text
   );
 }
 
+/** In JSON a name may be written in escapes, or stand in JSON that is itself a string. */
 function isJsonUnseen(text: string, masking: TextMasking): boolean {
   return (
     text.includes('\\') &&
-    text.includes('"') &&
-    text.includes(':') &&
     LETTER_ESCAPE.test(text) &&
+    (ESCAPED_JSON_NAME.test(text) || text.includes('\\"')) &&
     maskJson(text, masking) !== text
   );
 }

@@ -22,6 +22,8 @@ export interface Pass {
   isCode: boolean;
   /** Secrets that texts and fields gave away. */
   learned: Set<string>;
+  /** Every text that is left, masked: sooner looked through than the tree. */
+  texts: string[];
   masked: MaskedValue[];
 }
 
@@ -56,7 +58,7 @@ interface Key {
 }
 
 export function createPass(): Pass {
-  return { path: [], depth: 0, isCode: false, learned: new Set(), masked: [] };
+  return { path: [], depth: 0, isCode: false, learned: new Set(), texts: [], masked: [] };
 }
 
 /** `panels.request.data.headers[2]`. */
@@ -109,11 +111,15 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
   }
 
   function text(value: string, depth: number, pass: Pass): string {
-    if (value.length < SHORTEST_FIND || clean.has(value)) return value;
+    if (value.length < SHORTEST_FIND || clean.has(value)) {
+      pass.texts.push(value);
+      return value;
+    }
     pass.depth = depth;
     const known = pass.learned.size;
     const result = maskText(value, pass);
     if (result === value && pass.learned.size === known && !pass.isCode) clean.add(value);
+    pass.texts.push(result);
     return result;
   }
 
@@ -124,7 +130,9 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     note(pass, 'name');
     if (typeof value !== 'string') return MASK;
     learn(name, value, pass.learned);
-    return maskText(maskByName(name, value), pass);
+    const result = maskText(maskByName(name, value), pass);
+    pass.texts.push(result);
+    return result;
   }
 
   function walkList(list: unknown[], under: string | null, depth: number, pass: Pass): unknown[] {

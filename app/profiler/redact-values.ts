@@ -37,16 +37,21 @@ function escapeMarkup(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&${ENTITIES[character] ?? ''};`).replaceAll("'", '&#39;');
 }
 
+const PERCENT_LETTER = /%(?:[A-F]|\d[A-F])/;
+
 function percentSpellings(value: string): string[] {
   const whole = value.toWellFormed();
   const encoded = encodeURIComponent(whole);
-  const spellings = [
-    encoded,
-    encoded.replace(/%20/g, '+'),
-    encoded.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`),
-    encodeURI(whole),
+  const spellings = [encoded, encodeURI(whole)];
+  if (encoded.includes('%20')) spellings.push(encoded.replaceAll('%20', '+'));
+  if (/[!'()*]/.test(encoded)) {
+    spellings.push(encoded.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`));
+  }
+  const lettered = spellings.filter((text) => PERCENT_LETTER.test(text));
+  return [
+    ...spellings,
+    ...lettered.map((text) => text.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase())),
   ];
-  return spellings.flatMap((text) => [text, text.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase())]);
 }
 
 /** Base64 at any offset, without the characters that depend on the neighbours. */
@@ -195,15 +200,17 @@ function createWholeMask(groups: ReadonlyMap<string, readonly string[]>, find: H
   };
 }
 
-function holdsEscape(text: string): boolean {
-  return (text.includes('%') || text.includes('\\') || text.includes('&')) && MAYBE_ESCAPED.test(text);
+export interface KnownValues {
+  mask: ValueMask;
+  /** For a text in which no spelling begins: looks only for values whose first characters are escaped, where `escapes`. */
+  maskEscaped: ValueMask;
 }
 
 /** null where there is nothing to mask. `escapes`: also with single characters escaped in ways that no encoder chooses. */
 export function createValueMask(
   values: readonly string[],
   { escapes = false }: { escapes?: boolean } = {},
-): ValueMask | null {
+): KnownValues | null {
   const spellings = spellingsOfAll(values);
   if (spellings.length === 0) return null;
   const find = createHeadScan(spellings);
@@ -211,8 +218,13 @@ export function createValueMask(
   const maskWhole = createWholeMask(groups, find);
   const maskEnd = createEndMask(groups);
   const escaped = escapes ? tolerantOf(values.filter((value) => value.length >= SHORTEST_KNOWN_VALUE)) : null;
-  const maskEscaped: ValueMask = (text) =>
-    escaped === null || !holdsEscape(text) ? text : text.replace(escaped, MASK);
 
-  return (text) => (find(text) === -1 ? maskEscaped(text) : maskCuts(maskEscaped(maskWhole(text)), maskEnd));
+  function maskEscaped(text: string): string {
+    return escaped === null || !MAYBE_ESCAPED.test(text) ? text : text.replace(escaped, MASK);
+  }
+
+  return {
+    mask: (text) => (find(text) === -1 ? maskEscaped(text) : maskCuts(maskEscaped(maskWhole(text)), maskEnd)),
+    maskEscaped,
+  };
 }

@@ -56,7 +56,7 @@ export function createRedactor({
   function maskValues(text: string, seen: number, pass: Pass): string {
     let result = text;
     if (known !== null && (seen & (HOLDS.head | HOLDS.escape)) !== 0) {
-      result = known(text);
+      result = (seen & HOLDS.head) === 0 ? known.maskEscaped(text) : known.mask(text);
       if (result !== text) note(pass, 'known value');
     }
     if ((seen & (HOLDS.head | HOLDS.at)) === 0) return result;
@@ -95,7 +95,7 @@ export function createRedactor({
   const masker = createTreeMasker({
     isSecretName,
     maskText,
-    maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known(key)),
+    maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known.mask(key)),
     clean: createTextMemory(),
   });
 
@@ -105,7 +105,9 @@ export function createRedactor({
       const pass = createPass();
       let result = masker.walk(value, null, 0, pass);
       const mask = learnedMasks.maskOf(pass.learned);
-      if (mask !== null) result = forget(result, mask, 0, pass);
+      if (mask !== null && pass.texts.some((text) => mask(text) !== text)) {
+        result = forget(result, mask, 0, pass);
+      }
       return { value: result as T, masked: pass.masked };
     },
   };
