@@ -33,7 +33,8 @@ import { createRecorder } from './profiler/recorder.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { createSampler, defaultSampling, type Sampling } from './profiler/sampling.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
-import { createTokenSource } from './profiler/token.ts';
+import { createTokenReserve } from './profiler/token-reserve.ts';
+import { createTokenSource } from './profiler/token-source.ts';
 import { createWriter, type WriterCounters } from './profiler/writer.ts';
 import { createMemoryStorage } from './storage/memory-profile-storage.ts';
 
@@ -56,6 +57,8 @@ export interface ProfilerOptions {
   previewBytes?: number;
   /** Which requests are recorded in full; default: all. Those that fail or are slow are kept in outline. */
   sampling?: Partial<Sampling>;
+  /** Folder where a process leaves some tokens for the next one; absent: the first requests guess theirs. */
+  tokenFolder?: string;
   /** Shown as the process that answered; default: host name and pid. */
   process?: string;
   /** Settings shown in the configuration panel; masked like everything else. */
@@ -132,7 +135,8 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   const tokens = createTokenSource({
     ...(storage.leaseTokens === undefined
       ? {}
-      : { lease: () => storage.leaseTokens?.() ?? Promise.reject(new Error('No leases.')) }),
+      : { lease: (key) => storage.leaseTokens?.(key) ?? Promise.reject(new Error('No leases.')) }),
+    ...(options.tokenFolder === undefined ? {} : { reserve: createTokenReserve(options.tokenFolder) }),
   });
   const sampling = { ...defaultSampling, ...options.sampling };
   const sampler = createSampler(sampling);

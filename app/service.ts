@@ -213,6 +213,7 @@ export function createService(options: ServiceOptions): Service {
       settings: settingsOf(config),
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
+      tokenFolder: join(config.varDir, 'tokens'),
       onRequest: [access.readMigrations],
       warn: log,
     });

@@ -37,10 +37,10 @@ export function createDeferredStorage(): DeferredStorage {
     read: async (token) => now().read(token),
     find: async (query) => now().find(query),
     purge: async (limits) => now().purge(limits),
-    async leaseTokens() {
+    async leaseTokens(key) {
       const storage = now();
       if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
-      return storage.leaseTokens();
+      return storage.leaseTokens(key);
     },
     leasedUntil: async () => now().leasedUntil?.() ?? 0,
     async close() {

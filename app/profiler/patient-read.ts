@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProfileStorage, ReadProfile } from './storage.ts';
-import type { TokenSource } from './token.ts';
+import type { TokenSource } from './token-source.ts';
 
 /** Milliseconds before each further look: a second in all. */
 const PAUSES = [20, 40, 80, 120, 160, 180, 200, 200];

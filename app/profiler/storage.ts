@@ -111,8 +111,8 @@ export interface ProfileStorage {
   find(query: ProfileQuery): Promise<FindResult>;
   /** Deletes in bounded steps; returns how many profiles went. */
   purge(limits: RetentionLimits): Promise<number>;
-  /** A block of numbers for tokens that no other process on this storage has. */
-  leaseTokens?(): Promise<TokenLease>;
+  /** A block of numbers for tokens that no other process on this storage has. `key`: taken over where it has none yet. */
+  leaseTokens?(key?: Buffer): Promise<TokenLease>;
   /** All numbers below have been leased by some process. */
   leasedUntil?(): Promise<number>;
   close(): Promise<void>;

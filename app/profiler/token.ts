@@ -8,28 +8,22 @@
  * profile, and whoever has the key can tell so by turning the permutation round. AES runs over a whole block of counters
  * at once: the cost per token is below a microsecond.
  */
-import { createCipheriv, randomBytes, randomInt } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
+import { createCipheriv } from 'node:crypto';
 import type { TokenLease } from './storage.ts';
 
 const HALF_BITS = 12;
 const HALF_MASK = (1 << HALF_BITS) - 1;
 const ROUNDS = 6;
-const BLOCK = 16;
+/** Of AES, and of the key. */
+export const BLOCK = 16;
 
 /** Counters below this are leased by the storage; those above are each process's own guess. */
 export const LEASED_COUNTERS = 1 << 23;
 /** From here on counters stand for requests that are sampled out. */
-const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
-const ALL_COUNTERS = 1 << 24;
+export const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
+export const ALL_COUNTERS = 1 << 24;
 /** Counters per lease. */
 export const LEASE_SIZE = 256;
-/** Counters of the process's own that are worked out at once: few, since the first answer waits for the first of them. */
-const OWN_BLOCK = 32;
-/** Ask for the next lease when this many tokens are left. */
-const LOW_WATER = 128;
-/** Milliseconds before a failed lease is asked for again. */
-const RETRY_AFTER = 1000;
 
 /** Tokens of `count` counters from `start`: a permutation, so different counters give different tokens. */
 export function tokensOf({ start, count, key }: TokenLease): string[] {
@@ -66,82 +60,4 @@ export function counterOf(token: string, key: Buffer): number {
     [left, right] = [right ^ (mixed.readUInt16BE(0) & HALF_MASK), left];
   }
   return (left << HALF_BITS) | right;
-}
-
-export interface TokenSource {
-  next(): string;
-  /** A token that names no profile; `isSampledOut` knows it, in every process of the same storage. */
-  nextSampledOut(): string;
-  isSampledOut(token: string): boolean;
-  /** The number of a token that only another process can have leased; null for every other token. */
-  leasedElsewhere(token: string): number | null;
-  /** Asks the storage for a block, in the background; a failure leaves the process's own numbers in use. */
-  refill(): Promise<void>;
-}
-
-export interface TokenSourceOptions {
-  /** Absent for a storage of one process. */
-  lease?: () => Promise<TokenLease>;
-}
-
-export function createTokenSource({ lease }: TokenSourceOptions = {}): TokenSource {
-  let key: Buffer = randomBytes(BLOCK);
-  let leased: string[] = [];
-  let own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
-  let sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
-  let refilling: Promise<void> | null = null;
-  /** First numbers of this process's leases; empty before the first. */
-  const leases = new Set<number>();
-  let failedAt = -Infinity;
-
-  /** Tokens of a range of counters, in order from a random start and round again. */
-  function range(from: number, until: number): () => string {
-    let at = from + randomInt((until - from) / LEASE_SIZE) * LEASE_SIZE;
-    let tokens: string[] = [];
-    return () => {
-      if (tokens.length === 0) {
-        tokens = tokensOf({ start: at, count: OWN_BLOCK, key });
-        at = at + OWN_BLOCK < until ? at + OWN_BLOCK : from;
-      }
-      return tokens.pop() ?? '';
-    };
-  }
-
-  function refill(): Promise<void> {
-    if (lease === undefined) return Promise.resolve();
-    refilling ??= lease()
-      .then((block) => {
-        if (!block.key.equals(key)) {
-          key = block.key;
-          own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
-          sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
-        }
-        leases.add(block.start);
-        leased = [...tokensOf(block), ...leased];
-      })
-      .catch((error: unknown) => {
-        failedAt = performance.now();
-        throw error;
-      })
-      .finally(() => {
-        refilling = null;
-      });
-    return refilling;
-  }
-
-  return {
-    next() {
-      if (leased.length <= LOW_WATER && performance.now() - failedAt > RETRY_AFTER)
-        refill().catch(() => undefined);
-      return leased.pop() ?? own();
-    },
-    nextSampledOut: () => sampledOut(),
-    isSampledOut: (token) => counterOf(token, key) >= SAMPLED_OUT_COUNTERS,
-    leasedElsewhere(token) {
-      if (leases.size === 0) return null;
-      const counter = counterOf(token, key);
-      return counter >= LEASED_COUNTERS || leases.has(counter - (counter % LEASE_SIZE)) ? null : counter;
-    },
-    refill,
-  };
 }

@@ -195,12 +195,12 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   }
 
   /** The key made by whichever process came first. */
-  async function sharedKey(knex: Knex): Promise<Buffer> {
+  async function sharedKey(knex: Knex, proposed: Buffer = randomBytes(KEY_BYTES)): Promise<Buffer> {
     let key = await readKey(knex);
     if (key === undefined) {
       await knex.raw(
         'insert into ??.hindsight_settings (name, value) values (?, ?) on conflict (name) do nothing',
-        [schema, KEY_NAME, randomBytes(KEY_BYTES).toString('hex')],
+        [schema, KEY_NAME, proposed.toString('hex')],
       );
       key = await readKey(knex);
     }
@@ -210,8 +210,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return bytes;
   }
 
-  async function leaseTokens(knex: Knex): Promise<TokenLease> {
-    const key = await sharedKey(knex);
+  async function leaseTokens(knex: Knex, proposed?: Buffer): Promise<TokenLease> {
+    const key = await sharedKey(knex, proposed);
     const result = await knex.raw<{ rows: { start: string }[] }>('select nextval(?::regclass) as start', [
       `${quoted(schema)}.hindsight_tokens`,
     ]);
@@ -242,7 +242,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
         2 * findTimeoutMs + answerTimeoutMs,
       ),
     purge: (limits) => using((knex) => purge(knex, limits)),
-    leaseTokens: () => using(leaseTokens, WRITE_WITHIN_MS),
+    leaseTokens: (key) => using((knex) => leaseTokens(knex, key), WRITE_WITHIN_MS),
     leasedUntil: () => using(leasedUntil, answerTimeoutMs),
     close,
   };

@@ -5,7 +5,7 @@ import { createDeferredStorage, type DeferredStorage } from '../../app/profiler/
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import { createTokenSource } from '../../app/profiler/token.ts';
+import { createTokenSource } from '../../app/profiler/token-source.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
 

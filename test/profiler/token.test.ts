@@ -1,17 +1,11 @@
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
-import {
-  counterOf,
-  createTokenSource,
-  LEASE_SIZE,
-  LEASED_COUNTERS,
-  tokensOf,
-} from '../../app/profiler/token.ts';
+import { counterOf, tokensOf } from '../../app/profiler/token.ts';
 
 describe('tokens', () => {
   it('are six lower-case hexadecimal digits', () => {
-    const source = createTokenSource();
-    for (let i = 0; i < 1000; i++) expect(source.next()).to.match(/^[0-9a-f]{6}$/);
+    const tokens = tokensOf({ start: 0, count: 1000, key: randomBytes(16) });
+    for (const token of tokens) expect(token).to.match(/^[0-9a-f]{6}$/);
   });
 
   it('never clash: four million of them differ', () => {
@@ -40,49 +34,9 @@ describe('tokens', () => {
     expect(flipped / (tokens.length - 1)).to.be.within(11, 13);
   });
 
-  it('come from leases of the storage once it answers, and from the other half before', async () => {
-    const key = randomBytes(16);
-    let start = 0;
-    const lease = () => {
-      start += LEASE_SIZE;
-      return Promise.resolve({ start: start - LEASE_SIZE, count: LEASE_SIZE, key });
-    };
-    const leasedHalf = new Set(tokensOf({ start: 0, count: LEASE_SIZE * 8, key }));
-    const source = createTokenSource({ lease });
-    expect(leasedHalf.has(source.next())).to.equal(false);
-    await source.refill();
-    const tokens = new Set<string>();
-    for (let i = 0; i < LEASE_SIZE * 4; i++) {
-      tokens.add(source.next());
-      await Promise.resolve();
-    }
-    expect(tokens.size).to.equal(LEASE_SIZE * 4);
-    for (const token of tokens) expect(leasedHalf.has(token)).to.equal(true);
-  });
-
-  it('of requests that are sampled out are known by every process with the key, and by no other', async () => {
-    const key = randomBytes(16);
-    let start = 0;
-    const lease = () => Promise.resolve({ start: (start += LEASE_SIZE), count: LEASE_SIZE, key });
-    const [a, b] = [createTokenSource({ lease }), createTokenSource({ lease })];
-    await Promise.all([a.refill(), b.refill()]);
-    for (let i = 0; i < 600; i++) {
-      expect(b.isSampledOut(a.nextSampledOut())).to.equal(true);
-      expect(b.isSampledOut(a.next())).to.equal(false);
-    }
-  });
-
   it('turn back into their counters', () => {
     const key = randomBytes(16);
     const tokens = tokensOf({ start: 0xfff00, count: 512, key });
     expect(tokens.map((token) => counterOf(token, key))).to.deep.equal(tokens.map((_, i) => 0xfff00 + i));
-  });
-
-  it('go on while the storage is away', async () => {
-    const source = createTokenSource({ lease: () => Promise.reject(new Error('away')) });
-    await source.refill().catch(() => undefined);
-    const tokens = new Set(Array.from({ length: 2000 }, () => source.next()));
-    expect(tokens.size).to.equal(2000);
-    expect(LEASED_COUNTERS).to.equal(2 ** 23);
   });
 });
