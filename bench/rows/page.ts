@@ -16,7 +16,6 @@ import type { Row } from '../harness/row.ts';
 import { spreadOf } from '../harness/statistics.ts';
 
 const PROFILES = 3000;
-const WARM_UP = 500;
 
 async function recordedToken(server: MeasuredProcess, path: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${server.port}${path}`);
@@ -32,8 +31,8 @@ async function documentOf(bench: Bench, { schema }: ProfileSchema, token: string
 }
 
 async function comparePage(bench: Bench, server: MeasuredProcess, base: MeasuredProcess, path: string) {
-  const { pairs, sliceMs } = bench.options;
-  const found = await comparePairs(base, server, { path, pairs, sliceMs, warmUp: WARM_UP });
+  const { pairs, sliceMs, warmUp } = bench.options;
+  const found = await comparePairs(base, server, { path, pairs, sliceMs, warmUp });
   return {
     ratio: ratioOf(found, ({ cpuAll }) => cpuAll),
     base: spreadOf(found.map(({ base }) => base.cpuAll)),
