@@ -21,52 +21,58 @@ const BOUNDARY = '|';
 /** In a table instead of the next state: found. */
 export const FOUND = -1;
 
-interface Node {
-  id: number;
-  next: Map<string, Node>;
-  /** Where the longest end of what was read begins another pattern. */
-  fallback: Node | null;
-  found: boolean;
+/** What patterns are made of, in lower case: the columns of an automaton. */
+const SYMBOLS = 'abcdefghijklmnopqrstuvwxyz0123456789|';
+const WIDTH = SYMBOLS.length;
+const BOUNDARY_SYMBOL = SYMBOLS.indexOf(BOUNDARY);
+/** By class. */
+const SYMBOL_OF = Uint8Array.from(` ${ALPHABET}`.toLowerCase(), (character) =>
+  Math.max(0, SYMBOLS.indexOf(character)),
+);
+
+interface Automaton {
+  states: number;
+  /** Next states by state and symbol. */
+  next: Int32Array;
+  /** 1: the end of a pattern was read. */
+  found: Uint8Array;
 }
 
-function createNodes(patterns: readonly string[]): Node[] {
-  const nodes: Node[] = [];
-  const create = (): Node => {
-    const node = { id: nodes.length, next: new Map<string, Node>(), fallback: null, found: false };
-    nodes.push(node);
-    return node;
-  };
-  const root = create();
+/** State 0 is the beginning. A pattern with another character is in no name, and left out. */
+function createAutomaton(given: readonly string[]): Automaton {
+  const patterns = given.filter((pattern) => Array.from(pattern).every((part) => SYMBOLS.includes(part)));
+  const most = patterns.reduce((sum, pattern) => sum + pattern.length, 1);
+  const next = new Int32Array(most * WIDTH);
+  const found = new Uint8Array(most);
+  let states = 1;
   for (const pattern of patterns) {
-    let node = root;
+    let state = 0;
     for (const character of pattern) {
-      const next = node.next.get(character) ?? create();
-      node.next.set(character, next);
-      node = next;
+      const at = state * WIDTH + SYMBOLS.indexOf(character);
+      state = next[at] ||= states++;
     }
-    node.found = true;
+    found[state] = 1;
   }
-  const queue = [root];
-  for (const node of queue) {
-    for (const [character, next] of node.next) {
-      next.fallback = node.fallback === null ? root : follow(node.fallback, character);
-      next.found ||= next.fallback.found;
-      queue.push(next);
+  // Level by level: where the longest end of what was read begins another pattern, and what comes next there.
+  const fallback = new Int32Array(states);
+  const queue = [0];
+  for (const state of queue) {
+    const row = state * WIDTH;
+    const other = (fallback[state] ?? 0) * WIDTH;
+    for (let symbol = 0; symbol < WIDTH; symbol++) {
+      const child = next[row + symbol] ?? 0;
+      const otherwise = state === 0 ? 0 : (next[other + symbol] ?? 0);
+      if (child === 0) next[row + symbol] = otherwise;
+      else {
+        fallback[child] = otherwise;
+        if (found[otherwise] === 1) found[child] = 1;
+        queue.push(child);
+      }
     }
   }
-  return nodes;
+  return { states, next, found };
 }
 
-function follow(from: Node, character: string): Node {
-  for (let node: Node | null = from; node !== null; node = node.fallback) {
-    const next = node.next.get(character);
-    if (next !== undefined) return next;
-    if (node.fallback === null) return node;
-  }
-  return from;
-}
-
-const letterOf = (index: number): string => ALPHABET.charAt(index - 1).toLowerCase();
 const isUpper = (index: number): boolean => index > 26 && index <= 52;
 
 /** Next states by state and class; a state is its place in the table. */
@@ -82,29 +88,28 @@ function createTable(states: number, next: (state: number, index: number) => num
   return table;
 }
 
-/** Two states per node: was the character before one after which a capital begins a word? */
+/** Two states per state of the automaton: was the character before one after which a capital begins a word? */
 function createWordTable(words: readonly string[]): { words: Int32Array; start: number } {
-  const nodes = createNodes(words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`));
-  const [root] = nodes as [Node];
-  const table = createTable(nodes.length * 2, (state, index) => {
-    let node = nodes[state >> 1] ?? root;
+  const { states, next, found } = createAutomaton(words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`));
+  const follow = (state: number, symbol: number): number => next[state * WIDTH + symbol] ?? 0;
+  const table = createTable(states * 2, (state, index) => {
+    let at = state >> 1;
     if (index === OTHER || (isUpper(index) && state % 2 === 1)) {
-      node = follow(node, BOUNDARY);
-      if (node.found) return FOUND;
+      at = follow(at, BOUNDARY_SYMBOL);
+      if (found[at] === 1) return FOUND;
     }
-    if (index === OTHER) return node.id * 2;
-    return follow(node, letterOf(index)).id * 2 + (isUpper(index) ? 0 : 1);
+    if (index === OTHER) return at * 2;
+    return follow(at, SYMBOL_OF[index] ?? 0) * 2 + (isUpper(index) ? 0 : 1);
   });
-  return { words: table, start: follow(root, BOUNDARY).id * 2 * CLASSES };
+  return { words: table, start: follow(0, BOUNDARY_SYMBOL) * 2 * CLASSES };
 }
 
 function createJoinedTable(joined: readonly string[]): Int32Array {
-  const nodes = createNodes(joined);
-  const [root] = nodes as [Node];
-  return createTable(nodes.length, (state, index) => {
+  const { states, next, found } = createAutomaton(joined);
+  return createTable(states, (state, index) => {
     if (index === OTHER) return state;
-    const node = follow(nodes[state] ?? root, letterOf(index));
-    return node.found ? FOUND : node.id;
+    const at = next[state * WIDTH + (SYMBOL_OF[index] ?? 0)] ?? 0;
+    return found[at] === 1 ? FOUND : at;
   });
 }
 
