@@ -159,7 +159,10 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
           file: path,
           line: originalLine + 1,
           column: (originalColumn ?? 0) + 1,
-          lines: linesOf(parsed, source, path),
+          // Of no use to those who ask for a place only.
+          get lines() {
+            return linesOf(parsed, source, path);
+          },
         };
       } catch {
         return null;
