@@ -10,12 +10,20 @@ import { inTransaction, quoted, type Session } from './session.ts';
 export const PARENT = 'hindsight_profiles';
 export const NET = 'hindsight_profiles_default';
 
+export interface PartitionSize {
+  requests: number;
+  /** Of documents. */
+  bytes: number;
+}
+
 export interface Partition {
   name: string;
   /** Milliseconds since 1970, inclusive. */
   from: number;
   /** Exclusive. */
   until: number;
+  /** What its comment says: counted by some process when its time was over. */
+  size?: PartitionSize;
 }
 
 const NAME = /^hindsight_profiles_(\d+)_(\d+)$/;
@@ -27,20 +35,34 @@ const ROW_BYTES = 512;
 const LOCK_WAIT_MS = 1000;
 const CREATE_MS = 5000;
 
+const SIZE = /^(\d+) requests, (\d+) bytes$/;
+
+/** The comment of a partition that holds so much. */
+export function noteOf({ requests, bytes }: PartitionSize): string {
+  return `${requests} requests, ${bytes} bytes`;
+}
+
+function sizeIn(note: string | null): { size?: PartitionSize } {
+  const match = SIZE.exec(note ?? '');
+  return match === null ? {} : { size: { requests: Number(match[1]), bytes: Number(match[2]) } };
+}
+
 /** Oldest first. */
 export async function listPartitions(session: Session, schema: string): Promise<Partition[]> {
   const { rows } = await session.query(
-    `select part.relname as name from pg_inherits
+    `select part.relname as name, obj_description(part.oid, 'pg_class') as note from pg_inherits
      join pg_class part on part.oid = inhrelid
      join pg_class whole on whole.oid = inhparent
      join pg_namespace place on place.oid = whole.relnamespace
      where whole.relname = $1 and place.nspname = $2`,
     [PARENT, schema],
   );
-  return (rows as { name: string }[])
-    .flatMap(({ name }) => {
+  return (rows as { name: string; note: string | null }[])
+    .flatMap(({ name, note }) => {
       const match = NAME.exec(name);
-      return match === null ? [] : [{ name, from: Number(match[1]), until: Number(match[2]) }];
+      return match === null
+        ? []
+        : [{ name, from: Number(match[1]), until: Number(match[2]), ...sizeIn(note) }];
     })
     .sort((a, b) => a.from - b.from);
 }

@@ -109,11 +109,10 @@ function* overLimit(
 
 async function purgeByLimit(
   purge: Purge,
-  measure: 'requests' | 'bytes',
-  limits: RetentionLimits,
+  sizes: readonly RelationSize[],
+  { measure, limits }: { measure: 'requests' | 'bytes'; limits: RetentionLimits },
 ): Promise<number> {
   let gone = 0;
-  const sizes = await relationSizes(purge, ordinary(limits));
   const limit = measure === 'requests' ? limits.count : limits.bytes;
   for (const { relation, allowed } of overLimit(sizes, measure, limit)) {
     if (relation.partition !== null && allowed === 0 && relation.closed) {
@@ -127,7 +126,6 @@ async function purgeByLimit(
         ? await cutByBytes(purge, name, options)
         : await cutByCount(purge, name, { ...options, kind: 'request' });
     if (cut === null) continue;
-    purge.sizes.delete(name);
     // Failed and slow ones survive their partition; single rows go but for those that somebody pinned.
     if (limits.spare !== undefined) await markSurvivors(purge, name, { ...cut, reasons: ['pinned'] });
     for (const kind of measure === 'bytes' ? KINDS : (['request'] as const))
@@ -144,6 +142,14 @@ async function purgeOwnPages(purge: Purge, limits: RetentionLimits): Promise<num
   });
   if (cut === null) return 0;
   return deleteRows(purge, { relation: PARENT, kind: 'profiler', ...cut, withinMs: ROWS_MS });
+}
+
+async function purgeByLimits(purge: Purge, limits: RetentionLimits): Promise<number> {
+  const sizes = await relationSizes(purge, ordinary(limits));
+  let gone = await purgeByLimit(purge, sizes, { measure: 'requests', limits });
+  gone += await purgeOwnPages(purge, limits);
+  const left = gone === 0 ? sizes : await relationSizes(purge, ordinary(limits));
+  return gone + (await purgeByLimit(purge, left, { measure: 'bytes', limits }));
 }
 
 /** What was spared goes too in the end: by its own age and number, pins by number only. */
@@ -185,9 +191,7 @@ export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Prom
   const steps = [
     async () => purgeByAge(purge, await purge.partitions(), limits),
     () => purgeSpared(purge, limits),
-    () => purgeByLimit(purge, 'requests', limits),
-    () => purgeOwnPages(purge, limits),
-    () => purgeByLimit(purge, 'bytes', limits),
+    () => purgeByLimits(purge, limits),
   ];
   let gone = 0;
   for (const step of steps) {

@@ -13,8 +13,6 @@ export interface Purge {
   knex: Knex;
   schema: string;
   partitions: () => Promise<readonly Partition[]>;
-  /** Sizes of partitions whose time is over, by name. */
-  sizes: Map<string, { requests: number; bytes: number }>;
 }
 
 interface Survivor {
@@ -62,9 +60,8 @@ async function survivorsOf(
   return result.rows;
 }
 
-async function countOf({ knex, schema, sizes }: Purge, name: string): Promise<number> {
-  const known = sizes.get(name);
-  if (known !== undefined) return known.requests;
+async function countOf({ knex, schema }: Purge, { name, size }: Partition): Promise<number> {
+  if (size !== undefined) return size.requests;
   const result = await knex.raw<{ rows: { count: number }[] }>('select count(*)::int as count from ??.??', [
     schema,
     name,
@@ -82,7 +79,7 @@ export async function dropPartition(
   const { name, from, until } = partition;
   const all = { sql: 'true', values: [] };
   const survivors = spare === undefined ? [] : await survivorsOf(purge, name, all);
-  const count = await countOf(purge, name);
+  const count = await countOf(purge, partition);
   const tokens = survivors.map(({ token }) => token);
   const columns = COLUMNS.join(', ');
   const gone = await alone(purge, async (trx) => {
@@ -102,7 +99,6 @@ export async function dropPartition(
     await trx.raw('drop table ??.??', [schema, name]);
     return Math.max(0, count - survivors.length);
   });
-  purge.sizes.delete(name);
   return gone ?? 0;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Knex } from 'knex';
 import type { ProfileKind } from '../profiler/context.ts';
-import { PARENT } from './partitions.ts';
+import { NET, PARENT } from './partitions.ts';
 import { alone } from './purge-lock.ts';
 
 /** Profiles deleted in one transaction. */
@@ -50,6 +50,9 @@ async function deleteStep(
       gone,
     ]);
     await trx.raw('delete from ??.hindsight_amendments where token = any(?)', [schema, gone]);
+    // What was counted is no longer so.
+    if (relation !== PARENT && relation !== NET)
+      await trx.raw('comment on table ??.?? is null', [schema, relation]);
     return result.rowCount;
   });
   return count ?? 0;

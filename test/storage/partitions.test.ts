@@ -125,6 +125,22 @@ describe('partitions of profiles', () => {
     expect(await tokens()).to.deep.equal(['000010', '000011', '000012', '000020']);
   });
 
+  it('are counted once when their time is over, for all processes, and again when rows went', async () => {
+    const family = (hour: number): ReturnType<typeof profileOf>[] =>
+      [0, 1, 2].map((i) => profileOf(hour * 16 + i, { startedAt: at(hour).startedAt + 10 - i, bytes: 1000 }));
+    const sizes = async (): Promise<unknown[]> => (await partitions()).slice(0, 3).map(({ size }) => size);
+    await storage.write([2, 3, 4].flatMap(family));
+    expect(await sizes()).to.deep.equal([undefined, undefined, undefined]);
+    await storage.purge(everything);
+    const whole = { requests: 3, bytes: 3000 };
+    expect(await sizes()).to.deep.equal([whole, whole, whole]);
+    const other = createPostgresStorage({ knex: () => knex, schema });
+    expect(await other.purge({ ...everything, count: 7 })).to.equal(2);
+    expect(await sizes()).to.deep.equal([{ requests: 1, bytes: 1000 }, whole, whole]);
+    expect(await storage.purge({ ...everything, count: 7, bytes: 6000 })).to.equal(1);
+    expect(await tokens()).to.have.length(6);
+  });
+
   it('never lose a pinned profile to those that came later', async () => {
     await storage.write([1, 2, 3, 4].map((n) => profileOf(n, { startedAt: at(0).startedAt + n })));
     await storage.amend('000001', 'pin', true);
