@@ -2,7 +2,7 @@
 export { createProfiler, type Profiler, type ProfilerOptions } from './create-profiler.ts';
 export { runProfilerMigrations } from './database/run-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
-export { createPostgresStorage } from './storage/postgres-profile-storage.ts';
+export { createPostgresStorage, type HostStorageOptions } from './create-postgres-storage.ts';
 export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';
 export type { Finding, Severity } from './profiler/finding.ts';

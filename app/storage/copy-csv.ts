@@ -39,23 +39,60 @@ function storableBytes(bytes: Uint8Array): Uint8Array {
   return Buffer.from(text.replaceAll('\0', '\\u0000').replaceAll(QUOTE, QUOTE + QUOTE));
 }
 
-/** For `Session.copy`: room for its header, then a row for each. */
-export function copyData(rows: readonly { head: string; bytes: Uint8Array }[]): Buffer {
-  const documents = rows.map(({ bytes }) => storableBytes(bytes));
+/** The buffer of one batch after the other: a new one each time would be half of the collector's work. */
+export interface Scratch {
+  take(size: number): Buffer;
+  /** Once nobody reads it any more. */
+  giveBack(buffer: Buffer): void;
+}
+
+const SCRATCH_STEP = 256 * 1024;
+/** Larger ones are not kept. */
+const MOST_SCRATCH = 2 * 1024 * 1024;
+
+export function createScratch(): Scratch {
+  let kept: Buffer | null = null;
+  return {
+    take(size) {
+      const found = kept;
+      kept = null;
+      if (found !== null && found.length >= size) return found;
+      return Buffer.allocUnsafeSlow(Math.ceil(size / SCRATCH_STEP) * SCRATCH_STEP);
+    },
+    giveBack(buffer) {
+      if (buffer.length <= MOST_SCRATCH) kept = buffer;
+    },
+  };
+}
+
+interface CopyRow {
+  head: string;
+  bytes: Uint8Array;
+}
+
+/** Bytes for these rows at most: a character of an index row may take three. */
+function sizeOf(rows: readonly CopyRow[]): number {
   let size = COPY_HEADER;
-  for (const [i, { head }] of rows.entries())
-    size += 3 * head.length + (documents[i]?.length ?? 0) + END_OF_ROW.length;
-  const data = Buffer.allocUnsafeSlow(size);
+  for (const { head, bytes } of rows) size += 3 * head.length + bytes.length + END_OF_ROW.length;
+  return size;
+}
+
+/** For `Session.copy`: room for its header, then a row for each. `release` lets the memory go. */
+export function copyData(rows: readonly CopyRow[], scratch: Scratch): { data: Buffer; release: () => void } {
+  const safe = rows.map(({ head, bytes }) => ({ head, bytes: storableBytes(bytes) }));
+  const buffer = scratch.take(sizeOf(safe));
   let at = COPY_HEADER;
-  for (const [i, { head }] of rows.entries()) {
-    at += data.write(head, at);
-    const document = documents[i];
-    if (document !== undefined) {
-      data.set(document, at);
-      at += document.length;
-    }
-    data.set(END_OF_ROW, at);
+  for (const { head, bytes } of safe) {
+    at += buffer.write(head, at);
+    buffer.set(bytes, at);
+    at += bytes.length;
+    buffer.set(END_OF_ROW, at);
     at += END_OF_ROW.length;
   }
-  return data.subarray(0, at);
+  return {
+    data: buffer.subarray(0, at),
+    release: () => {
+      scratch.giveBack(buffer);
+    },
+  };
 }

@@ -16,6 +16,7 @@ import type {
   RetentionLimits,
   TokenLease,
 } from '../profiler/storage.ts';
+import { createScratch } from './copy-csv.ts';
 import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
 import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
@@ -76,7 +77,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   } = options;
   const columns = INDEX_COLUMNS.join(', ');
   const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
-  const sizes = new Map<string, { requests: number; bytes: number }>();
+  const scratch = createScratch();
   const thread =
     options.thread === undefined
       ? null
@@ -116,7 +117,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
 
   async function writeHere(rows: readonly WriteRow[], signal: AbortSignal): Promise<string[]> {
     return withSession(await options.knex(), (session) =>
-      writeProfiles(session, { schema, partitions, signal }, rows),
+      writeProfiles(session, { schema, partitions, scratch, signal }, rows),
     );
   }
 
@@ -157,7 +158,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     await withSession(knex, (session) => partitions.prepare(session, [now, now + partitionMs]));
     const list = (): ReturnType<typeof listPartitions> =>
       withSession(knex, (session) => listPartitions(session, schema));
-    return purgeProfiles({ knex, schema, partitions: list, sizes }, limits);
+    return purgeProfiles({ knex, schema, partitions: list }, limits);
   }
 
   async function read(knex: Knex, token: string): Promise<ReadProfile | null> {

@@ -6,7 +6,7 @@
  * share a unique index, so the look-up is the guard across them, and each one's unique index the guard against two
  * writers at once: the second is refused by it and looks again.
  */
-import { COPY_FORMAT, copyData } from './copy-csv.ts';
+import { COPY_FORMAT, copyData, type Scratch } from './copy-csv.ts';
 import type { PartitionKeeper } from './partitions.ts';
 import { COLUMNS, type WriteRow } from './rows.ts';
 import { quoted, type Session } from './session.ts';
@@ -19,6 +19,7 @@ const MET_ANOTHER = new Set(['23505', '40P01', '40001']);
 export interface WriteOptions {
   schema: string;
   partitions: PartitionKeeper;
+  scratch: Scratch;
   /** Once aborted, the bytes of the rows are not read any more. */
   signal?: AbortSignal;
 }
@@ -90,11 +91,12 @@ async function replaceAndCopy(
   }
   if (options.signal?.aborted === true) throw new Error('The database answered too late.');
   if (write.length === 0) await session.query('commit');
-  else
-    await session.copy(
-      `copy ${table} (${COLUMNS.join(', ')}) from stdin ${COPY_FORMAT}; commit`,
-      copyData(write),
-    );
+  else {
+    const { data, release } = copyData(write, options.scratch);
+    await session.copy(`copy ${table} (${COLUMNS.join(', ')}) from stdin ${COPY_FORMAT}; commit`, data);
+    // Not after a failure: the connection may still be sending it.
+    release();
+  }
   return clashes;
 }
 

@@ -12,7 +12,7 @@ export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
   /**
    * `copy … from stdin`, perhaps with more statements behind it. `data` is all of it, behind COPY_HEADER bytes that are
-   * filled in here; it must not be used again.
+   * filled in here.
    */
   copy(sql: string, data: Buffer): Promise<void>;
   /** A text as it stands in SQL. */

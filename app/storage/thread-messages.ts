@@ -85,7 +85,7 @@ export function unpackRows({ tokens, heads, processes, memory, figures }: Packed
       final: figure(1) === 1,
       process: processes[figure(2)] ?? '',
       head: heads[i] ?? '',
-      bytes: new Uint8Array(memory[figure(3)] ?? new SharedArrayBuffer(0), figure(4), figure(5)),
+      bytes: Buffer.from(memory[figure(3)] ?? new SharedArrayBuffer(0), figure(4), figure(5)),
     };
   });
 }

@@ -8,6 +8,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
+import { createScratch } from './copy-csv.ts';
 import { createPartitionKeeper } from './partitions.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { sessionOf } from './session.ts';
@@ -21,6 +22,7 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
     answer({ type: 'notice', sentence });
   };
   const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
+  const scratch = createScratch();
   let client: pg.Client | null = null;
   let last: Promise<void> = Promise.resolve();
 
@@ -47,7 +49,7 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
     try {
       const session = sessionOf(await connected(settings));
       connecting = false;
-      const clashes = await writeProfiles(session, { schema, partitions }, unpackRows(rows));
+      const clashes = await writeProfiles(session, { schema, partitions, scratch }, unpackRows(rows));
       answer({ type: 'written', id, clashes });
     } catch (error) {
       drop();

@@ -1,0 +1,56 @@
+/**
+ * Where a host's Knex connects, read off its client, so that a thread can connect there too. Null where a thread can't do
+ * the same: another database or driver, a pool that prepares its connections, settings that hold functions.
+ */
+import type { Knex } from 'knex';
+
+const CONNECT_MS = 5000;
+const CLIENTS = new Set(['pg', 'postgres', 'postgresql']);
+/** Functions in the settings that make no difference to what is written here. */
+const NEEDLESS = new Set(['types', 'expirationChecker', 'password']);
+
+/** What is used of Knex's client; none of it is in its types. */
+interface KnexClient {
+  config: {
+    client?: unknown;
+    dialect?: unknown;
+    connection?: unknown;
+    connectionPool?: unknown;
+    pool?: { afterCreate?: unknown };
+  };
+}
+
+/** With properties that pg and Knex hide, such as a password or a key; null where a thread can't have them. */
+function plainOf(settings: object): Record<string, unknown> | null {
+  const plain: Record<string, unknown> = {};
+  for (const name of Object.getOwnPropertyNames(settings)) {
+    const value: unknown = (settings as Record<string, unknown>)[name];
+    if (NEEDLESS.has(name) && typeof value === 'function') continue;
+    plain[name] = name === 'ssl' && typeof value === 'object' && value !== null ? plainOf(value) : value;
+  }
+  try {
+    return structuredClone(plain);
+  } catch {
+    return null;
+  }
+}
+
+async function passwordOf(settings: object): Promise<{ password?: unknown }> {
+  const password: unknown = 'password' in settings ? settings.password : undefined;
+  return typeof password === 'function' ? { password: await (password as () => unknown)() } : {};
+}
+
+/** In the form of `pg`. */
+export async function connectionOf(knex: Knex): Promise<Record<string, unknown> | null> {
+  const { config } = knex.client as KnexClient;
+  const client = config.client ?? config.dialect;
+  if (typeof client !== 'string' || !CLIENTS.has(client)) return null;
+  if (config.connectionPool !== undefined || config.pool?.afterCreate !== undefined) return null;
+  let given = config.connection;
+  if (typeof given === 'function') given = await (given as () => unknown)();
+  if (typeof given === 'string') given = { connectionString: given };
+  if (typeof given !== 'object' || given === null) return null;
+  const plain = plainOf(given);
+  if (plain === null || plain.ssl === null) return null;
+  return { connectionTimeoutMillis: CONNECT_MS, keepAlive: true, ...plain, ...(await passwordOf(given)) };
+}
