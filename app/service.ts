@@ -7,6 +7,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import express from 'express';
 import { createApp } from './app.ts';
 import { type Config, SECRET_NAMES } from './config.ts';
@@ -54,6 +55,8 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Above the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
+/** Turns of the loop in which connections are still accepted at close. */
+const ACCEPT_TURNS = 2;
 /** Milliseconds in which requests are still taken from connections that are open at close. */
 const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
@@ -84,6 +87,8 @@ function trackResponses(server: Server): { drain(): Promise<void> } {
   });
   return {
     async drain() {
+      // Connections that came while the thread was busy are accepted in the next turn, and would be reset now.
+      for (let turn = 0; turn < ACCEPT_TURNS; turn++) await setImmediate();
       draining = true;
       const closed = new Promise<void>((resolve) => {
         // That of HTTP closes the waiting connections too.

@@ -85,6 +85,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const timers = new Map<Context, NodeJS.Timeout>();
   let ended: Context[] = [];
   let look: NodeJS.Timeout | null = null;
+  let closed = false;
 
   function store(context: Context, state: Profile['state']): void {
     if (isSampledOut(context)) return;
@@ -135,7 +136,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     contexts.delete(context.token);
     context.onLateFact = () => {
       const since = context.elapsedMs() - (context.durationMs ?? 0);
-      if (since < LATE_WINDOW && !timers.has(context))
+      // What comes when the end has begun has nobody left to store it; the profile itself is stored.
+      if (!closed && since < LATE_WINDOW && !timers.has(context))
         later(context, LATE_QUIET, () => {
           store(context, 'final');
         });
@@ -200,6 +202,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       });
     },
     close() {
+      closed = true;
       if (look !== null) clearInterval(look);
       look = null;
       for (const context of [...timers.keys()]) {
