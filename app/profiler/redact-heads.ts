@@ -15,6 +15,11 @@ const COMPARED = 8;
 const SUM = (1 << 13) - 1;
 const CUT_CODE = CUT.charCodeAt(0);
 
+/** Heads of one sum that are compared. */
+const MOST_ALIKE = 12;
+/** Instead of more: stands everywhere. */
+const ANY = '';
+
 export interface Heads {
   /** By sum: whether three characters of it begin one of the texts. */
   isSum: Uint8Array;
@@ -55,9 +60,8 @@ export function createHeads(texts: readonly string[]): Heads {
   for (const head of new Set(texts.map((text) => text.slice(0, COMPARED)))) {
     const sum = sumOf(head);
     isSum[sum] = 1;
-    const others = heads.get(sum);
-    if (others === undefined) heads.set(sum, [head]);
-    else others.push(head);
+    const others = heads.get(sum) ?? [];
+    heads.set(sum, others.length < MOST_ALIKE ? [...others, head] : [ANY]);
   }
   return {
     isSum,

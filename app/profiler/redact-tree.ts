@@ -200,12 +200,17 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
 }
 
 /**
- * Masks what this request gave as a secret, wherever else it turns up; not in keys, lest a client could take any field out
- * of its profile by giving the name of the field as a password.
+ * Puts in place what became of texts that hold what this request gave as a secret. Keys stay, lest a client could take any
+ * field out of its profile by giving the name of the field as a password.
  */
-export function forget(value: unknown, mask: (text: string) => string, depth: number, pass: Pass): unknown {
+export function forget(
+  value: unknown,
+  changed: ReadonlyMap<string, string>,
+  depth: number,
+  pass: Pass,
+): unknown {
   if (typeof value === 'string') {
-    const result = mask(value);
+    const result = changed.get(value) ?? value;
     if (result === value) return value;
     pass.depth = depth;
     note(pass, 'given as secret');
@@ -216,10 +221,10 @@ export function forget(value: unknown, mask: (text: string) => string, depth: nu
   for (const key of Object.keys(value)) {
     const item = (value as Fields)[key];
     pass.path[depth] = Array.isArray(value) ? Number(key) : key;
-    const changed = forget(item, mask, depth + 1, pass);
-    if (changed === item) continue;
+    const result = forget(item, changed, depth + 1, pass);
+    if (result === item) continue;
     copy ??= Array.isArray(value) ? [...(value as unknown[])] : { ...value };
-    withField(copy as Fields, key, changed);
+    withField(copy as Fields, key, result);
   }
   return copy ?? value;
 }

@@ -15,8 +15,8 @@ const LONG_VALUE = 200;
 const LONGEST_TOLERANT = 100;
 /** Shorter texts were not cut: no limit of a profile is lower, save that of a preview. */
 const SHORTEST_CUT_TEXT = 48;
-/** Spellings of one beginning that are tried one by one. */
-const MOST_ALIKE = 12;
+/** Spellings compared in one text; each takes some hundred nanoseconds. */
+const MOST_TRIES = 100;
 /** Written the same in an address, in JSON and in markup. */
 const PLAIN_VALUE = /^[\w.~-]+$/;
 const MAYBE_ESCAPED = /%[\da-f]{2}|\\u|\\["'/\\bfnrt]|&[a-z#]/i;
@@ -173,19 +173,25 @@ function endOfOpen(text: string, from: number): number {
 
 /**
  * Masks whole spellings, the longest where several begin. By hand, since to compile an expression over the spellings of
- * values that only one request knows costs a hundred times as much as to use it; an expression for very many of one
- * beginning, which it tries together.
+ * values that only one request knows costs a hundred times as much as to use it; by that expression where a text is made
+ * to look like them everywhere.
  */
 function createWholeMask(groups: ReadonlyMap<string, readonly string[]>, find: HeadScan): ValueMask {
-  if ([...groups.values()].some((group) => group.length > MOST_ALIKE)) {
-    const whole = expressionOf([...groups.values()].flat());
-    return (text) => text.replace(whole, MASK);
+  let expression: RegExp | null = null;
+
+  function maskByExpression(text: string): string {
+    expression ??= expressionOf([...groups.values()].flat());
+    return text.replace(expression, MASK);
   }
+
   return (text) => {
     let result = '';
     let done = 0;
+    let tries = 0;
     for (let at = find(text); at !== -1;) {
       const candidates = groups.get(text.slice(at, at + SHORTEST_HEAD)) ?? [];
+      tries += 1 + candidates.length;
+      if (tries > MOST_TRIES) return maskByExpression(text);
       const found = candidates.find((spelling) => text.startsWith(spelling, at));
       if (found === undefined) {
         at = find(text, at + 1);

@@ -14,7 +14,7 @@ import { createScan, HOLDS } from './redact-scan.ts';
 import { maskShapes, SHAPE_HEADS } from './redact-shapes.ts';
 import { maskPairs, maskUnseenPairs, mayCutFieldName } from './redact-text.ts';
 import { createPass, createTreeMasker, forget, type MaskedValue, note, type Pass } from './redact-tree.ts';
-import { createValueMask, SHORTEST_KNOWN_VALUE, spellingsOfAll } from './redact-values.ts';
+import { createValueMask, SHORTEST_KNOWN_VALUE, spellingsOfAll, type ValueMask } from './redact-values.ts';
 
 export { MASK } from './redact-rules.ts';
 export type { MaskedValue } from './redact-tree.ts';
@@ -39,6 +39,17 @@ export interface RedactorOptions {
 const PAIR = /[=:<]/;
 /** Longest string that a profile holds; the rest is counted in words. */
 const LONGEST_STRING = 65_536;
+
+/** The texts that a mask changes -> what it makes of them. */
+function changedBy(mask: ValueMask | null, texts: readonly string[]): Map<string, string> {
+  const changed = new Map<string, string>();
+  if (mask === null) return changed;
+  for (const text of texts) {
+    const masked = mask(text);
+    if (masked !== text) changed.set(text, masked);
+  }
+  return changed;
+}
 
 export function createRedactor({
   secrets = {},
@@ -103,12 +114,10 @@ export function createRedactor({
     text: (value) => maskText(value, createPass()),
     tree<T>(value: T) {
       const pass = createPass();
-      let result = masker.walk(value, null, 0, pass);
-      const mask = learnedMasks.maskOf(pass.learned);
-      if (mask !== null && pass.texts.some((text) => mask(text) !== text)) {
-        result = forget(result, mask, 0, pass);
-      }
-      return { value: result as T, masked: pass.masked };
+      const result = masker.walk(value, null, 0, pass);
+      const given = changedBy(learnedMasks.maskOf(pass.learned), pass.texts);
+      if (given.size === 0) return { value: result as T, masked: pass.masked };
+      return { value: forget(result, given, 0, pass) as T, masked: pass.masked };
     },
   };
 }
