@@ -17,100 +17,122 @@ export const OTHER = 0;
 export const TREACHEROUS = 63;
 /** Of the classes 1 to 62. */
 export const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
+const LETTERS = 26;
+/** The first class of each kind. */
+const CAPITALS = 27;
+const DIGITS = 53;
 const BOUNDARY = '|';
 /** In a table instead of the next state: found. */
 export const FOUND = -1;
 
-/** What patterns are made of, in lower case: the columns of an automaton. */
-const SYMBOLS = 'abcdefghijklmnopqrstuvwxyz0123456789|';
-const WIDTH = SYMBOLS.length;
-const BOUNDARY_SYMBOL = SYMBOLS.indexOf(BOUNDARY);
-/** By class. */
-const SYMBOL_OF = Uint8Array.from(` ${ALPHABET}`.toLowerCase(), (character) =>
-  Math.max(0, SYMBOLS.indexOf(character)),
-);
-
-interface Automaton {
-  states: number;
-  /** Next states by state and symbol. */
-  next: Int32Array;
-  /** 1: the end of a pattern was read. */
-  found: Uint8Array;
+interface Node {
+  /** Place of its row, or of the first of its rows. */
+  state: number;
+  next: Map<string, Node>;
+  /** Where the longest end of what was read begins another pattern. */
+  fallback: Node | null;
+  /** A pattern ends here. */
+  found: boolean;
 }
 
-/** State 0 is the beginning. A pattern with another character is in no name, and left out. */
-function createAutomaton(given: readonly string[]): Automaton {
-  const patterns = given.filter((pattern) => Array.from(pattern).every((part) => SYMBOLS.includes(part)));
-  const most = patterns.reduce((sum, pattern) => sum + pattern.length, 1);
-  const next = new Int32Array(most * WIDTH);
-  const found = new Uint8Array(most);
-  let states = 1;
+/** `rows`: per node. */
+function createNode(count: number, rows: number): Node {
+  return { state: count * rows * CLASSES, next: new Map(), fallback: null, found: false };
+}
+
+function follow(from: Node | null, character: string): Node | undefined {
+  for (let node = from; node !== null; node = node.fallback) {
+    const next = node.next.get(character);
+    if (next !== undefined) return next;
+  }
+  return undefined;
+}
+
+/** A node for each beginning of the patterns, shorter ones first: the first is that of nothing. */
+function createNodes(patterns: readonly string[], rows: number): [Node, ...Node[]] {
+  const root = createNode(0, rows);
+  let count = 1;
   for (const pattern of patterns) {
-    let state = 0;
+    let node = root;
     for (const character of pattern) {
-      const at = state * WIDTH + SYMBOLS.indexOf(character);
-      state = next[at] ||= states++;
+      const next = node.next.get(character) ?? createNode(count++, rows);
+      node.next.set(character, next);
+      node = next;
     }
-    found[state] = 1;
+    node.found = true;
   }
-  // Level by level: where the longest end of what was read begins another pattern, and what comes next there.
-  const fallback = new Int32Array(states);
-  const queue = [0];
-  for (const state of queue) {
-    const row = state * WIDTH;
-    const other = (fallback[state] ?? 0) * WIDTH;
-    for (let symbol = 0; symbol < WIDTH; symbol++) {
-      const child = next[row + symbol] ?? 0;
-      const otherwise = state === 0 ? 0 : (next[other + symbol] ?? 0);
-      if (child === 0) next[row + symbol] = otherwise;
-      else {
-        fallback[child] = otherwise;
-        if (found[otherwise] === 1) found[child] = 1;
-        queue.push(child);
-      }
+  const nodes: [Node, ...Node[]] = [root];
+  for (const node of nodes) {
+    for (const [character, next] of node.next) {
+      next.fallback = follow(node.fallback, character) ?? root;
+      next.found ||= next.fallback.found;
+      nodes.push(next);
     }
   }
-  return { states, next, found };
+  return nodes;
 }
 
-const isUpper = (index: number): boolean => index > 26 && index <= 52;
+/** Class of a small letter or a digit. */
+function classOf(character: string): number {
+  return ALPHABET.indexOf(character) + 1;
+}
 
-/** Next states by state and class; a state is its place in the table. */
-function createTable(states: number, next: (state: number, index: number) => number): Int32Array {
-  const table = new Int32Array(states * CLASSES);
-  for (let state = 0; state < states; state++) {
-    table[state * CLASSES + TREACHEROUS] = FOUND;
-    for (let index = 0; index < TREACHEROUS; index++) {
-      const target = next(state, index);
-      table[state * CLASSES + index] = target === FOUND ? FOUND : target * CLASSES;
+/** Class of its capital; that of a digit itself. */
+function capitalOf(character: string): number {
+  return classOf(character.toUpperCase());
+}
+
+/**
+ * Two rows per node, the second for after a small letter or digit, where a capital begins a word. A row is that of the
+ * fallback, save for what goes on from its own node. Every pattern begins and ends with a boundary: the node behind the
+ * first is where each word starts, and a second one is always an end.
+ */
+function createWordTable(words: readonly string[]): { words: Int32Array; start: number } {
+  const [root, ...nodes] = createNodes(
+    words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`),
+    2,
+  );
+  const start = follow(root, BOUNDARY) ?? root;
+  const table = new Int32Array((nodes.length + 1) * 2 * CLASSES);
+  for (const row of [0, CLASSES]) {
+    table.fill(CLASSES, row, row + CLASSES);
+    table.fill(0, row + CAPITALS, row + CAPITALS + LETTERS);
+    table[row + OTHER] = start.state;
+    table[row + TREACHEROUS] = FOUND;
+  }
+  for (const [character, { state }] of start.next) {
+    if (capitalOf(character) < DIGITS) table[CLASSES + capitalOf(character)] = state;
+  }
+  for (const { state, next, fallback } of nodes) {
+    const from = fallback?.state ?? 0;
+    const second = state + CLASSES;
+    table.copyWithin(state, from, from + 2 * CLASSES);
+    for (const [character, { state: target }] of next) {
+      if (character === BOUNDARY) {
+        table[state + OTHER] = table[second + OTHER] = FOUND;
+        table.fill(FOUND, second + CAPITALS, second + CAPITALS + LETTERS);
+        continue;
+      }
+      table[state + capitalOf(character)] = target;
+      table[state + classOf(character)] = table[second + classOf(character)] = target + CLASSES;
+    }
+  }
+  return { words: table, start: start.state };
+}
+
+/** What is no letter or digit is passed over. */
+function createJoinedTable(joined: readonly string[]): Int32Array {
+  const nodes = createNodes(joined, 1);
+  const table = new Int32Array(nodes.length * CLASSES);
+  table[TREACHEROUS] = FOUND;
+  for (const { state, fallback, next } of nodes) {
+    if (fallback !== null) table.copyWithin(state, fallback.state, fallback.state + CLASSES);
+    table[state + OTHER] = state;
+    for (const [character, { state: target, found }] of next) {
+      table[state + classOf(character)] = table[state + capitalOf(character)] = found ? FOUND : target;
     }
   }
   return table;
-}
-
-/** Two states per state of the automaton: was the character before one after which a capital begins a word? */
-function createWordTable(words: readonly string[]): { words: Int32Array; start: number } {
-  const { states, next, found } = createAutomaton(words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`));
-  const follow = (state: number, symbol: number): number => next[state * WIDTH + symbol] ?? 0;
-  const table = createTable(states * 2, (state, index) => {
-    let at = state >> 1;
-    if (index === OTHER || (isUpper(index) && state % 2 === 1)) {
-      at = follow(at, BOUNDARY_SYMBOL);
-      if (found[at] === 1) return FOUND;
-    }
-    if (index === OTHER) return at * 2;
-    return follow(at, SYMBOL_OF[index] ?? 0) * 2 + (isUpper(index) ? 0 : 1);
-  });
-  return { words: table, start: follow(0, BOUNDARY_SYMBOL) * 2 * CLASSES };
-}
-
-function createJoinedTable(joined: readonly string[]): Int32Array {
-  const { states, next, found } = createAutomaton(joined);
-  return createTable(states, (state, index) => {
-    if (index === OTHER) return state;
-    const at = next[state * WIDTH + (SYMBOL_OF[index] ?? 0)] ?? 0;
-    return found[at] === 1 ? FOUND : at;
-  });
 }
 
 export interface SecretNames {
@@ -127,6 +149,8 @@ export interface NameTables {
   joined: Int32Array;
 }
 
+/** Words of other characters are in no name, and left out. */
 export function createNameTables({ words, joined }: SecretNames): NameTables {
-  return { ...createWordTable(words), joined: createJoinedTable(joined) };
+  const possible = words.filter((word) => /^[a-z0-9]+$/.test(word));
+  return { ...createWordTable(possible), joined: createJoinedTable(joined) };
 }
