@@ -236,4 +236,47 @@ describe('masking', () => {
     ];
     for (const text of texts) expect(redactor.text(text)).to.be.a('string');
   });
+
+  it('masks the same when a text, a page or a session comes again', () => {
+    const tree = () => ({
+      headers: [{ name: 'cookie', value: 'sid=planted-secret-1' }],
+      page: `<p>${'a page of some length '.repeat(50)}</p>`,
+      log: 'planted-secret-1 was seen',
+      panels: { exception: { data: { frames: [{ excerpt: { lines: ['token: string'] } }] } } },
+      message: 'token: string',
+    });
+    const first = redactor.tree(tree());
+    expect(JSON.stringify(first)).to.not.contain('planted');
+    // An excerpt says nothing about the same text elsewhere.
+    expect(first.value.message).to.equal(`token: ${MASK}`);
+    for (let round = 0; round < 3; round++) expect(redactor.tree(tree())).to.deep.equal(first);
+  });
+
+  it('lets no client take fields out of its profile by their names', () => {
+    const { value } = redactor.tree({ form: { password: 'durationMs' }, durationMs: 12, said: 'durationMs' });
+    expect(value).to.deep.equal({ form: { password: MASK }, durationMs: 12, said: MASK });
+  });
+
+  it('masks the end of a given value that was cut off after three characters', () => {
+    expect(redactor.tree({ token: 'planted-secret-1', short: 'pla…' }).value.short).to.equal(`${MASK}…`);
+  });
+
+  it('comes to an end on requests that give many secrets and texts that look like all of them', function () {
+    this.timeout(5000);
+    const long = 'ab'.repeat(95);
+    const body = 'ab'.repeat(32_000);
+    const given = [
+      Array.from({ length: 100 }, (_, index) => `${long}${index}`),
+      Array.from({ length: 100 }, (_, index) => `aba${String.fromCharCode(0x61 + index)}${long}`),
+      [`${long}c`],
+    ];
+    for (const tokens of given) {
+      const { value } = redactor.tree({
+        tokens,
+        bodies: Array.from({ length: 5 }, () => body),
+        end: tokens[0],
+      });
+      expect(value.end).to.equal(MASK);
+    }
+  });
 });
