@@ -14,8 +14,9 @@ import type { SourceMaps } from './source-maps.ts';
 export interface CallerOptions {
   /** Frames above and including this function are left out. */
   below?: (...args: never[]) => unknown;
-  /** Frames looked at. */
+  /** Frames looked at, in all and at first: where own code is mostly near, the others cost nothing. */
   frames?: number;
+  near?: number;
   /** Folder of a library whose frames never count, such as `knex`. */
   skip?: string;
 }
@@ -31,7 +32,6 @@ interface Site {
 }
 
 const FRAMES = 12;
-/** Frames looked at first: mostly own code is near, and a frame that isn't looked at costs nothing. */
 const NEAR = 4;
 /** Positions remembered at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
@@ -122,11 +122,12 @@ export function createCallerFinder(root: string = process.cwd(), maps?: SourceMa
     return library === null ? null : { place: placeOf(library.getFileName() ?? '', library), own: false };
   }
 
-  return ({ below, frames = FRAMES, skip }) => {
+  return ({ below, frames = FRAMES, near = NEAR, skip }) => {
     try {
-      const near = sitesBelow(below, Math.min(NEAR, frames));
-      const found = search(near, skip);
-      if (found?.own === true || near.length < NEAR || frames <= NEAR) return found?.place ?? null;
+      const first = Math.min(near, frames);
+      const sites = sitesBelow(below, first);
+      const found = search(sites, skip);
+      if (found?.own === true || sites.length < first || frames === first) return found?.place ?? null;
       return search(sitesBelow(below, frames), skip)?.place ?? null;
     } catch {
       return null;

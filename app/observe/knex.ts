@@ -78,6 +78,9 @@ interface Runner {
 
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
+/** Frames between own code and the sending of a statement, and one more; between it and `then`. */
+const NEAR_QUERY = 6;
+const NEAR_THEN = 2;
 /** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
 
@@ -199,7 +202,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
 
   function callerOf(query: unknown, below: (...args: never[]) => unknown): string | null {
     const known = typeof query === 'object' && query !== null ? callers.get(query) : undefined;
-    return known ?? findCaller?.({ below, skip: 'knex' }) ?? null;
+    return known ?? findCaller?.({ below, near: NEAR_QUERY, skip: 'knex' }) ?? null;
   }
 
   function watch(
@@ -274,7 +277,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   function runner(this: Client, builder: unknown): Runner {
     const made = original.runner.call(this, builder);
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
-    const caller = findCaller({ below: runner, skip: 'knex' });
+    const caller = findCaller({ below: runner, near: NEAR_THEN, skip: 'knex' });
     const send = made.query;
     if (caller === null || send === undefined) return made;
     made.query = (statement) => {

@@ -143,7 +143,7 @@ function readResponse(response: ResponseFact): RequestPanelData['response'] {
     headersAtMs: response.headersAtMs,
     contentType,
     bytes: response.bodyBytes,
-    text: decodePreview(response.preview, {
+    text: decodePreview(response.previewAscii ?? response.preview, {
       contentType,
       encoding: headerValue(headers, 'content-encoding'),
     }),

@@ -70,6 +70,8 @@ export interface ResponseFact {
   headersAtMs: number | null;
   bodyBytes: number;
   preview: Buffer;
+  /** The preview as text where every byte of it is ASCII, else null: it spares the bytes where they were text before. */
+  previewAscii?: string | null;
   truncated: boolean;
   /** `aborted`: the client left, or the socket was destroyed, before the end. */
   outcome: 'running' | 'finished' | 'aborted';

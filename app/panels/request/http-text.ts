@@ -55,16 +55,25 @@ function decode(bytes: Buffer, charset: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** The text of a preview; null for what is no text, for compressed bytes, and for an empty one. */
+/** Charsets in which ASCII bytes are ASCII characters, whatever stands between them. */
+const ASCII_BASED = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
+
+/**
+ * The text of a preview; null for what is no text, for compressed bytes, and for an empty one. A string stands for bytes
+ * that are all ASCII.
+ */
 export function decodePreview(
-  preview: Buffer,
+  preview: Buffer | string,
   { contentType, encoding }: { contentType: string | null; encoding: string | null },
 ): string | null {
   if (preview.length === 0 || !TEXT_TYPES.test(mediaTypeOf(contentType))) return null;
   if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding)) return null;
+  const charset = charsetOf(contentType);
+  if (typeof preview === 'string' && ASCII_BASED.test(charset)) return preview;
+  const bytes = typeof preview === 'string' ? Buffer.from(preview, 'latin1') : preview;
   try {
-    return decode(preview, charsetOf(contentType));
+    return decode(bytes, charset);
   } catch {
-    return decode(preview, 'utf-8');
+    return decode(bytes, 'utf-8');
   }
 }
