@@ -7,7 +7,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
 import { createApp } from './app.ts';
 import { type Config, SECRET_NAMES } from './config.ts';
@@ -57,6 +57,8 @@ const REQUEST_WITHIN = 300_000;
 const KEEP_ALIVE = 65_000;
 /** Turns of the loop in which connections are still accepted at close. */
 const ACCEPT_TURNS = 2;
+/** Milliseconds after which the other workers do not listen either. */
+const OTHERS_CLOSE = 100;
 /** Milliseconds in which requests are still taken from connections that are open at close. */
 const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
@@ -74,10 +76,11 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
 }
 
 /**
- * Answers in the making; at close each is told to be the last of its connection. Connections that wait for another
- * request are not closed at once: it may be on its way already, and would be answered by a reset.
+ * Answers in the making; at close each is told to be the last of its connection, once nobody listens on the port any
+ * more: the client connects anew. Connections that wait for another request are not closed at once: it may be on its way
+ * already, and would be answered by a reset. `shared`: other workers listen on the port, which end now too.
  */
-function trackResponses(server: Server): { drain(): Promise<void> } {
+function trackResponses(server: Server, shared: boolean): { drain(): Promise<void> } {
   const open = new Set<ServerResponse>();
   let draining = false;
   server.prependListener('request', (_req, res: ServerResponse) => {
@@ -89,13 +92,14 @@ function trackResponses(server: Server): { drain(): Promise<void> } {
     async drain() {
       // Connections that came while the thread was busy are accepted in the next turn, and would be reset now.
       for (let turn = 0; turn < ACCEPT_TURNS; turn++) await setImmediate();
-      draining = true;
       const closed = new Promise<void>((resolve) => {
         // That of HTTP closes the waiting connections too.
         NetServer.prototype.close.call(server, () => {
           resolve();
         });
       });
+      if (shared) await sleep(OTHERS_CLOSE);
+      draining = true;
       for (const res of open) if (!res.headersSent) res.setHeader('connection', 'close');
       const lastRequests = setInterval(() => {
         server.close();
@@ -200,7 +204,7 @@ export function createService(options: ServiceOptions): Service {
     app.app,
   );
   app.refuse(server);
-  const responses = trackResponses(server);
+  const responses = trackResponses(server, config.workers > 1);
 
   function openProfiler(): Profiler {
     return createProfiler({

@@ -2,7 +2,8 @@
  * What a process leaves in a folder for the next one that starts there, so that the tokens of its first requests are as
  * unique as all others: the key, and leases, a file each, taken by one process only.
  */
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -14,7 +15,7 @@ export interface Reserve {
 }
 
 export interface TokenReserve {
-  /** null where nobody has left anything. */
+  /** Makes up a key where nobody has left one, for all that start beside this one; null where the folder can't be used. */
   take(): Reserve | null;
   /** In the background; what goes wrong costs the next process its reserve. */
   keep(reserve: Reserve): void;
@@ -23,6 +24,7 @@ export interface TokenReserve {
 /** Milliseconds after which the counters may have come round to the same numbers. */
 const TOO_OLD = 12 * 3_600_000;
 const ENDING = '.json';
+const KEY_BYTES = 16;
 const KEY_HEX = /^[0-9a-f]{32}$/;
 const PRIVATE = { mode: 0o600 };
 
@@ -57,6 +59,23 @@ export function createTokenReserve(folder: string): TokenReserve {
     }
   }
 
+  /** One that a process beside this one has made up meanwhile comes first. */
+  function makeKey(): string | null {
+    const draft = `${keyFile}.${process.pid}.draft`;
+    try {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(draft, randomBytes(KEY_BYTES).toString('hex'), PRIVATE);
+      try {
+        linkSync(draft, keyFile);
+      } finally {
+        rmSync(draft);
+      }
+    } catch {
+      // There is one, or the folder can't be written to.
+    }
+    return readKey();
+  }
+
   function claimStarts(key: string): readonly number[] {
     for (const name of readdirSync(folder)) {
       const left = name.endsWith(ENDING) ? claim(join(folder, name)) : null;
@@ -81,7 +100,7 @@ export function createTokenReserve(folder: string): TokenReserve {
 
   return {
     take() {
-      const key = readKey();
+      const key = readKey() ?? makeKey();
       return key === null ? null : { key: Buffer.from(key, 'hex'), starts: claimStarts(key) };
     },
     keep(reserve) {

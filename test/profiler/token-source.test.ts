@@ -138,12 +138,14 @@ describe('the reserve of tokens', () => {
 
   async function leave(storage: ReturnType<typeof createLeases>): Promise<void> {
     const source = createTokenSource({ lease: storage.lease, reserve: createTokenReserve(folder) });
-    const before = existsSync(folder) ? readdirSync(folder).length : 0;
+    const before = existsSync(folder)
+      ? readdirSync(folder).filter((name) => name.endsWith('.json')).length
+      : 0;
     await source.refill();
     const deadline = Date.now() + 5000;
     while (
       !existsSync(folder) ||
-      readdirSync(folder).filter((name) => !name.endsWith('draft')).length <= before
+      readdirSync(folder).filter((name) => name.endsWith('.json')).length <= before
     )
       if (Date.now() > deadline) throw new Error('No reserve was left.');
       else await sleep(5);
@@ -174,9 +176,16 @@ describe('the reserve of tokens', () => {
     expect(createTokenReserve(folder).take()?.starts).to.deep.equal([]);
   });
 
+  it('has one key from the start for all that start together, and none where it can not be written', () => {
+    const keys = [1, 2, 3].map(() => createTokenReserve(folder).take()?.key.toString('hex'));
+    expect(keys[0]).to.match(/^[0-9a-f]{32}$/);
+    expect(new Set(keys).size).to.equal(1);
+    writeFileSync(join(folder, 'file'), '');
+    expect(createTokenReserve(join(folder, 'file')).take()).to.equal(null);
+  });
+
   it('is not used where it is damaged, of another key, or old', () => {
     const reserve = createTokenReserve(folder);
-    expect(reserve.take()).to.equal(null);
     mkdirSync(folder);
     writeFileSync(join(folder, 'key'), 'no key');
     expect(reserve.take()).to.equal(null);

@@ -28,6 +28,7 @@ describe('the end of the service', function () {
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'keep-alive' });
     const started = performance.now();
     const closing = shop.service.close();
+    expect((await ask('/login')).status).to.equal(200);
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'close' });
     await closing;
     expect(performance.now() - started).to.be.below(2500);
