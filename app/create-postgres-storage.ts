@@ -1,11 +1,10 @@
-/** The storage as a host makes it: writes in a thread, with a connection like those of the host's pool. */
+/**
+ * The storage as a host makes it: writes in a thread, with a connection like those of the host's pool. It is loaded, and the
+ * pool made, when it is first asked for something, which no answer waits for: two dozen modules and Knex less at a start.
+ */
 import { startWorker } from './paths.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
-import { connectionOf } from './storage/knex-connection.ts';
-import {
-  createPostgresStorage as createStorage,
-  type PostgresStorageOptions,
-} from './storage/postgres-profile-storage.ts';
+import type { PostgresStorageOptions } from './storage/postgres-profile-storage.ts';
 
 export interface HostStorageOptions extends Omit<PostgresStorageOptions, 'thread'> {
   /**
@@ -15,13 +14,41 @@ export interface HostStorageOptions extends Omit<PostgresStorageOptions, 'thread
   thread?: boolean;
 }
 
-export function createPostgresStorage({ thread = true, ...options }: HostStorageOptions): ProfileStorage {
-  if (!thread) return createStorage(options);
-  return createStorage({
+async function openStorage({ thread = true, ...options }: HostStorageOptions): Promise<ProfileStorage> {
+  const [{ createPostgresStorage: create }, { connectionOf }] = await Promise.all([
+    import('./storage/postgres-profile-storage.ts'),
+    import('./storage/knex-connection.ts'),
+  ]);
+  if (!thread) return create(options);
+  return create({
     ...options,
     thread: {
       start: (data) => startWorker('storage/writer-thread', data),
       connection: async () => connectionOf(await options.knex()),
     },
   });
+}
+
+export function createPostgresStorage(options: HostStorageOptions): ProfileStorage {
+  let opening: Promise<ProfileStorage> | null = null;
+  const open = (): Promise<ProfileStorage> => (opening ??= openStorage(options));
+  return {
+    name: 'postgresql',
+    write: async (profiles) => (await open()).write(profiles),
+    keepShared: async (parts) => (await open()).keepShared(parts),
+    readShared: async (ids) => (await open()).readShared(ids),
+    amend: async (token, name, value) => (await open()).amend(token, name, value),
+    read: async (token) => (await open()).read(token),
+    find: async (query) => (await open()).find(query),
+    purge: async (limits) => (await open()).purge(limits),
+    async leaseTokens(key) {
+      const storage = await open();
+      if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
+      return storage.leaseTokens(key);
+    },
+    leasedUntil: async () => (await open()).leasedUntil?.() ?? 0,
+    async close() {
+      await (await opening)?.close();
+    },
+  };
 }
