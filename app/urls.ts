@@ -5,6 +5,9 @@ export const PROFILER_PREFIX = '/_profiler';
 /** A token: 6 lower-case hexadecimal digits. No route name below the prefix may look like one. */
 export const TOKEN_PATTERN = /^[0-9a-f]{6}$/;
 
+/** What a query holds as it is. */
+const PLAIN_NAME = /^[a-z_]+$/;
+
 function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -12,6 +15,12 @@ function withQuery(path: string, query: Record<string, string | number | undefin
   }
   const text = search.toString();
   return text === '' ? path : `${path}?${text}`;
+}
+
+/** Names of panels are plain; every page links to each. The address without one is made for every request. */
+function panelQuery(panel: string | undefined): string {
+  if (panel === undefined) return '';
+  return PLAIN_NAME.test(panel) ? `?panel=${panel}` : withQuery('', { panel });
 }
 
 export const urls = {
@@ -25,10 +34,7 @@ export const urls = {
   latest: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/latest`, query),
   profile: (token: string, panel?: string, anchor?: string) =>
-    // The bare address is made for every request.
-    (panel === undefined
-      ? `${PROFILER_PREFIX}/${token}`
-      : withQuery(`${PROFILER_PREFIX}/${token}`, { panel })) + (anchor === undefined ? '' : `#${anchor}`),
+    `${PROFILER_PREFIX}/${token}${panelQuery(panel)}${anchor === undefined ? '' : `#${anchor}`}`,
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
   exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
   exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
