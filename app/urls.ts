@@ -44,7 +44,7 @@ export const urls = {
 } as const;
 
 /** True for a path (without query) that belongs to the profiler itself. */
-export function isProfilerPath(path: string): boolean {
+function isProfilerPath(path: string): boolean {
   return path === PROFILER_PREFIX || path.startsWith(`${PROFILER_PREFIX}/`);
 }
 
