@@ -38,7 +38,7 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
     if (context === undefined || context.isFull('log')) return;
     recording = true;
     try {
-      const caller = findCaller?.({ below, frames: 8 }) ?? null;
+      const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
       // `dir` and `table` take options behind the value.
       const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
       recordLog(context, { level: METHODS[method], channel: `console.${method}`, args: given, caller });

@@ -41,6 +41,9 @@ export interface ViewObserver {
   close(): void;
 }
 
+/** Frames between `app.render` and the handler that called `res.render`, and one more. */
+const NEAR = 3;
+
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
@@ -64,7 +67,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const caller = findCaller?.({ below: render, skip: 'express' }) ?? null;
+      const caller = findCaller?.({ below: render, near: NEAR, skip: 'express' }) ?? null;
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');

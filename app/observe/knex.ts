@@ -72,6 +72,14 @@ interface Connection {
   __knexTxId?: unknown;
 }
 
+/** What is known of a connection while one request has it. */
+interface Lease {
+  /** Milliseconds the request waited for it; null once a statement has said so. */
+  wait: { context: Context; ms: number } | null;
+  /** The outermost transaction. */
+  transaction: string | null;
+}
+
 interface Runner {
   query?: (statement: object) => unknown;
 }
@@ -142,9 +150,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   const client = knex.client as Client;
   const prototype = Object.getPrototypeOf(client) as Client;
   const original = { ...pick(prototype) };
-  /** Milliseconds the request that has this connection now waited for it. */
-  const waits = new WeakMap<Connection, { context: Context; waitMs: number }>();
-  const transactions = new WeakMap<Connection, string>();
+  /** Changed in place: connections live long, and entries that come and go make collections dearer. */
+  const leases = new WeakMap<Connection, Lease>();
   const callers = new WeakMap<object, string>();
   const settings = new WeakSet<object>(client.config === undefined ? [] : [client.config]);
   let closed = false;
@@ -158,20 +165,25 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return true;
   }
 
-  /** The outermost transaction: Knex forgets its name on the connection once a nested one has ended. */
-  function transactionOf(connection: Connection): string | null {
-    const known = transactions.get(connection);
+  function leaseOf(connection: Connection): Lease {
+    const known = leases.get(connection);
     if (known !== undefined) return known;
-    const name = textOf(connection.__knexTxId);
-    if (name !== null) transactions.set(connection, name);
-    return name;
+    const made: Lease = { wait: null, transaction: null };
+    leases.set(connection, made);
+    return made;
   }
 
-  function takeWait(connection: Connection, context: Context): number {
-    const wait = waits.get(connection);
+  /** The outermost transaction: Knex forgets its name on the connection once a nested one has ended. */
+  function transactionOf(lease: Lease, connection: Connection): string | null {
+    lease.transaction ??= textOf(connection.__knexTxId);
+    return lease.transaction;
+  }
+
+  function takeWait(lease: Lease, context: Context): number {
+    const { wait } = lease;
     if (wait?.context !== context) return 0;
-    waits.delete(connection);
-    return wait.waitMs;
+    lease.wait = null;
+    return wait.ms;
   }
 
   function record(
@@ -181,6 +193,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     caller: string | null,
   ): QueryFact {
     const { sql, bindings, method } = statementOf(query);
+    const lease = leaseOf(connection);
     const plain = toPlain(Array.isArray(bindings) ? bindings : [], BINDINGS);
     const fact: QueryFact = {
       sql: cutText(sql, SQL_LENGTH),
@@ -190,8 +203,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       durationMs: null,
       rows: null,
       connection: textOf(connection.__knexUid),
-      transaction: transactionOf(connection),
-      waitMs: takeWait(connection, context),
+      transaction: transactionOf(lease, connection),
+      waitMs: takeWait(lease, context),
       error: null,
       caller,
       instance,
@@ -257,8 +270,9 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const askedMs = context.elapsedMs();
     acquired.then(
       (connection) => {
-        transactions.delete(connection);
-        waits.set(connection, { context, waitMs: context.elapsedMs() - askedMs });
+        const lease = leaseOf(connection);
+        lease.transaction = null;
+        lease.wait = { context, ms: context.elapsedMs() - askedMs };
       },
       (error: unknown) => {
         const waitMs = context.elapsedMs() - askedMs;

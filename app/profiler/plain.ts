@@ -161,18 +161,25 @@ function isAbove({ value, above }: Pending): boolean {
   return false;
 }
 
-/** Any value -> JSON within the limits; never throws. Cycles become `[circular]`, what is cut is counted in words. */
-export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits): Json {
-  const simple = scalar(root, limits);
-  if (simple !== undefined) return simple;
-  const holder: Json[] = [null];
-  const queue: Pending[] = [{ value: root as object, above: null, depth: 0, target: holder, key: 0 }];
-  let total = 1;
-  // Level by level, so that what is left out lies deepest.
-  for (const pending of queue) put(pending.target, pending.key, write(pending));
-  return holder[0] ?? null;
+/** One value on its way to JSON. */
+class Walk {
+  readonly #limits: PlainLimits;
+  readonly #queue: Pending[] = [];
+  #total = 1;
 
-  function write(pending: Pending): Json {
+  constructor(limits: PlainLimits) {
+    this.#limits = limits;
+  }
+
+  run(root: object): Json {
+    const holder: Json[] = [null];
+    this.#queue.push({ value: root, above: null, depth: 0, target: holder, key: 0 });
+    // Level by level, so that what is left out lies deepest.
+    for (const pending of this.#queue) put(pending.target, pending.key, this.#write(pending));
+    return holder[0] ?? null;
+  }
+
+  #write(pending: Pending): Json {
     const { value, depth } = pending;
     let isPlain = false;
     let isList = false;
@@ -185,57 +192,64 @@ export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits)
     const short = isPlain || isList ? undefined : shorthand(value);
     if (short !== undefined) return short;
     if (isAbove(pending)) return '[circular]';
-    if (depth >= limits.depth || total > limits.total) return `[${className(value)}, not followed]`;
+    if (depth >= this.#limits.depth || this.#total > this.#limits.total)
+      return `[${className(value)}, not followed]`;
     try {
-      return isPlain ? writeObject(pending) : writeEntries(pending);
+      return isPlain ? this.#writeObject(pending) : this.#writeEntries(pending);
     } catch {
       return `[${className(value)}, unreadable]`;
     }
   }
 
-  function place(above: Pending, target: Target, key: string | number, value: unknown): void {
-    total++;
-    const simple = scalar(value, limits);
+  #place(above: Pending, target: Target, key: string | number, value: unknown): void {
+    this.#total++;
+    const simple = scalar(value, this.#limits);
     put(target, key, simple ?? null);
     if (simple === undefined)
-      queue.push({ value: value as object, above, depth: above.depth + 1, target, key });
+      this.#queue.push({ value: value as object, above, depth: above.depth + 1, target, key });
   }
 
-  function writeObject(pending: Pending): Json {
+  #writeObject(pending: Pending): Json {
     const { value } = pending;
     const result: Record<string, Json> = {};
     const names = Object.keys(value);
-    const count = Math.min(names.length, limits.width);
+    const count = Math.min(names.length, this.#limits.width);
     for (let index = 0; index < count; index++) {
       const name = names[index] ?? '';
       const descriptor = Object.getOwnPropertyDescriptor(value, name);
       if (descriptor === undefined) continue;
       const held: unknown = 'value' in descriptor ? descriptor.value : '[getter]';
-      place(pending, result, cutText(name, 200), held);
+      this.#place(pending, result, cutText(name, 200), held);
     }
     if (names.length > count) result['…'] = `${names.length - count} more`;
     return result;
   }
 
-  function writeEntries(pending: Pending): Json {
+  #writeEntries(pending: Pending): Json {
     const { value } = pending;
-    if (Array.isArray(value)) return writeList(pending, value, value.length);
-    const { kept, more } = entries(value, limits.width);
+    if (Array.isArray(value)) return this.#writeList(pending, value, value.length);
+    const { kept, more } = entries(value, this.#limits.width);
     if (value instanceof Set) {
       const items = kept.map(([, item]) => item);
-      return writeList(pending, items, items.length + more);
+      return this.#writeList(pending, items, items.length + more);
     }
     const result: Record<string, Json> = {};
-    for (const [name, item] of kept) place(pending, result, cutText(name, 200), item);
+    for (const [name, item] of kept) this.#place(pending, result, cutText(name, 200), item);
     if (more > 0) result['…'] = `${more} more`;
     return result;
   }
 
-  function writeList(pending: Pending, items: readonly unknown[], length: number): Json {
+  #writeList(pending: Pending, items: readonly unknown[], length: number): Json {
     const result: Json[] = [];
-    const count = Math.min(items.length, limits.width);
-    for (let index = 0; index < count; index++) place(pending, result, index, items[index]);
+    const count = Math.min(items.length, this.#limits.width);
+    for (let index = 0; index < count; index++) this.#place(pending, result, index, items[index]);
     if (length > count) result.push(`… ${length - count} more`);
     return result;
   }
+}
+
+/** Any value -> JSON within the limits; never throws. Cycles become `[circular]`, what is cut is counted in words. */
+export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits): Json {
+  const simple = scalar(root, limits);
+  return simple === undefined ? new Walk(limits).run(root as object) : simple;
 }
