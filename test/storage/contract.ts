@@ -140,6 +140,72 @@ export function describeStorageContract(subject: ContractSubject): void {
     expect(await tokens({ url: 'a\0b' })).to.deep.equal(['000008']);
   });
 
+  it('stores control characters, line ends and empty texts in every column', async () => {
+    const controls = Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)).join('');
+    const texts = [
+      controls,
+      `\n\\.\n`,
+      `\\.`,
+      '\r',
+      '\r\n',
+      '\\N',
+      '\x01',
+      '\x02',
+      '\x02\x02\x01',
+      '"',
+      '\t',
+      '',
+      ' ',
+      '\x7f\x80\u00a0\u2028\ufeff',
+    ];
+    const profiles = texts.map((text, i) =>
+      profileOf(
+        i + 1,
+        {
+          parent: text,
+          child: text,
+          method: text,
+          url: text,
+          origin: text,
+          route: text,
+          clientAddress: text,
+          error: text,
+          mark: text,
+        },
+        `${text}\0\ud800`,
+      ),
+    );
+    await storage.write(profiles);
+    for (const { index, document } of profiles)
+      expect(await storage.read(index.token)).to.deep.equal({ index, document, amendments: {} });
+  });
+
+  it('stores a document that is no JSON on one line, without harm to those beside it', async () => {
+    const raw = ['{\n"a":\r\n"\t"}', '{"a":"\x01\x02\x03"}', '\n\\.\n'];
+    const odd = raw.map((document, i) => ({
+      ...profileOf(i + 1),
+      document,
+      bytes: Buffer.from(document),
+    }));
+    await storage.write([...odd, profileOf(9)]);
+    for (const { index, document } of odd)
+      expect((await storage.read(index.token))?.document).to.equal(document);
+    expect(await storage.read('000009')).to.not.equal(null);
+  });
+
+  it('reads nothing but the bytes of a document that lies among others in shared memory', async () => {
+    const memory = Buffer.from(new SharedArrayBuffer(4096));
+    const profiles = [1, 2, 3].map((number) => {
+      const { index, document } = profileOf(number, {}, `\u{1f600} ${number}`);
+      const offset = number * 1000;
+      return { index, document, bytes: memory.subarray(offset, offset + memory.write(document, offset)) };
+    });
+    await storage.write(profiles);
+    memory.fill(0x78);
+    for (const { index, document } of profiles)
+      expect((await storage.read(index.token))?.document).to.equal(document);
+  });
+
   it('keeps what is put beside a profile', async () => {
     await storage.write([profileOf(9, { state: 'running' })]);
     expect(await storage.amend('000009', 'timing', { paintMs: 12, text: '\0\ud800' })).to.equal(true);
