@@ -257,6 +257,25 @@ describe('masking', () => {
     expect(value).to.deep.equal({ form: { password: MASK }, durationMs: 12, said: MASK });
   });
 
+  it('masks given values by their beginning where they are long, in forms, and many of them', () => {
+    const long = 'planted-secret-'.repeat(100);
+    const many = Array.from({ length: 60 }, (_, index) => `pla${String.fromCharCode(48 + index)}nted-secret`);
+    expect(redactor.tree({ token: long, log: `x ${long} y` }).value.log).to.equal(`x ${MASK} y`);
+    const { value } = redactor.tree({
+      tokens: ['planted secret one', ...many],
+      form: 'a=planted+secret+one&b',
+      logs: many.map((secret) => `it was ${secret}, I think`),
+    });
+    expect(value.form).to.equal(`a=${MASK}&b`);
+    expect(new Set(value.logs)).to.deep.equal(new Set([`it was ${MASK}, I think`]));
+  });
+
+  it('masks by a name that only appears when a known value is masked inside it, or that is cut', () => {
+    const inner = createRedactor({ secrets: { KEY: 'Kx4mJ8vRb2NqYt6WpZc1' } });
+    expect(inner.text('/x?apiKx4mJ8vRb2NqYt6WpZc1key=abc123def')).to.equal(`/x?api${MASK}key=${MASK}`);
+    expect(inner.text(`<input name="${'x-'.repeat(98)}passion" value="abc123def">`)).to.not.contain('abc123');
+  });
+
   it('masks the end of a given value that was cut off after three characters', () => {
     expect(redactor.tree({ token: 'planted-secret-1', short: 'pla…' }).value.short).to.equal(`${MASK}…`);
   });
