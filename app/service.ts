@@ -55,10 +55,12 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Above the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
-/** Turns of the loop in which connections are still accepted at close. */
-const ACCEPT_TURNS = 2;
+/** Milliseconds in which connections are still accepted at close, while there are any. */
+const ACCEPT_WITHIN = 1500;
+/** Turns of the loop without a connection after which none waits. */
+const IDLE_TURNS = 2;
 /** Milliseconds after which the other workers do not listen either. */
-const OTHERS_CLOSE = 100;
+const OTHERS_CLOSE = 250;
 /** Milliseconds in which requests are still taken from connections that are open at close. */
 const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
@@ -73,6 +75,19 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
     (value) => value !== undefined,
   );
   return createRedactor({ secrets, publicValues });
+}
+
+/** Node accepts one connection in each turn of its loop: those that wait when a busy server is closed would be reset. */
+async function acceptWaiting(server: Server): Promise<void> {
+  const deadline = performance.now() + ACCEPT_WITHIN;
+  let idle = 0;
+  const accepted = (): void => void (idle = 0);
+  server.on('connection', accepted);
+  while (idle < IDLE_TURNS && performance.now() < deadline) {
+    idle++;
+    await setImmediate();
+  }
+  server.off('connection', accepted);
 }
 
 /**
@@ -90,8 +105,7 @@ function trackResponses(server: Server, shared: boolean): { drain(): Promise<voi
   });
   return {
     async drain() {
-      // Connections that came while the thread was busy are accepted in the next turn, and would be reset now.
-      for (let turn = 0; turn < ACCEPT_TURNS; turn++) await setImmediate();
+      await acceptWaiting(server);
       const closed = new Promise<void>((resolve) => {
         // That of HTTP closes the waiting connections too.
         NetServer.prototype.close.call(server, () => {
