@@ -105,10 +105,134 @@ describe('writer', () => {
     await writer.close(0);
   });
 
+  it('keeps the detail of the newest when more is shed, and drops the oldest then', async () => {
+    const { storage, state } = heldStorage();
+    state.failing = true;
+    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
+    for (let i = 0; i < 300; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    const { pendingBytes, dropped, shed, pending } = writer.counters();
+    expect(pendingBytes).to.be.at.most(60_000);
+    expect(dropped['queue full']).to.equal(300 - pending);
+    expect(writer.peek('t299')?.document).to.have.length(4000);
+    expect(writer.peek('t298')?.document).to.have.length(4000);
+    expect(writer.peek('t0')).to.equal(undefined);
+    expect(shed['queue full']).to.be.at.most(300);
+    await writer.close(0);
+  });
+
+  it('writes of a shed profile what lists show, and its length', async () => {
+    const { storage, documents, state } = heldStorage();
+    state.failing = true;
+    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
+    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    await sleep(50);
+    const index = writer.peek('t0')?.index;
+    state.failing = false;
+    expect(await writer.flush(4000)).to.equal(true);
+    const document = documents.get('t0') ?? '';
+    expect(JSON.parse(document)).to.include({ token: 't0' });
+    expect(index?.bytes).to.equal(document.length);
+    expect(documents.get('t19')).to.have.length(4000);
+    expect(writer.counters().pendingBytes).to.equal(0);
+  });
+
+  it('counts the bytes of a document for its index', async () => {
+    const { storage, documents } = heldStorage();
+    const writer = createWriter({ storage, ...quiet });
+    const given = { ...profile('a'), document: '"é\u{1f600}"' };
+    writer.enqueue(given);
+    expect(given.index.bytes).to.equal(8);
+    expect(writer.peek('a')?.document).to.equal(given.document);
+    await writer.flush(1000);
+    expect(documents.get('a')).to.equal(given.document);
+  });
+
+  it('leaves the bytes of a batch alone until it is stored, whatever comes meanwhile', async () => {
+    const { storage, documents, state } = heldStorage();
+    let open: () => void = () => undefined;
+    state.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
+    for (let i = 0; i < 5; i++) writer.enqueue({ ...profile(`t${i}`), document: `"${i}"`.padEnd(4000) });
+    await sleep(20);
+    writer.enqueue({ ...profile('t3'), document: '"newer"' });
+    for (let i = 5; i < 200; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    open();
+    await sleep(20);
+    for (let i = 0; i < 5; i++) if (i !== 3) expect(documents.get(`t${i}`)?.trim()).to.equal(`"${i}"`);
+    await writer.flush(1000);
+    expect(writer.counters()).to.include({ pending: 0, pendingBytes: 0 });
+  });
+
+  it('keeps the later of two versions when the earlier one is being written', async () => {
+    const { storage, documents, written, state } = heldStorage();
+    let open: () => void = () => undefined;
+    state.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const writer = createWriter({ storage, ...quiet });
+    writer.enqueue({ ...profile('a'), document: '"running"' });
+    await sleep(20);
+    writer.enqueue({ ...profile('a'), document: '"final"' });
+    expect(writer.peek('a')?.document).to.equal('"final"');
+    open();
+    expect(await writer.flush(1000)).to.equal(true);
+    expect(written).to.deep.equal(['a', 'a']);
+    expect(documents.get('a')).to.equal('"final"');
+  });
+
+  it('has what profiles share kept before them, once, and again after a failure', async () => {
+    const { storage, kept, written, state } = heldStorage();
+    const writer = createWriter({ storage, ...quiet });
+    const routes = { id: 'r1', text: '[]' };
+    writer.enqueue(profile('a'), [routes]);
+    await writer.flush(1000);
+    writer.enqueue(profile('b'), [routes, { id: 'c1', text: '{}' }]);
+    await writer.flush(1000);
+    expect(kept).to.deep.equal(['r1', 'c1']);
+    state.failing = true;
+    writer.enqueue(profile('c'), [routes]);
+    await sleep(250);
+    expect(writer.counters().failedWrites).to.be.greaterThan(0);
+    state.failing = false;
+    expect(await writer.flush(4000)).to.equal(true);
+    expect(kept).to.deep.equal(['r1', 'c1', 'r1']);
+    expect(written).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  it('counts a batch whose shared parts can not be kept as failed', async () => {
+    const { storage, written } = heldStorage();
+    const broken = {
+      ...storage,
+      keepShared: () => Promise.reject(new Error('no table')),
+    } as unknown as ProfileStorage;
+    const writer = createWriter({ storage: broken, ...quiet });
+    writer.enqueue(profile('a'), [{ id: 'r1', text: '[]' }]);
+    expect(await writer.flush(150)).to.equal(false);
+    expect(writer.counters().failedWrites).to.be.greaterThan(0);
+    expect(written).to.deep.equal([]);
+    expect(writer.peek('a')).to.not.equal(undefined);
+    await writer.close(0);
+  });
+
+  it('does not let the first one of a process wait for company', async () => {
+    const { storage, written } = heldStorage();
+    const writer = createWriter({ storage, lingerMs: 5000, ...quiet });
+    writer.enqueue(profile('first'));
+    await sleep(30);
+    expect(written).to.deep.equal(['first']);
+    writer.enqueue(profile('second'));
+    await sleep(30);
+    expect(written).to.deep.equal(['first']);
+    await writer.close(1000);
+  });
+
   it('does not let a full batch wait for company', async () => {
     const { storage, written } = heldStorage();
     const writer = createWriter({ storage, lingerMs: 5000, ...quiet });
     writer.enqueue(profile('early'));
+    await sleep(20);
     for (let i = 0; i < 100; i++) writer.enqueue(profile(`t${i}`));
     await sleep(50);
     expect(written).to.have.length(101);
