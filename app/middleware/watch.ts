@@ -102,7 +102,8 @@ export function createWatch(options: WatchOptions): Watch {
   const watchResponse = createResponseWatch({
     previewBytes,
     onHeaders: (context) => {
-      recorder.headersSent(context);
+      // One that is sampled out is worth storing at its end, if at all.
+      if (!context.outline) recorder.headersSent(context);
     },
     onClose: (context) => {
       recorder.finish(context);

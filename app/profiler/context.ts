@@ -55,7 +55,7 @@ export class Context {
   #bytes = 0;
   #awaited: Set<Promise<unknown>> | null = null;
   /** Called when a fact arrives after the end; set by the recorder. */
-  onLateFact: (() => void) | null = null;
+  onLateFact: ((context: Context) => void) | null = null;
 
   constructor({
     token,
@@ -116,7 +116,7 @@ export class Context {
     if (list === undefined) this.#facts.set(name, [fact]);
     else list.push(fact);
     this.#bytes += bytes;
-    if (this.#endedMark !== null) this.onLateFact?.();
+    if (this.#endedMark !== null) this.onLateFact?.(this);
     return true;
   }
 

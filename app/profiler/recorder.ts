@@ -129,19 +129,25 @@ export function createRecorder(options: RecorderOptions): Recorder {
     look = null;
   }
 
+  function storeLate(context: Context): void {
+    const since = context.elapsedMs() - (context.durationMs ?? 0);
+    // What comes when the end has begun has nobody left to store it; the profile itself is stored.
+    if (!closed && since < LATE_WINDOW && !timers.has(context))
+      later(context, LATE_QUIET, () => {
+        store(context, 'final');
+      });
+  }
+
+  function forget(context: Context): void {
+    contexts.delete(context.token);
+    context.onLateFact = storeLate;
+  }
+
   function settle(context: Context): void {
     if (contexts.get(context.token) !== context) return;
     clearTimer(context);
     store(context, 'final');
-    contexts.delete(context.token);
-    context.onLateFact = () => {
-      const since = context.elapsedMs() - (context.durationMs ?? 0);
-      // What comes when the end has begun has nobody left to store it; the profile itself is stored.
-      if (!closed && since < LATE_WINDOW && !timers.has(context))
-        later(context, LATE_QUIET, () => {
-          store(context, 'final');
-        });
-    };
+    forget(context);
   }
 
   /** After the sockets' own work, so that building a profile never delays the last bytes of an answer. */
@@ -191,7 +197,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       answering.delete(context);
       const expected = context.expected();
       if (expected === null) {
-        if (ended.push(context) === 1) setImmediate(settleEnded);
+        // Nothing is built of it, so nothing has to wait.
+        if (isSampledOut(context)) forget(context);
+        else if (ended.push(context) === 1) setImmediate(settleEnded);
         return;
       }
       later(context, EXPECTED_FACTS_WAIT, () => {
