@@ -1,30 +1,26 @@
 /** The profiler's SQL through pgbouncer in transaction mode, where no session outlives a transaction. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
-import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
-import { findProgram, skipOrFail } from '../support/parts.ts';
 import {
-  openKnex,
-  serverFolder,
-  serverUser,
-  withDebianPostgres,
-  type TestConnection,
-} from '../support/postgres.ts';
+  createPostgresStorage,
+  type PostgresStorageOptions,
+} from '../../app/storage/postgres-profile-storage.ts';
+import { findProgram, skipOrFail } from '../support/parts.ts';
+import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
+import { openKnex, type TestConnection, withDebianPostgres } from '../support/postgres.ts';
 import { describeStorageContract } from './contract.ts';
+import { createThreadedStorage } from './threaded.ts';
 
 const SCHEMA = 'bounced';
 
 describe('storage behind pgbouncer in transaction mode', function () {
   this.timeout(20_000);
-  let folder: string;
-  let bouncer: ChildProcess | undefined;
+  let bouncer: Pgbouncer;
   let connection: TestConnection;
   let knex: Knex;
   const program = findProgram(['pgbouncer']);
@@ -35,34 +31,14 @@ describe('storage behind pgbouncer in transaction mode', function () {
   const server = withDebianPostgres();
 
   before(async () => {
-    folder = serverFolder('bouncer-');
-    const { host, port } = server().connection;
-    const config = join(folder, 'pgbouncer.ini');
-    writeFileSync(
-      config,
-      `[databases]\n* = host=${host} port=${port} user=postgres\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\n` +
-        `unix_socket_dir = ${folder}\nauth_type = any\npool_mode = transaction\n` +
-        `default_pool_size = 4\nlogfile = ${folder}/log\n`,
-    );
-    const user = serverUser();
-    if (user !== undefined) chownSync(config, user.uid, user.gid);
-    bouncer = spawn(program ?? '', [config], { ...user, cwd: '/', stdio: 'ignore' });
-    connection = { host: folder, port: 6432, user: 'postgres', database: 'postgres' };
+    bouncer = await startPgbouncer(program ?? '', server().connection);
+    ({ connection } = bouncer);
     knex = openKnex(connection);
-    for (let tries = 0; tries < 100; tries++) {
-      const up = await knex.raw('select 1').then(
-        () => true,
-        () => false,
-      );
-      if (up) break;
-      await sleep(50);
-    }
     await runProfilerMigrations({ knex, schema: SCHEMA });
   });
   after(async () => {
     await knex?.destroy();
-    bouncer?.kill('SIGKILL');
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    await bouncer?.stop();
   });
   beforeEach(() =>
     knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments, ??.hindsight_shared', [
@@ -72,15 +48,24 @@ describe('storage behind pgbouncer in transaction mode', function () {
     ]),
   );
 
-  describeStorageContract({
-    create: (onClash) =>
-      Promise.resolve(
-        createPostgresStorage({
-          knex: () => knex,
-          schema: SCHEMA,
-          ...(onClash === undefined ? {} : { onClash }),
-        }),
-      ),
+  const optionsOf = (
+    onClash?: (tokens: readonly string[]) => void,
+  ): PostgresStorageOptions & { knex: () => Knex } => ({
+    knex: () => knex,
+    schema: SCHEMA,
+    ...(onClash === undefined ? {} : { onClash }),
+  });
+
+  describe('on the pool', () => {
+    describeStorageContract({
+      create: (onClash) => Promise.resolve(createPostgresStorage(optionsOf(onClash))),
+    });
+  });
+
+  describe('in the thread', () => {
+    describeStorageContract({
+      create: (onClash) => createThreadedStorage(optionsOf(onClash), connection),
+    });
   });
 
   it('leases tokens', async () => {

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
-import { once } from 'node:events';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
-import { startWorker } from '../../app/paths.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
-import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
-import type { ThreadOptions } from '../../app/storage/thread-writer.ts';
+import {
+  createPostgresStorage,
+  type PostgresStorageOptions,
+} from '../../app/storage/postgres-profile-storage.ts';
 import { openKnex, withDebianPostgres, withEmbeddedPostgres, type TestServer } from '../support/postgres.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
+import { createThreadedStorage } from './threaded.ts';
 
 const SCHEMA = 'odd "schema" é';
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
@@ -18,7 +19,6 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
   let knex: Knex;
   const opened: ProfileStorage[] = [];
   const said: string[] = [];
-  let up: Promise<unknown> | undefined;
 
   before(async () => {
     knex = openKnex(server().connection);
@@ -38,35 +38,22 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     expect(said.splice(0)).to.deep.equal([]);
   });
 
-  function open(
+  function optionsOf(
     options: { onClash?: (tokens: readonly string[]) => void; findTimeoutMs?: number } = {},
-  ): ProfileStorage {
-    const thread: ThreadOptions = {
-      start(data) {
-        const worker = startWorker('storage/writer-thread', data);
-        up = once(worker, 'message');
-        return worker;
-      },
-      connection: () => Promise.resolve({ ...server().connection }),
-    };
-    const storage = createPostgresStorage({
-      knex: () => knex,
-      schema: SCHEMA,
-      ...(threaded ? { thread } : {}),
-      say: (sentence) => said.push(sentence),
-      ...options,
-    });
+  ): PostgresStorageOptions & { knex: () => Knex } {
+    return { knex: () => knex, schema: SCHEMA, say: (sentence) => said.push(sentence), ...options };
+  }
+
+  function open(options: Parameters<typeof optionsOf>[0] = {}): ProfileStorage {
+    const storage = createPostgresStorage(optionsOf(options));
     opened.push(storage);
     return storage;
   }
 
-  /** One whose thread is up: the first batch starts it and does not wait for it. */
-  async function create(options: Parameters<typeof open>[0] = {}): Promise<ProfileStorage> {
-    const storage = open(options);
-    if (!threaded) return storage;
-    await storage.write([profileOf(0xffffff)]);
-    await up;
-    await knex.raw('delete from ??.hindsight_profiles where token = ?', [SCHEMA, 'ffffff']);
+  async function create(options: Parameters<typeof optionsOf>[0] = {}): Promise<ProfileStorage> {
+    if (!threaded) return open(options);
+    const storage = await createThreadedStorage(optionsOf(options), server().connection);
+    opened.push(storage);
     return storage;
   }
 
