@@ -15,29 +15,8 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { RouteFact } from '../profiler/facts.ts';
+import { baseOf, joinPatterns, type Layer, type LayerCall, copyParams, patternText } from './layer-call.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
-
-/** What is read of a layer of `router`. */
-export interface Layer {
-  name?: unknown;
-  handle?: unknown;
-  rawPath?: unknown;
-  route?: { stack?: unknown } | undefined;
-  /** Present on the layers inside a route only. */
-  method?: string | undefined;
-}
-
-/** A call of a layer, as the channel tells it; the same object in all its events. */
-export interface LayerCall {
-  req: IncomingMessage;
-  layer: Layer;
-  /** The pattern that matched. */
-  route?: unknown;
-  errorHandler?: boolean;
-  /** Name of the parameter, for callbacks of `router.param`. */
-  param?: string;
-  error?: unknown;
-}
 
 export interface LayerObserverOptions {
   contextOf: (req: IncomingMessage) => Context | undefined;
@@ -82,25 +61,22 @@ interface RequestTrace {
   route: { key: unknown; fact: RouteFact } | null;
 }
 
-const NO_PARAMS: Readonly<Record<string, unknown>> = Object.freeze({});
+/** A call with what may be different by the time it is looked at. */
+interface StartedCall {
+  call: LayerCall;
+  startMs: number;
+  route: unknown;
+  params: unknown;
+}
+
+/** Calls kept of a request that is sampled out. */
+const MOST_NOTED = 200;
 const CHANNEL = 'express.router.request';
 
 function stackOf(router: unknown): readonly Layer[] | null {
   if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
   const { stack } = router as { stack?: unknown };
   return Array.isArray(stack) ? (stack as Layer[]) : null;
-}
-
-function patternText(pattern: unknown): string {
-  if (typeof pattern === 'string') return pattern;
-  if (pattern instanceof RegExp) return pattern.toString();
-  return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
-}
-
-/** `/shop` and `/orders/:id` -> `/shop/orders/:id`; a mount at `/` adds nothing. */
-function joinPatterns(mount: string, pattern: string): string {
-  if (pattern === '/' || pattern === '') return mount === '' ? '/' : mount;
-  return mount === '/' ? pattern : `${mount}${pattern}`;
 }
 
 function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
@@ -110,29 +86,6 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
   return meta.full.pattern;
 }
 
-/**
- * Where the router of a request's first layer is mounted. A profiler mounted below another router sees none of the
- * layers above it, so that this is known as sent (`/shop/7`), not as pattern. What a `use` layer matched is part of
- * `baseUrl` while it runs.
- */
-function baseOf({ req, layer, route }: LayerCall): string {
-  const { baseUrl } = req as IncomingMessage & { baseUrl?: unknown };
-  if (typeof baseUrl !== 'string' || baseUrl === '') return '';
-  const own =
-    'method' in layer
-      ? 0
-      : patternText(route ?? layer.rawPath)
-          .split('/')
-          .filter(Boolean).length;
-  return own === 0 ? baseUrl : baseUrl.split('/').slice(0, -own).join('/');
-}
-
-function paramsOf(req: IncomingMessage): Readonly<Record<string, unknown>> {
-  const { params } = req as IncomingMessage & { params?: unknown };
-  if (typeof params !== 'object' || params === null) return NO_PARAMS;
-  return Object.keys(params).length === 0 ? NO_PARAMS : { ...params };
-}
-
 function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOptions): LayerTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
@@ -140,6 +93,7 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
   const routeLayers = new WeakMap<Layer, Layer>();
   const listed = new WeakMap<object, number>();
   const traces = createSlot<RequestTrace>('layers');
+  const outlines = createSlot<StartedCall[]>('calls of layers');
   /** Kept on the call itself, which lives as long: a WeakMap costs as much again as all the rest. */
   const noted = Symbol('noted layer');
   const notedIn = Symbol('context of a noted layer');
@@ -177,12 +131,12 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     return meta;
   }
 
-  function traceOf(context: Context, call: LayerCall, owner: object | null): RequestTrace {
+  function traceOf(context: Context, owner: object | null, base: string | LayerCall): RequestTrace {
     const known = traces.get(context);
     if (known !== undefined) return known;
     const trace: RequestTrace = {
       context,
-      mounts: [{ owner, pattern: baseOf(call) }],
+      mounts: [{ owner, pattern: typeof base === 'string' ? base : baseOf(base) }],
       facts: [],
       route: null,
     };
@@ -216,15 +170,20 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     }
   }
 
-  function noteRoute(trace: RequestTrace, call: LayerCall, fact: LayerFact): void {
-    const { route } = call.req as IncomingMessage & { route?: unknown };
+  function noteRoute(trace: RequestTrace, { call, route, params }: StartedCall, fact: LayerFact): void {
     if (trace.route?.key === route && trace.route?.fact.pattern === fact.pattern) {
       trace.route.fact.handler = fact.name === '<anonymous>' ? null : fact.name;
       return;
     }
     const method = fact.method ?? call.req.method ?? '';
     const handler = fact.name === '<anonymous>' ? null : fact.name;
-    const made = { pattern: fact.pattern, method, params: paramsOf(call.req), handler, source: fact.source };
+    const made = {
+      pattern: fact.pattern,
+      method,
+      params: copyParams(params),
+      handler,
+      source: fact.source,
+    };
     trace.route = { key: route, fact: made };
     trace.context.add('route', made);
   }
@@ -239,12 +198,37 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
   function started(call: LayerCall): void {
     const context = contextOf(call.req);
     if (context === undefined || context.ended) return;
+    const { route, params } = call.req as IncomingMessage & { route?: unknown; params?: unknown };
+    const start = { call, startMs: context.elapsedMs(), route, params };
+    if (context.outline) note(context, start);
+    else begin(context, start, null);
+  }
+
+  /** Of a request that is sampled out only the calls are kept: what they mean is worked out when someone asks. */
+  function note(context: Context, start: StartedCall): void {
+    metaOf(start.call.layer, start.call.req);
+    const known = outlines.get(context);
+    if (known !== undefined) {
+      if (known.length < MOST_NOTED) known.push(start);
+      return;
+    }
+    const starts = [start];
+    const base = baseOf(start.call);
+    outlines.set(context, starts);
+    context.addLater(['layer', 'route'], () => {
+      for (const each of starts) begin(context, each, base);
+      for (const { call } of starts) if (call.error !== undefined) failed(call);
+    });
+  }
+
+  /** `base`: where the outermost router is mounted, where that is no longer to be read off the request. */
+  function begin(context: Context, start: StartedCall, base: string | null): void {
+    const { call, startMs } = start;
     const meta = metaOf(call.layer, call.req);
-    const trace = traceOf(context, call, meta.owner);
+    const trace = traceOf(context, meta.owner, base ?? call);
     const mount = enter(trace, meta.owner);
     const depth = trace.mounts.length - 1;
     const kind = kindOf(call, meta);
-    const startMs = context.elapsedMs();
     const fact: LayerFact = {
       name: call.param === undefined ? meta.name : `:${call.param}`,
       kind,
@@ -264,11 +248,18 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     (call as NotedCall)[noted] = fact;
     (call as NotedCall)[notedIn] = context;
     context.add('layer', fact, 200);
-    if (kind === 'handler') noteRoute(trace, call, fact);
+    if (kind === 'handler') noteRoute(trace, start, fact);
     if (kind === 'router') {
       const pattern = fact.pattern === '/' ? '' : fact.pattern;
       trace.mounts.push({ owner: meta.isRouter ? (call.layer.handle as object) : null, pattern });
     }
+  }
+
+  function failed(call: NotedCall): void {
+    const fact = call[noted];
+    if (fact === undefined) return;
+    fact.error = true;
+    fact.outcome = 'threw';
   }
 
   /** Since the layer of a fact started. */
@@ -286,12 +277,7 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
       const fact = call[noted];
       if (fact !== undefined) fact.settledMs ??= elapsedMs(call, fact);
     },
-    failed(call: NotedCall) {
-      const fact = call[noted];
-      if (fact === undefined) return;
-      fact.error = true;
-      fact.outcome = 'threw';
-    },
+    failed,
   };
 }
 

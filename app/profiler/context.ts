@@ -53,7 +53,10 @@ export class Context {
   #cut: Map<string, number> | null = null;
   readonly #limits: ContextLimits;
   #bytes = 0;
+  /** Facts are being added that were there before, though nobody had read them. */
+  #making = false;
   #awaited: Set<Promise<unknown>> | null = null;
+  #later: { names: readonly FactName[]; make: () => void }[] | null = null;
   /** Called when a fact arrives after the end; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
 
@@ -116,8 +119,30 @@ export class Context {
     if (list === undefined) this.#facts.set(name, [fact]);
     else list.push(fact);
     this.#bytes += bytes;
-    if (this.#endedMark !== null) this.onLateFact?.(this);
+    if (this.#endedMark !== null && !this.#making) this.onLateFact?.(this);
     return true;
+  }
+
+  /** Facts of these kinds are added by `make` when one of them is read first: for what is mostly never read. */
+  addLater(names: readonly FactName[], make: () => void): void {
+    (this.#later ??= []).push({ names, make });
+  }
+
+  #list(name: FactName): unknown[] | undefined {
+    if (this.#later !== null) this.#makeLater(name);
+    return this.#facts.get(name);
+  }
+
+  #makeLater(name: FactName): void {
+    const asked = this.#later?.filter(({ names }) => names.includes(name)) ?? [];
+    if (asked.length === 0) return;
+    this.#later = this.#later?.filter((later) => !asked.includes(later)) ?? null;
+    this.#making = true;
+    try {
+      for (const { make } of asked) make();
+    } finally {
+      this.#making = false;
+    }
   }
 
   /**
@@ -139,15 +164,15 @@ export class Context {
 
   /** All facts of a kind in the order they came; empty where there are none. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
-    return (this.#facts.get(name) ?? NONE) as readonly Facts[N][];
+    return (this.#list(name) ?? NONE) as readonly Facts[N][];
   }
 
   first<N extends FactName>(name: N): Facts[N] | undefined {
-    return this.#facts.get(name)?.[0] as Facts[N] | undefined;
+    return this.#list(name)?.[0] as Facts[N] | undefined;
   }
 
   last<N extends FactName>(name: N): Facts[N] | undefined {
-    return this.#facts.get(name)?.at(-1) as Facts[N] | undefined;
+    return this.#list(name)?.at(-1) as Facts[N] | undefined;
   }
 
   /** How many facts of each kind were left out because the budget was spent. */

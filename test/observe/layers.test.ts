@@ -14,9 +14,10 @@ async function traceOf(
   build: (app: express.Express) => void,
   request: { path: string; method?: string },
   registrations?: RegistrationObserver,
+  outline = false,
 ): Promise<Context> {
   const contexts = new WeakMap<IncomingMessage, Context>();
-  const context = new Context({ token: 'abc123', kind: 'request' });
+  const context = new Context({ token: 'abc123', kind: 'request', outline });
   const observer = createLayerObserver({
     contextOf: (req) => contexts.get(req),
     ...(registrations === undefined ? {} : { sourceOf: (layer) => registrations.sourceOf(layer) }),
@@ -220,6 +221,32 @@ describe('the trace of layers', () => {
       expect(context.all('layer')).to.have.length(2);
       expect(context.last('route')?.params).to.deep.equal({ name: context.token });
     }
+  });
+
+  it('tells the same of a request that is sampled out, but for what each layer took', async () => {
+    const build = (app: express.Express): void => {
+      const router = express.Router();
+      router.use(first);
+      router.get('/:id', function broken() {
+        throw new Error('no');
+      });
+      app.use('/shop', router);
+      app.use(function caught(_error: unknown, _req: Request, res: Response, _next: NextFunction) {
+        res.status(500).end();
+      });
+    };
+    const full = await traceOf(build, { path: '/shop/7' });
+    const outline = await traceOf(build, { path: '/shop/7' }, undefined, true);
+    let late = 0;
+    outline.end();
+    outline.onLateFact = () => late++;
+    expect(outline.last('route')).to.deep.equal(full.last('route'));
+    expect(outline.last('route')?.pattern).to.equal('/shop/:id');
+    expect(lines(outline)).to.deep.equal(lines(full));
+    expect(find(outline, 'broken').error).to.equal(true);
+    expect(find(outline, 'broken').startMs).to.be.greaterThan(0);
+    expect(find(outline, 'broken').durationMs).to.equal(null);
+    expect(late).to.equal(0);
   });
 
   it('hears nothing once closed', async () => {
