@@ -14,8 +14,8 @@ import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
-import { describeError } from '../profiler/describe-error.ts';
 import type { FindCaller } from './caller.ts';
+import { bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
 
 export interface QueryFact {
   /** As sent, with the dialect's placeholders. */
@@ -89,50 +89,6 @@ const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 /** Frames between own code and the sending of a statement, and one more; between it and `then`. */
 const NEAR_QUERY = 6;
 const NEAR_THEN = 2;
-/** Bytes of a fact beside its texts. */
-const FACT_BYTES = 250;
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
-}
-
-/** Rows as the drivers tell them: pg's result, or a list of rows. Never throws: nobody would catch it. */
-function rowsOf(answer: unknown): number | null {
-  try {
-    return countRows(answer);
-  } catch {
-    return null;
-  }
-}
-
-function countRows(answer: unknown): number | null {
-  const response: unknown = (answer as { response?: unknown } | null | undefined)?.response ?? answer;
-  if (Array.isArray(response)) {
-    const first: unknown = response[0];
-    return Array.isArray(first) ? first.length : response.length;
-  }
-  const count: unknown = (response as { rowCount?: unknown } | null | undefined)?.rowCount;
-  return typeof count === 'number' ? count : null;
-}
-
-/** The driver's own message: Knex puts the statement with its values in front of it. */
-function messageOf(error: unknown): string {
-  const { message } = describeError(error);
-  const end = message.lastIndexOf(' - ');
-  return cutText(end === -1 ? message : message.slice(end + 3), 2000);
-}
-
-function statementOf(query: unknown): { sql: string; bindings: unknown; method: string | null } {
-  if (typeof query === 'string') return { sql: query, bindings: [], method: null };
-  const { sql, bindings, method } = query as { sql?: unknown; bindings?: unknown; method?: unknown };
-  return { sql: textOf(sql) ?? '', bindings, method: textOf(method) };
-}
-
-function bytesOf(sql: string, bindings: readonly Json[]): number {
-  let bytes = FACT_BYTES + sql.length;
-  for (const value of bindings) bytes += typeof value === 'string' ? value.length : 8;
-  return bytes;
-}
 
 /** Replaces a method until `restore`; what was inherited is inherited again. */
 function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {

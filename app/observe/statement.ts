@@ -1,0 +1,49 @@
+/** A statement as Knex hands it to a driver, and the driver's answer: what can be read off them, whatever they are. */
+import type { Json } from '../profiler/panel.ts';
+import { describeError } from '../profiler/describe-error.ts';
+import { cutText } from '../profiler/plain.ts';
+
+/** Bytes of a fact beside its texts. */
+const FACT_BYTES = 250;
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+/** Rows as the drivers tell them: pg's result, or a list of rows. Never throws: nobody would catch it. */
+export function rowsOf(answer: unknown): number | null {
+  try {
+    return countRows(answer);
+  } catch {
+    return null;
+  }
+}
+
+function countRows(answer: unknown): number | null {
+  const response: unknown = (answer as { response?: unknown } | null | undefined)?.response ?? answer;
+  if (Array.isArray(response)) {
+    const first: unknown = response[0];
+    return Array.isArray(first) ? first.length : response.length;
+  }
+  const count: unknown = (response as { rowCount?: unknown } | null | undefined)?.rowCount;
+  return typeof count === 'number' ? count : null;
+}
+
+/** The driver's own message: Knex puts the statement with its values in front of it. */
+export function messageOf(error: unknown): string {
+  const { message } = describeError(error);
+  const end = message.lastIndexOf(' - ');
+  return cutText(end === -1 ? message : message.slice(end + 3), 2000);
+}
+
+export function statementOf(query: unknown): { sql: string; bindings: unknown; method: string | null } {
+  if (typeof query === 'string') return { sql: query, bindings: [], method: null };
+  const { sql, bindings, method } = query as { sql?: unknown; bindings?: unknown; method?: unknown };
+  return { sql: textOf(sql) ?? '', bindings, method: textOf(method) };
+}
+
+export function bytesOf(sql: string, bindings: readonly Json[]): number {
+  let bytes = FACT_BYTES + sql.length;
+  for (const value of bindings) bytes += typeof value === 'string' ? value.length : 8;
+  return bytes;
+}
