@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createResponseWatch } from '../../app/middleware/watched-response.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { ResponseFact } from '../../app/profiler/facts.ts';
+
+/** Serves one request by `answer` and gives what was noted of the response. */
+async function factOf(
+  answer: (res: ServerResponse) => void,
+  { outline = false, watches = 1 } = {},
+): Promise<{ fact: ResponseFact; headers: number; closed: number }> {
+  const context = new Context({ token: 'abc123', kind: 'request', outline });
+  let headers = 0;
+  let closed = 0;
+  const server = createServer((_req, res) => {
+    for (let made = 0; made < watches; made++) {
+      const watch = createResponseWatch({
+        previewBytes: 10,
+        onHeaders: () => headers++,
+        onClose: () => closed++,
+      });
+      watch(res, context);
+    }
+    answer(res);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await (await fetch(`http://127.0.0.1:${port}/`)).arrayBuffer();
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
+  const fact = context.first('response');
+  if (fact === undefined) throw new Error('nothing was noted');
+  return { fact, headers, closed };
+}
+
+describe('a watched response', () => {
+  it('gives ASCII as text and as bytes', async () => {
+    const { fact, headers, closed } = await factOf((res) => {
+      res.write(Buffer.from('ab'));
+      res.end('cd');
+    });
+    expect(fact.preview.toString()).to.equal('abcd');
+    expect(fact.previewAscii).to.equal('abcd');
+    expect(fact).to.include({ bodyBytes: 4, truncated: false, outcome: 'finished', status: 200 });
+    expect([headers, closed]).to.deep.equal([1, 1]);
+  });
+
+  it('gives bytes where they are no ASCII, whatever they were written as', async () => {
+    const { fact } = await factOf((res) => {
+      res.write('é');
+      res.write(new Uint8Array([0xff, 0]));
+      res.write('w6k=', 'base64');
+      res.write('\u00e9', 'latin1');
+      res.end();
+    });
+    expect([...fact.preview]).to.deep.equal([0xc3, 0xa9, 0xff, 0, 0xc3, 0xa9, 0xe9]);
+    expect(fact.previewAscii).to.equal(null);
+    expect(fact.bodyBytes).to.equal(7);
+  });
+
+  it('cuts by bytes, also within a character and over several pieces', async () => {
+    const { fact } = await factOf((res) => {
+      res.write('12345678');
+      res.end('9éé');
+    });
+    expect(fact.preview.toString('latin1')).to.equal('123456789\u00c3');
+    expect(fact).to.include({ bodyBytes: 13, truncated: true });
+  });
+
+  it('keeps what was sent, though the host uses its bytes again', async () => {
+    const { fact } = await factOf((res) => {
+      const bytes = Buffer.from('first');
+      res.write(bytes, () => {
+        bytes.fill('x');
+        res.end();
+      });
+    });
+    expect(fact.preview.toString()).to.equal('first');
+  });
+
+  it('reads the headers as they were sent', async () => {
+    const { fact } = await factOf((res) => {
+      res.writeHead(201, 'Made', { 'X-Colon': 'a:b: c', 'Set-Cookie': ['a=1', 'b=2'], 'X-Empty': '' });
+      res.end();
+    });
+    expect(fact.rawHeaders.slice(0, 8)).to.deep.equal([
+      'X-Colon',
+      'a:b: c',
+      'Set-Cookie',
+      'a=1',
+      'Set-Cookie',
+      'b=2',
+      'X-Empty',
+      '',
+    ]);
+    expect(fact).to.include({ status: 201, statusMessage: 'Made' });
+  });
+
+  it('keeps no body of a request that is sampled out, but its status and headers', async () => {
+    const { fact } = await factOf((res) => res.writeHead(404, { 'x-a': '1' }).end('no'), { outline: true });
+    expect(fact).to.include({ status: 404, bodyBytes: 0, outcome: 'finished' });
+    expect(fact.rawHeaders.slice(0, 2)).to.deep.equal(['x-a', '1']);
+  });
+
+  it('lets two profilers watch the same response', async () => {
+    const { fact, headers, closed } = await factOf((res) => res.end('ab'), { watches: 2 });
+    expect(fact.bodyBytes).to.equal(2);
+    expect([headers, closed]).to.deep.equal([2, 2]);
+  });
+});
