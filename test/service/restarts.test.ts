@@ -1,0 +1,72 @@
+/** SIGTERM again and again while requests go on: whoever got an answer finds its profile. */
+import { expect } from 'chai';
+import { rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withDebianPostgres, freshVarDir } from '../support/postgres.ts';
+import { ask, startService, tokenOf, type ListeningProcess } from '../support/service-process.ts';
+
+const RESTARTS = 4;
+const CLIENTS = 4;
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return String(port);
+}
+
+describe('restarts under load', function () {
+  this.timeout(90_000);
+  const server = withDebianPostgres();
+  const varDir = freshVarDir();
+  let service: ListeningProcess | undefined;
+
+  after(async () => {
+    await service?.ended('SIGTERM');
+    rmSync(varDir, { recursive: true, force: true });
+  });
+
+  it('lose no profile and repeat no token', async () => {
+    const { host, database, user } = server().connection;
+    const env = { PORT: await freePort(), VAR_DIR: varDir, DB_HOST: host, DB_NAME: database, DB_USER: user };
+    const tokens: string[] = [];
+    let over = false;
+    service = await startService(env);
+    const { origin } = service;
+
+    async function keepAsking(): Promise<void> {
+      while (!over) {
+        const token = await ask(`${origin}/restart`).then(tokenOf, () => null);
+        if (token === null) await sleep(20);
+        else tokens.push(token);
+      }
+    }
+
+    const clients = Array.from({ length: CLIENTS }, keepAsking);
+    for (let round = 0; round < RESTARTS; round++) {
+      // The first lives are shorter than it takes to reach the database.
+      await sleep(200 + round * 300);
+      expect(await service.ended('SIGTERM'), service.said()).to.equal(0);
+      expect(service.said()).to.not.match(/lost|not stored/);
+      service = await startService(env);
+    }
+    over = true;
+    await Promise.all(clients);
+
+    expect(tokens.length).to.be.greaterThan(RESTARTS);
+    expect(new Set(tokens).size).to.equal(tokens.length);
+    const missing: string[] = [];
+    for (const token of tokens) {
+      let status = 503;
+      for (let tries = 0; status === 503 && tries < 100; tries++) {
+        ({ status } = await ask(`${origin}/_profiler/${token}.json`));
+        if (status === 503) await sleep(50);
+      }
+      if (status !== 200) missing.push(`${token}: ${status}`);
+    }
+    expect(missing).to.deep.equal([]);
+  });
+});
