@@ -35,7 +35,7 @@ export interface WriterCounters {
 export interface Writer {
   /** Takes a profile and what it refers to; sets the `bytes` of its index. */
   enqueue(profile: StoredProfile, shared?: readonly SharedPart[]): void;
-  /** A profile that waits or is being written. */
+  /** A profile that waits or is being written. Its document is to be read at once: when it is stored, it is gone. */
   peek(token: string): QueuedProfile | undefined;
   pending(): Iterable<QueuedProfile>;
   /** Resolves when all that waits now is stored, or after `timeoutMs`; true when it is. */

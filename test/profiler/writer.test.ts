@@ -13,6 +13,7 @@ function profile(token: string, options: { kind?: ProfileIndex['kind']; size?: n
 function heldStorage() {
   const written: string[] = [];
   const documents = new Map<string, string>();
+  const history: string[] = [];
   const kept: string[] = [];
   const state = { failing: false, gate: Promise.resolve() };
   const storage = {
@@ -21,7 +22,10 @@ function heldStorage() {
       await state.gate;
       if (state.failing) throw new Error('no database');
       written.push(...batch.map(({ index }) => index.token));
-      for (const { index, bytes } of batch) documents.set(index.token, Buffer.from(bytes).toString());
+      for (const { index, bytes } of batch) {
+        documents.set(index.token, Buffer.from(bytes).toString());
+        history.push(Buffer.from(bytes).toString());
+      }
     },
     keepShared: (parts: readonly SharedPart[]) => {
       if (state.failing) return Promise.reject(new Error('no database'));
@@ -29,7 +33,7 @@ function heldStorage() {
       return Promise.resolve();
     },
   } as unknown as ProfileStorage;
-  return { storage, written, documents, kept, state };
+  return { storage, written, documents, history, kept, state };
 }
 
 const quiet = { warn: () => undefined };
@@ -166,7 +170,7 @@ describe('writer', () => {
   });
 
   it('keeps the later of two versions when the earlier one is being written', async () => {
-    const { storage, documents, written, state } = heldStorage();
+    const { storage, history, written, state } = heldStorage();
     let open: () => void = () => undefined;
     state.gate = new Promise((resolve) => {
       open = resolve;
@@ -179,7 +183,30 @@ describe('writer', () => {
     open();
     expect(await writer.flush(1000)).to.equal(true);
     expect(written).to.deep.equal(['a', 'a']);
-    expect(documents.get('a')).to.equal('"final"');
+    expect(history).to.deep.equal(['"running"', '"final"']);
+  });
+
+  it('sheds the oldest first also after a failure, those of the failed batch before those that came later', async () => {
+    const { storage, state } = heldStorage();
+    let open: () => void = () => undefined;
+    state.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    state.failing = true;
+    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
+    for (let i = 0; i < 3; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    await sleep(20);
+    for (let i = 3; i < 12; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    open();
+    await sleep(20);
+    for (let i = 12; i < 18; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    const { dropped, shed } = writer.counters();
+    const isShort = (i: number): boolean => (writer.peek(`t${i}`)?.document.length ?? 0) < 4000;
+    const short = Array.from({ length: 18 }, (_, i) => i).filter(isShort);
+    expect(dropped).to.deep.equal({});
+    expect(short).to.deep.equal(Array.from({ length: shed['queue full'] ?? 0 }, (_, i) => i));
+    expect(short.length).to.be.greaterThan(4);
+    await writer.close(0);
   });
 
   it('has what profiles share kept before them, once, and again after a failure', async () => {
