@@ -8,6 +8,7 @@
  * stays), and only then whole ones are dropped. All of it is counted by reason.
  */
 import { createArena } from './arena.ts';
+import { settledWithin, sleep } from './patience.ts';
 import { createSharedKeeper } from './shared-keeper.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 import { Waiting } from './waiting-profile.ts';
@@ -300,22 +301,4 @@ export function createWriter({
       if (writing.length > 0) counters.dropped['unconfirmed at shut down'] = writing.length;
     },
   };
-}
-
-/** Resolves when `work` has settled or the time is over; leaves no timer behind that would keep a process alive. */
-function settledWithin(work: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    work.then(done, done);
-  });
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

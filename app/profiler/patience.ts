@@ -1,0 +1,19 @@
+/** Waiting for what may take too long. */
+
+/** Resolves when `work` has settled or the time is over; leaves no timer behind that would keep a process alive. */
+export function settledWithin(work: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    work.then(done, done);
+  });
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
