@@ -184,6 +184,26 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(50);
   });
 
+  it('lets go of what is shared once it was used last well before the oldest profile began', async () => {
+    const hour = 3_600_000;
+    const storage = open();
+    const oldest = Date.now() - 5 * hour;
+    await storage.write([profileOf(1, { startedAt: oldest })]);
+    await storage.keepShared(['a', 'b', 'c'].map((id) => ({ id, text: '[]' })));
+    const usedAt = (id: string, at: number): Promise<unknown> =>
+      knex.raw('update ??.hindsight_shared set used_at = ? where id = ?', [SCHEMA, at, id]);
+    await usedAt('a', oldest - 3 * hour);
+    await usedAt('b', oldest - hour);
+    await storage.purge(everything);
+    expect([...(await storage.readShared(['a', 'b', 'c'])).keys()].sort()).to.deep.equal(['b', 'c']);
+    await storage.keepShared([{ id: 'b', text: '[]' }]);
+    await storage.purge({ ...everything, count: 0 });
+    expect([...(await storage.readShared(['b', 'c'])).keys()].sort()).to.deep.equal(['b', 'c']);
+    await usedAt('b', Date.now() - 3 * hour);
+    await storage.purge(everything);
+    expect([...(await storage.readShared(['b', 'c'])).keys()]).to.deep.equal(['c']);
+  });
+
   it('leaves the purge to another process that is at it', async () => {
     await (await create()).write([profileOf(1)]);
     await knex.transaction(async (trx) => {
