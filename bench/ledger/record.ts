@@ -4,7 +4,7 @@ import { freePort } from '../harness/process.ts';
 import type { Account } from './account.ts';
 import { runLoad } from './load.ts';
 import type { Place } from './place.ts';
-import { startService, type LedgerService } from './service.ts';
+import { startService, untilReady, type LedgerService } from './service.ts';
 import { untilStored } from './verify.ts';
 
 export interface RecordOptions {
@@ -86,6 +86,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
   }
 
   let service = await start();
+  if (restarts === 0) await untilReady(recording.port);
   const startedAt = performance.now();
   const load = runLoad({
     port: recording.port,

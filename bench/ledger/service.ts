@@ -17,6 +17,21 @@ const START_WITHIN_MS = 30_000;
 /** Nothing that was recorded may go by retention. */
 const RETENTION = { PROFILER_RETENTION_COUNT: '8000000', PROFILER_RETENTION_MB: '1000000' };
 
+/** Answers in a row, on connections of their own, after which every worker has its database. */
+const READY_ANSWERS = 20;
+
+/** Resolves when the list answers whole, whichever process is asked: what comes before that waits in memory. */
+export async function untilReady(port: number): Promise<void> {
+  for (let whole = 0; whole < READY_ANSWERS;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/_profiler/search.json`, {
+      headers: { connection: 'close' },
+    });
+    const { notice } = (await answer.json()) as { notice: string | null };
+    whole = notice === null ? whole + 1 : 0;
+    await sleep(20);
+  }
+}
+
 export async function startService(port: number, env: Record<string, string>): Promise<LedgerService> {
   const route = pathToFileURL(join(benchFolder, 'ledger', 'owner-route.mjs')).href;
   const child = spawn(process.execPath, ['--import', route, join(rootFolder, 'dist', 'app', 'server.js')], {
