@@ -246,6 +246,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     async close(timeoutMs = CLOSE_WITHIN) {
       housekeeper.close();
       observers.close();
+      watch.close();
       recorder.close();
       await writer.close(timeoutMs);
       await storage.close();

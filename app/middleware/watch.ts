@@ -3,8 +3,8 @@
  * everything after it inside AsyncLocalStorage.
  *
  * Emitters are bound because body and finish events otherwise fire outside the request's context (multer 1,
- * `req.on('end')`). Works on node:http objects; Express is not needed. What is kept of a request is a property of the
- * request itself: a WeakMap makes every collection of young objects dearer.
+ * `req.on('end')`). Works on node:http objects; Express is not needed. What is kept of a request lies in a Map until its
+ * answer is over: a WeakMap makes every collection of young objects dearer, a property every object of Express.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -38,7 +38,12 @@ export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
   /** The context that `watch` opened for a request, also outside its async context. */
   contextOf(req: IncomingMessage): Context | undefined;
+  /** Takes back what was put on the applications whose requests were watched. */
+  close(): void;
 }
+
+/** Requests between two looks for those that can never end. */
+const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
 
@@ -48,7 +53,7 @@ function targetOf(req: IncomingMessage): string {
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
-/** Makes the listeners of an emitter run in the context of its request, whoever emits. */
+/** Makes the listeners of a request with a body run in its context, whoever emits. */
 function createEmitBinding(tracker: ContextTracker): (emitter: object, context: Context) => void {
   const boundAs = Symbol('bound emitter');
   interface Bound {
@@ -96,19 +101,31 @@ function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
 
 export function createWatch(options: WatchOptions): Watch {
   const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [] } = options;
-  const openedAs = Symbol('context');
-  type Watched = IncomingMessage & { [openedAs]?: Context };
+  const contexts = new Map<IncomingMessage, Context>();
+  let opened = 0;
   const bindEmit = createEmitBinding(tracker);
-  const watchResponse = createResponseWatch({
+  const responses = createResponseWatch({
+    tracker,
     previewBytes,
     onHeaders: (context) => {
       // One that is sampled out is worth storing at its end, if at all.
       if (!context.outline) recorder.headersSent(context);
     },
-    onClose: (context) => {
+    onClose: (context, req) => {
+      contexts.delete(req);
       recorder.finish(context);
     },
   });
+
+  /** Of a request that is over too, from within its own work. */
+  function contextOf(req: IncomingMessage): Context | undefined {
+    const running = contexts.get(req);
+    if (running !== undefined) return running;
+    const current = tracker.current();
+    return current?.ended === true && current.first('request')?.rawHeaders === req.rawHeaders
+      ? current
+      : undefined;
+  }
 
   function open(req: IncomingMessage, res: ServerResponse): Context {
     const { origin, requestId, receivedRequestId } = sourceOf(req);
@@ -116,7 +133,8 @@ export function createWatch(options: WatchOptions): Watch {
     const own = isProfilerTarget(target);
     const context =
       own || takes(req.headers) ? recorder.open(own ? 'profiler' : 'request') : recorder.openOutline();
-    (req as Watched)[openedAs] = context;
+    contexts.set(req, context);
+    if (++opened % SWEEP_EVERY === 0) responses.sweep();
     const { socket } = req;
     context.add('request', {
       method: req.method ?? '',
@@ -137,22 +155,26 @@ export function createWatch(options: WatchOptions): Watch {
   }
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
-    if ((req as Watched)[openedAs] !== undefined) {
+    if (contexts.has(req)) {
       next();
       return;
     }
     const context = open(req, res);
-    watchResponse(res, context);
+    responses.watch(res, context);
     if (context.outline) {
       next();
       return;
     }
     if (context.first('body') !== undefined) bindEmit(req, context);
-    bindEmit(res, context);
     tracker.run(context, () => {
       for (const observe of onRequest) observe(context);
       next();
     });
   }
-  return Object.assign(watch, { contextOf: (req: IncomingMessage) => (req as Watched)[openedAs] });
+  return Object.assign(watch, {
+    contextOf,
+    close: () => {
+      responses.close();
+    },
+  });
 }

@@ -1,19 +1,22 @@
 /**
- * A response as it is observed, never changed: `writeHead`, `write` and `end` are replaced on this one object by functions
- * that all responses share, which pass their arguments on as they are and note what went by. What is noted is made
+ * A response as it is observed, never changed: `writeHead`, `write`, `end` and `emit` are replaced, for all responses of an
+ * Express application at once or on one object of node:http, by functions that pass their arguments on as they are and note
+ * what went by. Emitting is bound, because finish and close otherwise fire outside the request's context. What is noted is made
  * readable only when it is read: a request that is sampled out is mostly never read.
  */
-import type { ServerResponse } from 'node:http';
-import type { Context } from '../profiler/context.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { ResponseFact } from '../profiler/facts.ts';
+import { createSharedMethods } from './shared-methods.ts';
 
 export interface ResponseWatchOptions {
+  tracker: ContextTracker;
   /** Bytes of a body kept as preview. */
   previewBytes: number;
   /** The headers are out; called once. */
   onHeaders: (context: Context) => void;
   /** The answer is over, or its client has gone. */
-  onClose: (context: Context) => void;
+  onClose: (context: Context, req: IncomingMessage) => void;
 }
 
 /**
@@ -129,74 +132,117 @@ class WatchedResponse implements ResponseFact {
   }
 }
 
-/** What is kept beside a watched response: its fact, and the methods as they were. */
-interface Watched {
-  context: Context;
-  fact: WatchedResponse;
+/** The methods of a response that are replaced, as they were. */
+export interface ResponseMethods {
   writeHead: ServerResponse['writeHead'];
   write: ServerResponse['write'];
   end: ServerResponse['end'];
+  emit: ServerResponse['emit'];
 }
 
-/** Starts to watch a response; its fact is on the context at once. */
-export type WatchResponse = (res: ServerResponse, context: Context) => void;
+/** What is known of a response that is watched. */
+interface Watched {
+  context: Context;
+  fact: WatchedResponse;
+  /** Those that note what goes by are wrapped round these: of several wrapped round each other, one notes. */
+  methods: ResponseMethods;
+}
 
-export function createResponseWatch(options: ResponseWatchOptions): WatchResponse {
-  const { previewBytes, onHeaders, onClose } = options;
-  const watchedAs = Symbol('watched response');
-  interface Target extends Pick<ServerResponse, 'writableEnded' | 'writableFinished' | 'on'> {
-    [watchedAs]: Watched;
-    _hasBody?: boolean;
-    writeHead: unknown;
-    write: unknown;
-    end: unknown;
+type Observed = ServerResponse & { _hasBody?: boolean };
+
+export interface ResponseWatch {
+  /** Starts to watch a response; its fact is on the context at once. */
+  watch(res: ServerResponse, context: Context): void;
+  /** Ends those that can never end by themselves: their client left before their turn on its connection came. */
+  sweep(): void;
+  /** Takes back what was replaced for all responses of an application. */
+  close(): void;
+}
+
+export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
+  const { previewBytes, onHeaders, onClose, tracker } = options;
+  /** A property of its own would make each response of Express a hidden class of its own, which costs 3 µs apiece. */
+  const watched = new Map<ServerResponse, Watched>();
+
+  /** The methods that note what goes by, and pass everything on to `methods` as it came. */
+  function observe(methods: ResponseMethods): ResponseMethods {
+    const find = (res: ServerResponse): Watched | undefined => {
+      const found = watched.get(res);
+      return found?.methods === methods ? found : undefined;
+    };
+    /** A HEAD, 204 or 304 answer sends no body, whatever is handed to it. */
+    const findBody = (res: Observed): WatchedResponse | undefined => {
+      const found = res._hasBody === false ? undefined : find(res);
+      return found?.context.outline === false ? found.fact : undefined;
+    };
+    return {
+      writeHead: function observedWriteHead(this: Observed, ...args: unknown[]): unknown {
+        const result: unknown = Reflect.apply(methods.writeHead, this, args);
+        const known = find(this);
+        if (known?.fact.headersAtMs === null) {
+          known.fact.noteHeaders(this, known.context.elapsedMs());
+          onHeaders(known.context);
+        }
+        return result;
+      } as ServerResponse['writeHead'],
+      write: function observedWrite(this: Observed, ...args: unknown[]): boolean {
+        const result = Reflect.apply(methods.write, this, args) as boolean;
+        findBody(this)?.noteChunk(args[0], args[1]);
+        return result;
+      } as ServerResponse['write'],
+      end: function observedEnd(this: Observed, ...args: unknown[]): unknown {
+        const { writableEnded } = this;
+        const result: unknown = Reflect.apply(methods.end, this, args);
+        if (!writableEnded) findBody(this)?.noteChunk(args[0], args[1]);
+        return result;
+      } as ServerResponse['end'],
+      emit: function boundEmit(this: Observed, ...args: Parameters<ServerResponse['emit']>): boolean {
+        const context = find(this)?.context;
+        if (context === undefined || context.outline || tracker.current() === context)
+          return Reflect.apply(methods.emit, this, args);
+        return tracker.run(context, () => Reflect.apply(methods.emit, this, args));
+      } as ServerResponse['emit'],
+    };
   }
 
-  function observedWriteHead(this: Target & ServerResponse, ...args: unknown[]): unknown {
-    const { writeHead, fact, context } = this[watchedAs];
-    const result: unknown = Reflect.apply(writeHead, this, args);
-    if (fact.headersAtMs === null) {
-      fact.noteHeaders(this, context.elapsedMs());
-      onHeaders(context);
-    }
-    return result;
+  const shared = createSharedMethods(observe);
+
+  function ended(res: ServerResponse, known: Watched): void {
+    if (known.fact.outcome !== 'running') return;
+    known.fact.outcome = res.writableFinished ? 'finished' : 'aborted';
+    onClose(known.context, res.req);
   }
 
-  function observedWrite(this: Target, ...args: unknown[]): boolean {
-    const { write, fact } = this[watchedAs];
-    const result = Reflect.apply(write, this, args) as boolean;
-    // A HEAD, 204 or 304 answer sends no body, whatever is handed to it.
-    if (this._hasBody !== false) fact.noteChunk(args[0], args[1]);
-    return result;
+  function observedClose(this: ServerResponse): void {
+    const known = watched.get(this);
+    if (known === undefined) return;
+    ended(this, known);
+    watched.delete(this);
   }
 
-  function observedEnd(this: Target, ...args: unknown[]): unknown {
-    const { end, fact } = this[watchedAs];
-    const ended = this.writableEnded;
-    const result: unknown = Reflect.apply(end, this, args);
-    if (!ended && this._hasBody !== false) fact.noteChunk(args[0], args[1]);
-    return result;
-  }
-
-  function observedClose(this: Target): void {
-    const { fact, context } = this[watchedAs];
-    if (fact.outcome !== 'running') return;
-    fact.outcome = this.writableFinished ? 'finished' : 'aborted';
-    onClose(context);
-  }
-
-  return (res, context) => {
-    const target: Target = res as never;
-    const { writeHead, write, end } = res;
-    // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
-    const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes);
-    target[watchedAs] = { context, fact, writeHead, write, end };
-    context.add('response', fact);
-    target.writeHead = observedWriteHead;
-    if (!context.outline) {
-      target.write = observedWrite;
-      target.end = observedEnd;
-    }
-    target.on('close', observedClose);
+  return {
+    watch(res, context) {
+      // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
+      const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes);
+      context.add('response', fact);
+      let methods = shared.of(res);
+      if (methods === null) {
+        const { writeHead, write, end, emit } = res;
+        methods = { writeHead, write, end, emit };
+        Object.assign(res, observe(methods));
+      }
+      watched.set(res, { context, fact, methods });
+      res.on('close', observedClose);
+    },
+    sweep() {
+      for (const [res, known] of watched) {
+        if (!res.req.destroyed || res.socket !== null || res.headersSent) continue;
+        ended(res, known);
+        watched.delete(res);
+      }
+    },
+    close() {
+      shared.restore();
+    },
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import type { ResponseFact } from '../../app/profiler/facts.ts';
 
 /** Serves one request by `answer` and gives what was noted of the response. */
@@ -16,7 +16,8 @@ async function factOf(
   let closed = 0;
   const server = createServer((_req, res) => {
     for (let made = 0; made < watches; made++) {
-      const watch = createResponseWatch({
+      const { watch } = createResponseWatch({
+        tracker: new ContextTracker(),
         previewBytes: 10,
         onHeaders: () => headers++,
         onClose: () => closed++,
