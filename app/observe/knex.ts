@@ -3,7 +3,8 @@
  *
  * Three methods of the client's prototype are wrapped: `query` and `stream` (every statement of the instance and of its
  * transactions passes there, BEGIN and COMMIT too, for which Knex has no response event) and `acquireConnection` (the
- * wait for the pool, which no event tells). `runner` is looked at for callers in `.then()` style. Knex's events were
+ * wait for the pool, which no event tells). `runner` is looked at for callers in `.then()` style, and `then` of builders to
+ * tell that style from `await`; where own code hands the functions of a promise's executor to `then`, no caller is known. Knex's events were
  * tried first: they lack the end of control statements and begin after the wait. A statement belongs to the context
  * that is current when it is sent, and keeps it until its answer, which may arrive in any context.
  *
@@ -243,10 +244,43 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return acquired;
   }
 
-  /** `.then()` and callbacks leave no trace in later frames; `await` does, and then no frame of its own is here. */
+  /** The engine itself waits for a builder. */
+  let isAwaited = false;
+  const knownBuilders = new WeakSet<object>();
+
+  /** Tells the runner of a builder whether `await` or own code called its `then`. */
+  function watchThen(builder: object): void {
+    let holder: object | null = Object.getPrototypeOf(builder) as object | null;
+    if (holder === null || knownBuilders.has(holder)) return;
+    knownBuilders.add(holder);
+    while (holder !== null && !Object.hasOwn(holder, 'then'))
+      holder = Object.getPrototypeOf(holder) as object | null;
+    if (holder === null) return;
+    const target = holder as { then: (...args: unknown[]) => unknown };
+    if (knownBuilders.has(target.then)) return;
+    const original = target.then;
+    const then = function (this: unknown, ...args: unknown[]): unknown {
+      const before = isAwaited;
+      isAwaited = isResolver(args[0]);
+      try {
+        return Reflect.apply(original, this, args);
+      } finally {
+        isAwaited = before;
+      }
+    };
+    knownBuilders.add(then);
+    restore.push(replaceMethod(target, 'then', then));
+  }
+
+  /**
+   * `.then()` and callbacks leave no trace in later frames; `await` does, and then no frame of its own is here: a stack
+   * would be taken in vain.
+   */
   function runner(this: Client, builder: unknown): Runner {
     const made = original.runner.call(this, builder);
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
+    if (typeof builder === 'object' && builder !== null) watchThen(builder);
+    if (isAwaited) return made;
     const caller = findCaller({ below: runner, near: NEAR_THEN, skip: 'knex' });
     const send = made.query;
     if (caller === null || send === undefined) return made;
@@ -269,6 +303,16 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       for (const undo of restore) undo();
     },
   };
+}
+
+/** What an engine hands to `then` for `await`: a function without name or source. */
+function isResolver(callback: unknown): boolean {
+  return (
+    typeof callback === 'function' &&
+    callback.name === '' &&
+    callback.length === 1 &&
+    Function.prototype.toString.call(callback) === 'function () { [native code] }'
+  );
 }
 
 function pick({ query, stream, acquireConnection, runner }: Client) {

@@ -27,6 +27,12 @@ const RUNNING_AFTER = 400;
 const LOOK_EVERY = 100;
 /** Milliseconds for which profiles are built before the loop gets a turn. */
 const LONGEST_TURN = 4;
+/**
+ * Profiles are built several at a time, at the latest after so many milliseconds: what builds them then lies in the
+ * processor's caches, which halves the price. More at a time would outlive more collections of young objects.
+ */
+const BUILT_TOGETHER = 12;
+const BUILT_WITHIN = 5;
 
 export interface RecorderOptions {
   panels: readonly Panel[];
@@ -85,6 +91,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const timers = new Map<Context, NodeJS.Timeout>();
   let ended: Context[] = [];
   let look: NodeJS.Timeout | null = null;
+  let turn: NodeJS.Timeout | null = null;
   let closed = false;
 
   function store(context: Context, state: Profile['state']): void {
@@ -151,7 +158,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** After the sockets' own work, so that building a profile never delays the last bytes of an answer. */
+  function awaitTurn(): void {
+    if (ended.length === BUILT_TOGETHER) setImmediate(settleEnded);
+    else if (ended.length === 1) turn ??= setTimeout(settleEnded, BUILT_WITHIN);
+  }
+
   function settleEnded(): void {
+    if (turn !== null) clearTimeout(turn);
+    turn = null;
     const until = performance.now() + LONGEST_TURN;
     let done = 0;
     for (const context of ended) {
@@ -199,7 +213,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (expected === null) {
         // Nothing is built of it, so nothing has to wait.
         if (isSampledOut(context)) forget(context);
-        else if (ended.push(context) === 1) setImmediate(settleEnded);
+        else {
+          ended.push(context);
+          awaitTurn();
+        }
         return;
       }
       later(context, EXPECTED_FACTS_WAIT, () => {
@@ -212,7 +229,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     close() {
       closed = true;
       if (look !== null) clearInterval(look);
-      look = null;
+      if (turn !== null) clearTimeout(turn);
+      look = turn = null;
       for (const context of [...timers.keys()]) {
         if (context.ended && contexts.get(context.token) !== context) store(context, 'final');
         clearTimer(context);
