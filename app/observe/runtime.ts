@@ -193,6 +193,8 @@ export function observeRuntime(): RuntimeObserver {
   class RunningRequest implements RuntimeFact {
     readonly #context: Context;
     readonly #first: Look;
+    /** At the end of the answer; the profile is built some milliseconds later. */
+    #last: Look | null = null;
     #concurrent = running.size;
     #final: RuntimeReading | null = null;
 
@@ -201,11 +203,15 @@ export function observeRuntime(): RuntimeObserver {
       this.#first = first;
     }
 
+    end(): void {
+      this.#last = lookAt(performance.now(), this.#first);
+    }
+
     read(): RuntimeReading {
       if (this.#final !== null) return this.#final;
       const context = this.#context;
       this.#concurrent = Math.max(this.#concurrent, running.size);
-      const { cpu, loop } = lookAt(performance.now(), this.#first);
+      const { cpu, loop } = this.#last ?? lookAt(performance.now(), this.#first);
       const end = context.durationMs ?? context.elapsedMs();
       const reading: RuntimeReading = {
         cpuUserMs: (cpu.user - this.#first.cpu.user) / 1000,
@@ -233,7 +239,11 @@ export function observeRuntime(): RuntimeObserver {
       collections.start();
       loopWatch.start(now);
       running.add(context);
-      context.add('runtime', new RunningRequest(context, lookAt(now)));
+      const fact = new RunningRequest(context, lookAt(now));
+      context.add('runtime', fact);
+      context.onEnd = () => {
+        fact.end();
+      };
     },
     close() {
       collections.close();

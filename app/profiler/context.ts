@@ -59,6 +59,8 @@ export class Context {
   #later: { names: readonly FactName[]; make: () => void }[] | null = null;
   /** Called when a fact arrives after the end; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
+  /** Called when the answer is over; set by the observer that measures until then. */
+  onEnd: (() => void) | null = null;
 
   constructor({
     token,
@@ -102,7 +104,9 @@ export class Context {
 
   /** The answer is over: later facts are marked by their time and start a rewrite of the profile. */
   end(): void {
-    this.#endedMark ??= performance.now();
+    if (this.#endedMark !== null) return;
+    this.#endedMark = performance.now();
+    this.onEnd?.();
   }
 
   /**

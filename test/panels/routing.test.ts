@@ -5,7 +5,6 @@ import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
 import { createRoutingPanel, type RoutingData } from '../../app/panels/routing.ts';
 import { whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/context.ts';
-import type { Panel } from '../../app/profiler/panel.ts';
 import { dataOf, profileOf } from '../support/panel-data.ts';
 import { rendererOf } from '../support/error-page.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
@@ -219,7 +218,7 @@ describe('the routing panel', () => {
   });
 
   it('finds a wrong method and a near route', () => {
-    const found = (given: Given) => profileOf(contextOf(given), [routingPanel as Panel]).findings;
+    const found = (given: Given) => profileOf(contextOf(given), [routingPanel]).findings;
     const near = { ...row('GET', '/orders', 'src/orders.ts:9'), reason: 'spelling', distance: 1 } as const;
     expect(found({ url: '/order', status: 404, routing: { nearest: [near] } })[0]).to.deep.include({
       severity: 'info',

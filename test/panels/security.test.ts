@@ -15,7 +15,7 @@ async function record(given: Recorded): Promise<{
   html: string;
   findings: string[];
 }> {
-  const fixture = createPageFixture([createRequestPanel() as Panel, panel]);
+  const fixture = createPageFixture([createRequestPanel(), panel]);
   const { token } = await fixture.record(given);
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not stored');
@@ -103,7 +103,7 @@ describe('panel security', () => {
   });
 
   it('survives a request that was never read', async () => {
-    const fixture = createPageFixture([createRequestPanel() as Panel, panel]);
+    const fixture = createPageFixture([createRequestPanel(), panel]);
     const context = fixture.recorder.open('request');
     expect(fixture.recorder.snapshot(context).panels.security?.data).to.equal(null);
     expect(requestFact({}).method).to.equal('GET');

@@ -91,7 +91,9 @@ describe('plain values', () => {
     revoke();
     const fakeDate = Object.create(Date.prototype) as Date;
     const proto = JSON.parse('{"__proto__": {"polluted": true}}') as object;
-    const text = JSON.stringify(toPlain({ proxy, revoked, nameless, fakeDate, proto, nul: '\0', lone: '\ud800' }));
+    const text = JSON.stringify(
+      toPlain({ proxy, revoked, nameless, fakeDate, proto, nul: '\0', lone: '\ud800' }),
+    );
     expect(text).to.contain('"proxy":"[Object]","revoked":"[Object]","nameless":"[function anonymous]"');
     expect(text).to.contain('"__proto__":{"polluted":true}');
     expect(({} as { polluted?: boolean }).polluted).to.equal(undefined);

@@ -26,7 +26,7 @@ export function dataOf<Data, Kept>(
   context: Context,
   others: readonly Panel[] = [],
 ): Data | null {
-  const { data, error } = profileOf(context, [panel as Panel, ...others]).panels[panel.name] ?? {};
+  const { data, error } = profileOf(context, [panel, ...others]).panels[panel.name] ?? {};
   if (error !== null && error !== undefined) throw new Error(error);
   return (data ?? null) as Data | null;
 }

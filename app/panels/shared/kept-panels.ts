@@ -35,28 +35,28 @@ export interface KeptRuntime {
   held: { startMs: number; durationMs: number }[];
 }
 
-function dataOf<T>({ panels }: Profile, name: string): T | null {
-  return (panels[name]?.data ?? null) as T | null;
+function dataOf({ panels }: Profile, name: string): unknown {
+  return panels[name]?.data ?? null;
 }
 
 export function layersOf(profile: Profile): RanLayer[] {
-  return (dataOf<{ layers: LayerRow[] }>(profile, 'routing')?.layers ?? []).map(fromLayerRow);
+  return ((dataOf(profile, 'routing') as { layers: LayerRow[] } | null)?.layers ?? []).map(fromLayerRow);
 }
 
 export function databaseOf(profile: Profile): KeptDatabase {
-  return dataOf<KeptDatabase>(profile, 'database') ?? { statements: [], queries: [] };
+  return (dataOf(profile, 'database') as KeptDatabase | null) ?? { statements: [], queries: [] };
 }
 
 export function callsOf(profile: Profile): readonly KeptCall[] {
-  return dataOf<{ calls: KeptCall[] }>(profile, 'http_client')?.calls ?? [];
+  return (dataOf(profile, 'http_client') as { calls: KeptCall[] } | null)?.calls ?? [];
 }
 
 export function viewsOf(profile: Profile): readonly KeptView[] {
-  return dataOf<{ views: KeptView[] }>(profile, 'views')?.views ?? [];
+  return (dataOf(profile, 'views') as { views: KeptView[] } | null)?.views ?? [];
 }
 
 export function runtimeOf(profile: Profile): KeptRuntime | null {
-  return dataOf<KeptRuntime>(profile, 'runtime');
+  return dataOf(profile, 'runtime') as KeptRuntime | null;
 }
 
 export interface KeptResponse {
@@ -73,8 +73,8 @@ interface KeptRequest {
 
 /** What went out; null while no headers did. */
 export function responseOf(profile: Profile): KeptResponse | null {
-  const request = dataOf<KeptRequest>(profile, 'request');
-  if (request === null || request.response === null) return null;
+  const request = dataOf(profile, 'request') as KeptRequest | null;
+  if (!request?.response) return null;
   const { headersAtMs, contentType, headers } = request.response;
   return headersAtMs === null ? null : { scheme: request.client.scheme, headersAtMs, contentType, headers };
 }
