@@ -33,11 +33,12 @@ export function createSharedMethods(observe: (methods: ResponseMethods) => Respo
   const undo: (() => void)[] = [];
 
   function install(target: ServerResponse): ResponseMethods {
-    const { writeHead, write, end, emit } = target;
-    const before = { writeHead, write, end, emit };
+    // What it inherits is looked up at each call: others may replace it later.
+    const before = Object.create(Object.getPrototypeOf(target) as object) as ResponseMethods;
     const observed = observe(before);
     for (const name of NAMES) {
       const own = Object.getOwnPropertyDescriptor(target, name);
+      if (own !== undefined) Object.defineProperty(before, name, own);
       Object.defineProperty(target, name, { value: observed[name], writable: true, configurable: true });
       undo.push(() => {
         if (target[name] !== observed[name]) return;
