@@ -1,22 +1,31 @@
 /**
  * The request panel: what came in and what went out, in order and with true case.
  *
- * Facts request, body, response and route -> rows of { name, value }, which the recorder masks by their name. Values of
+ * Facts request, body, response and route -> rows of { name, value }, which the recorder masks by their name. Response headers
+ * that most answers have are shared. Values of
  * cookies are not recorded at all, and of multipart bodies only what a parser made of them: both hold secrets under names
  * that no rule can know, and their raw form would show what the rows hide.
  */
 import type { Context } from '../profiler/context.ts';
 import type { BodyFact, RequestFact, ResponseFact, RouteFact, UploadedFile } from '../profiler/facts.ts';
-import type { Json, Panel } from '../profiler/panel.ts';
+import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { toPlain } from '../profiler/plain.ts';
 import {
   decodePreview,
   headerValue,
   mediaTypeOf,
   pairHeaders,
+  rawHeader,
   type NamedValue,
 } from './request/http-text.ts';
 import { leavesBodyOut, toCurl } from './request/curl.ts';
+import {
+  createHeaderSplit,
+  mergeHeaders,
+  type OwnHeaders,
+  type SplitHeaders,
+} from './shared/common-headers.ts';
+import { round } from './shared/rows.ts';
 
 export interface ReceivedBody {
   bytes: number;
@@ -58,6 +67,8 @@ export interface RequestPanelData {
     status: number | null;
     statusMessage: string;
     headers: NamedValue[];
+    /** Those that it had in common with others are stored no more. */
+    headersLost: boolean;
     headersAtMs: number | null;
     contentType: string | null;
     bytes: number;
@@ -65,6 +76,17 @@ export interface RequestPanelData {
     truncated: boolean;
     outcome: ResponseFact['outcome'];
   } | null;
+}
+
+/** What stands in each profile; the rest is in its line, or shared. */
+interface KeptRequest extends Omit<RequestPanelData, 'method' | 'url' | 'requestId' | 'client' | 'response'> {
+  client: Omit<RequestPanelData['client'], 'address' | 'origin'>;
+  response:
+    | (Omit<
+        NonNullable<RequestPanelData['response']>,
+        'headers' | 'headersLost' | 'status' | 'statusMessage' | 'outcome'
+      > & { headers: OwnHeaders })
+    | null;
 }
 
 const MOST_PAIRS = 500;
@@ -133,35 +155,29 @@ function readBody(body: BodyFact, headers: readonly NamedValue[]): ReceivedBody 
   };
 }
 
-function readResponse(response: ResponseFact): RequestPanelData['response'] {
-  const headers = pairHeaders(response.rawHeaders);
-  const contentType = headerValue(headers, 'content-type');
+function readResponse(response: ResponseFact, headers: OwnHeaders): KeptRequest['response'] {
+  const contentType = rawHeader(response.rawHeaders, 'content-type');
   return {
-    status: response.headersAtMs === null ? null : response.status,
-    statusMessage: response.statusMessage,
     headers,
-    headersAtMs: response.headersAtMs,
+    headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
     contentType,
     bytes: response.bodyBytes,
     text: decodePreview(response.previewAscii ?? response.preview, {
       contentType,
-      encoding: headerValue(headers, 'content-encoding'),
+      encoding: rawHeader(response.rawHeaders, 'content-encoding'),
     }),
     truncated: response.truncated,
-    outcome: response.outcome,
   };
 }
 
-function readClient(request: RequestFact): RequestPanelData['client'] {
+function readClient(request: RequestFact): KeptRequest['client'] {
   const { origin } = request;
   return {
-    address: origin.clientAddress,
     peer: request.remoteAddress,
     port: request.remotePort,
     chain: [...origin.chain],
     trusted: origin.trusted,
     scheme: origin.scheme,
-    origin: origin.origin,
     hostError: origin.hostError,
   };
 }
@@ -171,7 +187,7 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
   return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
 }
 
-function collect(context: Context): RequestPanelData | null {
+function collect(context: Context, responseHeaders: OwnHeaders): KeptRequest | null {
   const request = context.first('request');
   if (request === undefined) return null;
   const body = context.first('body');
@@ -179,10 +195,7 @@ function collect(context: Context): RequestPanelData | null {
   const headers = pairHeaders(request.rawHeaders);
   const at = request.url.indexOf('?');
   return {
-    method: request.method,
-    url: request.url,
     httpVersion: request.httpVersion,
-    requestId: request.requestId,
     receivedRequestId: request.receivedRequestId,
     client: readClient(request),
     query: at === -1 ? [] : pairsOf(request.url.slice(at + 1)),
@@ -190,15 +203,54 @@ function collect(context: Context): RequestPanelData | null {
     headers,
     jar: readJar(headers),
     body: body === undefined ? null : readBody(body, headers),
-    response: response === undefined ? null : readResponse(response),
+    response: response === undefined ? null : readResponse(response, responseHeaders),
   };
 }
 
-export function createRequestPanel(): Panel<RequestPanelData> {
+/** What the line of the profile says already is not kept twice. */
+function derive(kept: KeptRequest | null, { profile, shared, lost }: DeriveFrom): RequestPanelData | null {
+  if (kept === null) return null;
+  const { method, url, requestId, clientAddress, origin, status, statusMessage, outcome } = profile;
+  const { response } = kept;
+  return {
+    ...kept,
+    method,
+    url,
+    requestId,
+    client: { ...kept.client, address: clientAddress, origin },
+    response:
+      response === null
+        ? null
+        : {
+            ...response,
+            headers: mergeHeaders(response.headers, shared),
+            headersLost: lost,
+            status,
+            statusMessage,
+            outcome,
+          },
+  };
+}
+
+export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
+  const split = createHeaderSplit();
+  /** Of the context that was collected last: what it shares is asked for next. */
+  let last: { context: Context; headers: SplitHeaders } | null = null;
+
   return {
     name: 'request',
     title: 'Request',
-    collect,
+    collect(context) {
+      const headers = split(context.first('response')?.rawHeaders ?? []);
+      last = { context, headers };
+      return collect(context, headers.own);
+    },
+    shared(context) {
+      const common = last?.context === context ? last.headers.common : null;
+      last = null;
+      return common;
+    },
+    derive,
     present: (data, { profile }) => ({
       curl: toCurl(data),
       bodyLeftOut: leavesBodyOut(data),

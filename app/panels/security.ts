@@ -4,8 +4,7 @@
  * off the headers that the request panel keeps.
  */
 import type { Context } from '../profiler/context.ts';
-import type { Panel } from '../profiler/panel.ts';
-import type { Profile } from '../profiler/profile.ts';
+import type { DeriveFrom, Panel } from '../profiler/panel.ts';
 import { responseOf } from './shared/kept-panels.ts';
 import { parsePolicy, type Policy } from './security/policy.ts';
 import { parseSetCookie, type CookieFlags } from './security/set-cookie.ts';
@@ -153,8 +152,8 @@ function collect(context: Context): KeptSecurity | null {
 
 const LOOKED_AT = new Set<string>([...RULES.map(({ header }) => header.toLowerCase()), ...POLICY_HEADERS]);
 
-function derive(kept: KeptSecurity | null, profile: Profile): SecurityPanelData | null {
-  const response = responseOf(profile);
+function derive(kept: KeptSecurity | null, from: DeriveFrom): SecurityPanelData | null {
+  const response = responseOf(from);
   if (response === null) return null;
   const sent: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
   for (const { name, value } of response.headers) {
@@ -182,7 +181,7 @@ export function createSecurityPanel(): Panel<SecurityPanelData, KeptSecurity> {
     name: 'security',
     title: 'Security',
     collect,
-    derive: (kept, { profile }) => derive(kept, profile),
+    derive,
     present,
     summary({ missing, problems }) {
       if (problems > 0) return { text: String(missing + problems), tone: 'warn', count: missing + problems };

@@ -7,7 +7,7 @@
  */
 import type { Panel } from '../profiler/panel.ts';
 import type { Profile } from '../profiler/profile.ts';
-import { callsOf, databaseOf, layersOf, responseOf, runtimeOf, viewsOf } from './shared/kept-panels.ts';
+import { callsOf, databaseOf, headersAtOf, layersOf, runtimeOf, viewsOf } from './shared/kept-panels.ts';
 import type { RanLayer } from './shared/layer-rows.ts';
 import { round } from './shared/rows.ts';
 import { presentTimeline } from './timeline-page.ts';
@@ -192,7 +192,7 @@ function sharesOf(parts: readonly Part[], totalMs: number): Share[] {
 
 /** The whole of a request that still runs is not known: to the last that was seen of it. */
 function totalOf(profile: Profile): number {
-  return profile.durationMs ?? runtimeOf(profile)?.durationMs ?? responseOf(profile)?.headersAtMs ?? 0;
+  return profile.durationMs ?? runtimeOf(profile)?.durationMs ?? headersAtOf(profile) ?? 0;
 }
 
 function derive(profile: Profile): TimelineData {
@@ -233,7 +233,7 @@ function derive(profile: Profile): TimelineData {
     depth: 0,
     panel: 'request',
   };
-  const headersMs = responseOf(profile)?.headersAtMs ?? null;
+  const headersMs = headersAtOf(profile);
   return {
     totalMs: round(totalMs),
     headersMs: headersMs === null ? null : round(headersMs),

@@ -95,7 +95,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       clientAddress: request?.origin.clientAddress ?? '',
       requestId: request?.requestId ?? '',
       startedAt: context.startedAt,
-      durationMs: context.durationMs,
+      durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
       outcome: response?.outcome ?? 'running',
       outline: whyKept(context),
       process,

@@ -33,17 +33,22 @@ function completePanel(
   panel: Panel,
   kept: KeptPanel | undefined,
   profile: Profile,
-  shared: SharedValue | undefined,
+  sharedBy: (panel: string) => SharedValue | undefined,
 ): PanelRecord {
   if (kept?.error !== undefined) return { data: null, summary: null, error: kept.error };
   try {
     const own = kept?.data ?? null;
-    const common = shared?.value ?? null;
+    const common = sharedBy(panel.name)?.value ?? null;
     if (panel.derive === undefined && kept?.shared !== undefined && common === null)
       return { data: null, summary: null, error: LOST };
     const data =
       panel.derive !== undefined
-        ? panel.derive(own, { profile, shared: common })
+        ? panel.derive(own, {
+            profile,
+            shared: common,
+            lost: kept?.shared !== undefined && common === null,
+            sharedOf: (name) => sharedBy(name)?.value ?? null,
+          })
         : common === null
           ? own
           : { ...common, ...(own ?? {}) };
@@ -75,13 +80,15 @@ export function completeProfile(document: ProfileDocument, { panels, sharedOf }:
   };
   // The first version stored what pages see.
   if (document.version < PROFILE_VERSION) return { ...profile, panels: document.panels as Profile['panels'] };
+  const sharedBy = (name: string): SharedValue | undefined => {
+    const id = document.panels[name]?.shared;
+    return id === undefined ? undefined : sharedOf(id);
+  };
   const complete: Record<string, PanelRecord> = {};
   const masked = [...profile.masked];
   for (const panel of panels) {
-    const record = document.panels[panel.name];
-    const shared = record?.shared === undefined ? undefined : sharedOf(record.shared);
-    complete[panel.name] = completePanel(panel, record, profile, shared);
-    for (const { where, rule } of shared?.masked ?? [])
+    complete[panel.name] = completePanel(panel, document.panels[panel.name], profile, sharedBy);
+    for (const { where, rule } of sharedBy(panel.name)?.masked ?? [])
       masked.push({ where: `panels.${panel.name}.data.${where}`, rule });
   }
   return { ...profile, panels: { ...kept, ...complete }, masked };

@@ -49,8 +49,12 @@ export interface Panel<Data = unknown, Kept = Data> {
 export interface DeriveFrom {
   /** With the kept data of all panels: nothing in it is derived yet. */
   profile: Profile;
-  /** What `shared` returned, masked; null where there is none, or it is stored no more. */
+  /** What `shared` returned, masked; null where there is none. */
   shared: unknown;
+  /** There was something, and it is stored no more. */
+  lost: boolean;
+  /** The same of another panel. */
+  sharedOf: (panel: string) => unknown;
 }
 
 export interface PanelPage {

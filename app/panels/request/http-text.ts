@@ -26,6 +26,15 @@ export function headerValue(headers: readonly NamedValue[], name: string): strin
   return null;
 }
 
+/** The same of a raw list: name, value, name, value … */
+export function rawHeader(rawHeaders: readonly string[], name: string): string | null {
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) return rawHeaders[i + 1] ?? '';
+  }
+  return null;
+}
+
 /** `text/html` of `Text/HTML; charset=utf-8`; empty where there is none. */
 export function mediaTypeOf(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';

@@ -1,5 +1,7 @@
 /** What one panel reads of another's kept data, when a profile is read: what has a place on the timeline's axis, what went out. */
+import type { DeriveFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { mergeHeaders, type OwnHeaders } from './common-headers.ts';
 import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
 
 export interface KeptQuery {
@@ -68,13 +70,23 @@ export interface KeptResponse {
 
 interface KeptRequest {
   client: { scheme: 'http' | 'https' };
-  response: (Omit<KeptResponse, 'scheme' | 'headersAtMs'> & { headersAtMs: number | null }) | null;
+  response: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders } | null;
 }
 
 /** What went out; null while no headers did. */
-export function responseOf(profile: Profile): KeptResponse | null {
+export function responseOf({
+  profile,
+  sharedOf,
+}: Pick<DeriveFrom, 'profile' | 'sharedOf'>): KeptResponse | null {
   const request = dataOf(profile, 'request') as KeptRequest | null;
   if (!request?.response) return null;
   const { headersAtMs, contentType, headers } = request.response;
-  return headersAtMs === null ? null : { scheme: request.client.scheme, headersAtMs, contentType, headers };
+  if (headersAtMs === null) return null;
+  const all = mergeHeaders(headers, sharedOf('request'));
+  return { scheme: request.client.scheme, headersAtMs, contentType, headers: all };
+}
+
+/** Milliseconds until the headers went out; null before. */
+export function headersAtOf(profile: Profile): number | null {
+  return (dataOf(profile, 'request') as KeptRequest | null)?.response?.headersAtMs ?? null;
 }
