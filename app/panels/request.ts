@@ -9,7 +9,7 @@
 import type { Context } from '../profiler/context.ts';
 import type { BodyFact, RequestFact, ResponseFact, RouteFact, UploadedFile } from '../profiler/facts.ts';
 import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
-import { toPlain } from '../profiler/plain.ts';
+import { filled, toPlain } from '../profiler/plain.ts';
 import {
   decodePreview,
   headerValue,
@@ -78,15 +78,28 @@ export interface RequestPanelData {
   } | null;
 }
 
-/** What stands in each profile; the rest is in its line, or shared. */
-interface KeptRequest extends Omit<RequestPanelData, 'method' | 'url' | 'requestId' | 'client' | 'response'> {
-  client: Omit<RequestPanelData['client'], 'address' | 'origin'>;
+type Client = RequestPanelData['client'];
+type Response = NonNullable<RequestPanelData['response']>;
+
+/** What stands in each profile; the rest is in its line, shared, or empty. */
+interface KeptRequest {
+  httpVersion: string;
+  receivedRequestId: string | undefined;
+  client: Pick<Client, 'peer' | 'port' | 'scheme'> & {
+    chain: string[] | undefined;
+    trusted: true | undefined;
+    hostError: string | undefined;
+  };
+  query: NamedValue[] | undefined;
+  routeParams: RequestPanelData['routeParams'] | undefined;
+  headers: NamedValue[];
+  jar: RequestPanelData['jar'] | undefined;
+  body: ReceivedBody | undefined;
   response:
-    | (Omit<
-        NonNullable<RequestPanelData['response']>,
-        'headers' | 'headersLost' | 'status' | 'statusMessage' | 'outcome'
-      > & { headers: OwnHeaders })
-    | null;
+    | (Omit<Response, 'headers' | 'headersLost' | 'status' | 'statusMessage' | 'outcome'> & {
+        headers: OwnHeaders;
+      })
+    | undefined;
 }
 
 const MOST_PAIRS = 500;
@@ -155,7 +168,7 @@ function readBody(body: BodyFact, headers: readonly NamedValue[]): ReceivedBody 
   };
 }
 
-function readResponse(response: ResponseFact, headers: OwnHeaders): KeptRequest['response'] {
+function readResponse(response: ResponseFact, headers: OwnHeaders): NonNullable<KeptRequest['response']> {
   const contentType = rawHeader(response.rawHeaders, 'content-type');
   return {
     headers,
@@ -175,10 +188,10 @@ function readClient(request: RequestFact): KeptRequest['client'] {
   return {
     peer: request.remoteAddress,
     port: request.remotePort,
-    chain: [...origin.chain],
-    trusted: origin.trusted,
     scheme: origin.scheme,
-    hostError: origin.hostError,
+    chain: filled([...origin.chain]),
+    trusted: origin.trusted || undefined,
+    hostError: origin.hostError ?? undefined,
   };
 }
 
@@ -196,14 +209,14 @@ function collect(context: Context, responseHeaders: OwnHeaders): KeptRequest | n
   const at = request.url.indexOf('?');
   return {
     httpVersion: request.httpVersion,
-    receivedRequestId: request.receivedRequestId,
+    receivedRequestId: request.receivedRequestId ?? undefined,
     client: readClient(request),
-    query: at === -1 ? [] : pairsOf(request.url.slice(at + 1)),
-    routeParams: readParams(context.last('route')),
+    query: at === -1 ? undefined : filled(pairsOf(request.url.slice(at + 1))),
+    routeParams: filled(readParams(context.last('route'))),
     headers,
-    jar: readJar(headers),
-    body: body === undefined ? null : readBody(body, headers),
-    response: response === undefined ? null : readResponse(response, responseHeaders),
+    jar: filled(readJar(headers)),
+    body: body === undefined ? undefined : (readBody(body, headers) ?? undefined),
+    response: response === undefined ? undefined : readResponse(response, responseHeaders),
   };
 }
 
@@ -211,15 +224,30 @@ function collect(context: Context, responseHeaders: OwnHeaders): KeptRequest | n
 function derive(kept: KeptRequest | null, { profile, shared, lost }: DeriveFrom): RequestPanelData | null {
   if (kept === null) return null;
   const { method, url, requestId, clientAddress, origin, status, statusMessage, outcome } = profile;
-  const { response } = kept;
+  const { response, client } = kept;
   return {
-    ...kept,
     method,
     url,
+    httpVersion: kept.httpVersion,
     requestId,
-    client: { ...kept.client, address: clientAddress, origin },
+    receivedRequestId: kept.receivedRequestId ?? null,
+    client: {
+      address: clientAddress,
+      peer: client.peer,
+      port: client.port,
+      chain: client.chain ?? [],
+      trusted: client.trusted ?? false,
+      scheme: client.scheme,
+      origin,
+      hostError: client.hostError ?? null,
+    },
+    query: kept.query ?? [],
+    routeParams: kept.routeParams ?? [],
+    headers: kept.headers,
+    jar: kept.jar ?? [],
+    body: kept.body ?? null,
     response:
-      response === null
+      response === undefined
         ? null
         : {
             ...response,

@@ -9,7 +9,7 @@ import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
-import { cutText, toPlain } from '../profiler/plain.ts';
+import { cutText, filled, toPlain } from '../profiler/plain.ts';
 import { whyNear, whyRouteDiffers } from './routing/reasons.ts';
 import { buildTrace, type Asked, type Considered, type Trace } from './routing/trace.ts';
 import { fromLayerRow, type LayerRow, toLayerRow } from './shared/layer-rows.ts';
@@ -27,7 +27,7 @@ export interface RouteGroup {
 /** What stands in each profile. */
 export interface KeptRouting {
   layers: LayerRow[];
-  considered: readonly Considered[];
+  considered: readonly Considered[] | undefined;
   route: {
     pattern: string;
     method: string;
@@ -35,10 +35,11 @@ export interface KeptRouting {
     source: string | null;
     params: { name: string; value: Json }[];
   } | null;
-  nearest: RouteGroup[];
-  secondTry: { path: string; matched: boolean } | null;
-  redirect: { status: number; location: string } | null;
-  allow: string[];
+  /** What is empty is left out, as of most requests. */
+  nearest: RouteGroup[] | undefined;
+  secondTry: { path: string; matched: boolean } | undefined;
+  redirect: { status: number; location: string } | undefined;
+  allow: string[] | undefined;
 }
 
 /** All routes, the same for every request while none is added. */
@@ -47,8 +48,13 @@ interface SharedRoutes {
   routesCut: number;
 }
 
-export interface RoutingData extends Omit<KeptRouting, 'layers' | 'considered'>, Trace {
+export interface RoutingData extends Trace {
   asked: Asked;
+  route: KeptRouting['route'];
+  nearest: RouteGroup[];
+  secondTry: { path: string; matched: boolean } | null;
+  redirect: { status: number; location: string } | null;
+  allow: string[];
   /** Milliseconds until the route's first handler was called. */
   matchedMs: number | null;
   /** null where the routes were not listed. */
@@ -125,7 +131,7 @@ function askedOf({ method, url }: { method: string; url: string }): Asked {
   return { method: cutText(method, 64), path: pathOf(url) };
 }
 
-function methodsSentence({ allow }: KeptRouting, { method, path }: Asked): string {
+function methodsSentence(allow: readonly string[], { method, path }: Asked): string {
   return `${cutText(path, 200)} exists for ${allow.join(', ')}, not for ${method}`;
 }
 
@@ -141,26 +147,30 @@ function collect(context: Context): KeptRouting | null {
   const request = context.first('request');
   return {
     layers: layers.map(toLayerRow),
-    considered: fact?.considered ?? [],
+    considered: filled(fact?.considered ?? []),
     route,
-    nearest: readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' })),
-    secondTry: fact?.secondTry ?? null,
-    redirect: fact?.redirect ?? null,
-    allow: [...(fact?.allow ?? [])],
+    nearest: filled(readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' }))),
+    secondTry: fact?.secondTry ?? undefined,
+    redirect: fact?.redirect ?? undefined,
+    allow: filled([...(fact?.allow ?? [])]),
   };
 }
 
 function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): RoutingData | null {
   if (kept === null) return null;
-  const { layers, considered, ...rest } = kept;
+  const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
   const asked = askedOf(profile);
   const ran = layers.map(fromLayerRow);
   const { routes, routesCut } = (shared ?? { routes: null, routesCut: 0 }) as SharedRoutes;
   const why = ({ methods, pattern }: RouteGroup): string | null =>
-    kept.route === null ? whyRouteDiffers(methods, pattern, asked) : null;
+    route === null ? whyRouteDiffers(methods, pattern, asked) : null;
   return {
-    ...rest,
     asked,
+    route,
+    nearest,
+    secondTry: secondTry ?? null,
+    redirect: redirect ?? null,
+    allow,
     matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
     ...buildTrace(ran, considered, { asked, profile }),
     routes: (routes as RouteGroup[] | null)?.map((group) => ({ ...group, why: why(group) })) ?? null,
@@ -188,20 +198,21 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
     derive,
     findings(kept, profile) {
       const common = { panel: 'routing', anchor: 'nearest' };
-      const [near] = kept.nearest;
-      if (kept.allow.length > 0)
+      const { allow = [], nearest = [] } = kept;
+      const [near] = nearest;
+      if (allow.length > 0)
         return [
           placed(
             {
               ...common,
               label: 'wrong method',
               severity: 'warn',
-              sentence: methodsSentence(kept, askedOf(profile)),
+              sentence: methodsSentence(allow, askedOf(profile)),
             },
             near?.source,
           ),
         ];
-      if (kept.route !== null || near === undefined || kept.redirect !== null) return [];
+      if (kept.route !== null || near === undefined || kept.redirect !== undefined) return [];
       const sentence = `No route matches; the nearest is ${near.methods.join(', ')} ${near.pattern}: ${near.why}`;
       return [placed({ ...common, label: 'no route', severity: 'info', sentence }, near.source)];
     },

@@ -2,6 +2,7 @@
 import type { Context } from '../profiler/context.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { Panel } from '../profiler/panel.ts';
+import { filled } from '../profiler/plain.ts';
 import { round } from './shared/rows.ts';
 
 interface Interval {
@@ -38,7 +39,19 @@ function sum(intervals: readonly Interval[]): number {
   return round(intervals.reduce((total, { durationMs }) => total + durationMs, 0));
 }
 
-function collect(context: Context): RuntimeData | null {
+/** What stands in each profile: an empty list is left out, sums are made when it is read. */
+interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
+  held: Interval[] | undefined;
+  collections: RuntimeData['collections'] | undefined;
+}
+
+function derive(kept: KeptRuntime | null): RuntimeData | null {
+  if (kept === null) return null;
+  const { held = [], collections = [] } = kept;
+  return { ...kept, held, collections, totals: { heldMs: sum(held), collectionMs: sum(collections) } };
+}
+
+function collect(context: Context): KeptRuntime | null {
   const reading = context.first('runtime')?.read();
   if (reading === undefined) return null;
   const { held, collections, memory } = reading;
@@ -47,15 +60,18 @@ function collect(context: Context): RuntimeData | null {
     cpuUserMs: round(reading.cpuUserMs),
     cpuSystemMs: round(reading.cpuSystemMs),
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,
-    held: rounded(held),
-    collections: rounded(collections),
+    held: filled(rounded(held)),
+    collections: filled(rounded(collections)),
     memory: { ...memory, sampledMs: Math.round(memory.sampledMs) },
     concurrent: reading.concurrent,
-    totals: { heldMs: sum(held), collectionMs: sum(collections) },
   };
 }
 
-function findings({ held, totals, concurrent, durationMs }: RuntimeData): Finding[] {
+function findings(kept: KeptRuntime): Finding[] {
+  if (kept.held === undefined && kept.collections === undefined) return [];
+  const data = derive(kept);
+  if (data === null) return [];
+  const { held, totals, concurrent, durationMs } = data;
   const found: Finding[] = [];
   if (totals.heldMs >= HELD_MS) {
     const longest = held.reduce(
@@ -83,11 +99,12 @@ function findings({ held, totals, concurrent, durationMs }: RuntimeData): Findin
   return found;
 }
 
-export function createRuntimePanel(): Panel<RuntimeData> {
+export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
   return {
     name: 'runtime',
     title: 'Runtime',
     collect,
+    derive,
     findings,
     summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
       text: `${(cpuUserMs + cpuSystemMs).toFixed(1)} ms CPU`,

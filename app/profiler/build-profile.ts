@@ -8,6 +8,7 @@ import { describeError } from './describe-error.ts';
 import type { ErrorFact } from './facts.ts';
 import { type Finding, sortFindings } from './finding.ts';
 import type { Panel } from './panel.ts';
+import { filled } from './plain.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import type { Redactor } from './redact.ts';
 import type { Sampler } from './sampling.ts';
@@ -49,11 +50,6 @@ interface Taken {
 function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   const fact = facts.find(({ origin }) => origin === 'handled') ?? facts[0];
   return fact === undefined ? null : describeError(fact.error);
-}
-
-/** What is empty is left out of a document. */
-function filled<T>(list: T[]): T[] | undefined {
-  return list.length === 0 ? undefined : list;
 }
 
 function find(panel: Panel, data: unknown, head: ProfileHead, into: Taken): void {

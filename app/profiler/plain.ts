@@ -18,6 +18,11 @@ export interface PlainLimits {
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
+/** What is empty is left out of a document. */
+export function filled<List extends readonly unknown[]>(list: List): List | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
 /** Cuts a long text and says by how much. */
 export function cutText(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -1,22 +1,26 @@
 import { expect } from 'chai';
 import { createRuntimePanel } from '../../app/panels/runtime.ts';
 import { Context } from '../../app/profiler/context.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';
+import { dataOf, profileOf } from '../support/panel-data.ts';
 
 const panel = createRuntimePanel();
 
-function collect(given: Partial<RuntimeReading>) {
+function contextOf(given: Partial<RuntimeReading>) {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);
   context.add('runtime', { read: () => reading(given) });
-  const data = panel.collect(context);
+  return context;
+}
+
+function collect(given: Partial<RuntimeReading>) {
+  const data = dataOf(panel, contextOf(given));
   if (data === null) throw new Error('Nothing was collected.');
   return data;
 }
 
 function findingsOf(given: Partial<RuntimeReading>) {
-  return panel.findings?.(collect(given), {} as Profile) ?? [];
+  return profileOf(contextOf(given), [panel]).findings;
 }
 
 describe('the panel of the process', () => {

@@ -34,7 +34,7 @@ export interface KeptView {
 
 export interface KeptRuntime {
   durationMs: number;
-  held: { startMs: number; durationMs: number }[];
+  held?: { startMs: number; durationMs: number }[];
 }
 
 function dataOf({ panels }: Profile, name: string): unknown {
@@ -70,7 +70,7 @@ export interface KeptResponse {
 
 interface KeptRequest {
   client: { scheme: 'http' | 'https' };
-  response: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders } | null;
+  response?: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders };
 }
 
 /** What went out; null while no headers did. */
