@@ -1,9 +1,8 @@
 /** Bytes and raw header lists of a request -> what can be read: rows of headers, text where the type says it is text. */
 
-export interface NamedValue {
-  name: string;
-  value: string;
-}
+import type { NamedValue } from '../shared/common-headers.ts';
+
+export type { NamedValue };
 
 /** Most headers a page lists; Node itself stops at 2000. */
 const MOST_HEADERS = 500;

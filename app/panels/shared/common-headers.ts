@@ -5,7 +5,10 @@
  * Only headers of a fixed list are shared, since what a client gave as a secret is masked in each profile on its own, and
  * only from the second time on that the same ones are sent, in the same order.
  */
-import type { NamedValue } from '../request/http-text.ts';
+export interface NamedValue {
+  name: string;
+  value: string;
+}
 
 /** The headers of an answer in order; null stands for one that the profile keeps itself. */
 export interface CommonHeaders {
