@@ -9,6 +9,7 @@
  * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
  *   `h`, `include`, `hasView(name)`.
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
+ * - They are laid out to be read: line breaks and what indents them do not reach the page (app/template-lines.ts).
  * - No inline style, script or handler. Panels: `views/panels/<name>.ejs` gets { data, model, profile, panel, query }.
  *   `data` is null where the panel recorded nothing: each panel view begins with its empty state,
  *   `<% if (data === null) { %><%- include('partials/empty', { what: 'This request ran no query.' }) %><% } else { %>`.
@@ -50,6 +51,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ejs from 'ejs';
 import { escapeHtml } from './safe-html.ts';
+import { joinLines } from './template-lines.ts';
 import type { EditorOptions } from './view-helpers/frames.ts';
 import { createViewHelpers } from './view-helpers.ts';
 
@@ -112,7 +114,7 @@ export function createPageRenderer({
     for (const folder of folders) {
       const filename = join(folder, `${name}.ejs`);
       try {
-        return { text: readFileSync(filename, 'utf8'), filename, variants: [] };
+        return { text: joinLines(readFileSync(filename, 'utf8')), filename, variants: [] };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }

@@ -23,6 +23,14 @@ describe('renderPage', () => {
     expect(render('page', { a: '<i>' })).to.equal('&lt;i&gt;|undefined  &lt;i&gt;');
   });
 
+  it('takes out what the layout of a template adds: breaks vanish beside tags and are one space between words', () => {
+    write('page', '<ul>\n  <% for (const n of [1, 2]) { %>\n    <li>\n      <%= n %>\n    </li>\n  <% } %>\n</ul>\n');
+    write('text', '<p>one\n   two  three <b>four</b>\n  <i>five</i>\n  <%= 6 %>\n  seven</p>');
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    expect(render('page', {})).to.equal('<ul><li>1</li><li>2</li></ul>');
+    expect(render('text', {})).to.equal('<p>one two  three <b>four</b><i>five</i>6seven</p>');
+  });
+
   it('compiles a template once, or anew for work on the views', () => {
     write('page', 'one');
     const kept = createPageRenderer({ viewsFolder: folder, assets });
