@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { findCustomer, findProduct, listProducts } from '../catalogue.ts';
 import { CheckoutError, NotFoundError, PaymentError } from '../errors.ts';
 import { findOrder, listOrders, placeOrder } from '../orders.ts';
+import { dailyReport } from '../report.ts';
 import type { ShopServices } from '../services.ts';
 
 type Form = Readonly<Record<string, unknown>>;
@@ -67,6 +68,10 @@ export default function createPages({ db }: ShopServices): Router {
     const rates = await fetch(ownUrl(request, '/api/rates'));
     const { usd } = (await rates.json()) as { usd: number };
     response.render('order', { order, usd });
+  });
+
+  router.get('/reports/daily', async (_request, response) => {
+    response.render('report', { rows: await dailyReport(db()) });
   });
 
   router.get('/login', (_request, response) => {
