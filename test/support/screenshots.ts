@@ -1,0 +1,149 @@
+/**
+ * Pictures of every page, from the example shop: `npx tsx test/support/screenshots.ts [folder] [name …]`.
+ *
+ * Out: a sheet for each page in `folder` (default docs/pages), `<name>.jpg`: 390, 1440 and 2560 px, light above dark. The whole
+ * pictures go to var/screenshots, to be looked at. Says which pages are wider than their window.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { findProgram } from './parts.ts';
+import { type RunningShop, startShop } from './shop.ts';
+
+const WHOLE = 'var/screenshots';
+const WIDTHS = [390, 1440, 2560] as const;
+const SCHEMES = ['light', 'dark'] as const;
+/** Of a sheet: the windows side by side at one height, smaller ones less reduced. */
+const SHEET = { width: 1800, height: 640 } as const;
+
+interface Shot {
+  width: number;
+  scheme: (typeof SCHEMES)[number];
+  image: Buffer;
+}
+
+type Tokens = Readonly<Record<string, string>>;
+
+/** Requests by a name; what each page below shows. */
+async function makeRequests({ origin }: RunningShop): Promise<Tokens> {
+  const tokens: Record<string, string> = {};
+  async function send(name: string, path: string, init: RequestInit = {}): Promise<void> {
+    const answer = await fetch(`${origin}${path}`, { redirect: 'manual', ...init });
+    await answer.arrayBuffer();
+    tokens[name] = answer.headers.get('x-debug-token') ?? '';
+  }
+  const form = (fields: Record<string, string>): RequestInit => ({
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    headers: { cookie: 'sid=s3cret-session-id; theme=dark', authorization: 'Bearer abcdef0123456789' },
+  });
+  for (let i = 0; i < 3; i++) await send('home', '/');
+  for (const path of ['/products/1', '/products/4?from=home', '/shop/shop.css', '/api/products'])
+    await send('other', path);
+  await send('login', '/login', form({ email: 'ada@shop.example', password: 'secret secret' }));
+  await send('account', '/account/1', { headers: { referer: `${origin}/login` } });
+  await send('missing', '/robots.txt');
+  await send('near', '/product/1');
+  await send('method', '/products/1', { method: 'DELETE' });
+  await send('failed', '/api/stock');
+  await send('quote', '/api/quote?currency=xau');
+  await send('slow', '/api/slow?ms=1200');
+  await send('report', '/reports/daily');
+  const order = {
+    email: 'ada@shop.example',
+    product: '1',
+    quantity: '1',
+    card_number: '4111 1111 1111 1111',
+  };
+  await send('checkout', '/checkout', form(order));
+  await send('order', '/orders/3?tab=items');
+  await send('orders', '/orders');
+  return tokens;
+}
+
+function pagesOf(tokens: Tokens): Record<string, string> {
+  const of = (name: string, panel: string): string => `/_profiler/${tokens[name] ?? ''}?panel=${panel}`;
+  return {
+    list: '/_profiler/',
+    routes: '/_profiler/routes',
+    compare: `/_profiler/compare?a=${tokens.order ?? ''}&b=${tokens.orders ?? ''}`,
+    request: of('checkout', 'request'),
+    timeline: of('orders', 'timeline'),
+    exception: of('quote', 'exception'),
+    logs: of('report', 'logs'),
+    routing: of('method', 'routing'),
+    database: of('orders', 'database'),
+    'database-heavy': of('report', 'database'),
+    migrations: of('orders', 'migrations'),
+    views: of('report', 'views'),
+    'http-client': of('checkout', 'http_client'),
+    runtime: of('report', 'runtime'),
+    security: of('checkout', 'security'),
+    configuration: of('orders', 'configuration'),
+    dump: of('orders', 'dump'),
+    'error-500': '/api/quote',
+    'error-404': '/product/1',
+    'error-405': '/api/payments',
+    'unknown-token': '/_profiler/abcdef',
+    'unknown-panel': of('orders', 'nosuch'),
+  };
+}
+
+async function shoot(browser: Browser, address: string, name: string): Promise<Shot[]> {
+  const shots: Shot[] = [];
+  for (const scheme of SCHEMES)
+    for (const width of WIDTHS) {
+      const page = await browser.newPage({
+        viewport: { width, height: width === 390 ? 844 : 900 },
+        colorScheme: scheme,
+      });
+      await page.goto(address);
+      const over = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      if (over > 0) console.log(`${name}, ${width} px: ${over} px too wide`);
+      await page.screenshot({ path: join(WHOLE, `${name}-${width}-${scheme}.png`), fullPage: true });
+      shots.push({ width, scheme, image: await page.screenshot() });
+      await page.close();
+    }
+  return shots;
+}
+
+/** All windows of one page as one picture. */
+async function makeSheet(page: Page, shots: readonly Shot[]): Promise<Buffer> {
+  const images = shots.map(
+    ({ image }) => `<img src="data:image/png;base64,${image.toString('base64')}" alt="">`,
+  );
+  const height = SHEET.height / 2;
+  await page.setContent(
+    `<style>body{margin:0;background:#888;display:flex;flex-wrap:wrap;gap:8px;padding:8px;box-sizing:border-box;width:fit-content;
+     max-width:${SHEET.width}px}img{height:${height}px;display:block}</style>${images.join('')}`,
+  );
+  return page.locator('body').screenshot({ type: 'jpeg', quality: 72 });
+}
+
+const [folder = 'docs/pages', ...wanted] = process.argv.slice(2);
+const executablePath = process.env.CHROMIUM_PATH ?? findProgram(['chromium', 'chromium-browser']);
+if (executablePath === null) throw new Error('Pictures need Chromium.');
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--force-color-profile=srgb',
+];
+const browser = await chromium.launch({ executablePath, args: flags });
+const shop = await startShop();
+try {
+  await mkdir(folder, { recursive: true });
+  await mkdir(WHOLE, { recursive: true });
+  const pages = pagesOf(await makeRequests(shop));
+  const sheet = await browser.newPage({ viewport: { width: SHEET.width, height: SHEET.height } });
+  for (const [name, path] of Object.entries(pages)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const shots = await shoot(browser, `${shop.origin}${path}`, name);
+    await writeFile(join(folder, `${name}.jpg`), await makeSheet(sheet, shots));
+  }
+} finally {
+  await browser.close();
+  await shop.close();
+}
