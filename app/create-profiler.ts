@@ -15,6 +15,7 @@ import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createLazyPages } from './lazy-pages.ts';
+import { createFindingRules } from './findings/index.ts';
 import { createHostSource } from './middleware/host-source.ts';
 import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
 import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
@@ -26,6 +27,7 @@ import type { RouterLibrary } from './observe/registrations.ts';
 import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
 import { createHousekeeper, defaultRetention, type Retention } from './profiler/housekeeper.ts';
+import type { FindingRule } from './profiler/finding.ts';
 import type { Panel } from './profiler/panel.ts';
 import { createPatientRead } from './profiler/patient-read.ts';
 import { createProfiles, type Profiles } from './profiler/profiles.ts';
@@ -44,6 +46,8 @@ export interface ProfilerOptions {
   /** Panels of your own, shown after the built-in ones. */
   panels?: readonly Panel[];
   /** Secret values by the name of their setting: masked wherever they occur. */
+  /** Rules of your own by which findings are made, asked after the built-in ones. */
+  findings?: readonly FindingRule[];
   secrets?: Readonly<Record<string, string>>;
   /** Words that make a field, header or parameter secret, in addition to the built-in ones. */
   secretNames?: readonly string[];
@@ -140,6 +144,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   });
   const sampling = { ...defaultSampling, ...options.sampling };
   const sampler = createSampler(sampling);
+  const rules = [...createFindingRules(), ...(options.findings ?? [])];
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
@@ -151,6 +156,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       writer.enqueue(profile, shared);
       // The first answer is out: what the next ones may need is loaded now.
       pages.preload();
+    rules,
     },
     process: name,
     ...(options.limits === undefined ? {} : { limits: options.limits }),

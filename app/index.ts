@@ -5,7 +5,7 @@ export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage, type HostStorageOptions } from './create-postgres-storage.ts';
 export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';
-export type { Finding, Severity } from './profiler/finding.ts';
+export type { Finding, FindingRule, Severity } from './profiler/finding.ts';
 export type { Json, Panel, PanelPage, PanelRecord, PanelSummary } from './profiler/panel.ts';
 export type { Profile, ProfileIndex } from './profiler/profile.ts';
 export type {

@@ -68,8 +68,6 @@ export interface DatabasePanelOptions {
 const SLOW_MS = 100;
 /** Waiting for the pool that is worth a sentence. */
 const LONG_WAIT_MS = 20;
-/** Loops that are called bad at once. */
-const MANY = 10;
 /** Findings of one kind; the panel shows the rest. */
 const MOST_FINDINGS = 3;
 
@@ -162,7 +160,6 @@ function placed(finding: Finding, place: string | null): Finding {
 function groupFinding(data: DatabaseData, group: DatabaseGroup, at: number, wholeMs: number | null): Finding {
   const count = group.members.length;
   const label = data.statements[group.statement]?.label ?? '';
-  const heavy = count >= MANY || (wholeMs !== null && group.durationMs > wholeMs / 5);
   const anchor = `g${at + 1}`;
   const cost = ofRequest(group.durationMs, wholeMs);
   if (group.kind === 'duplicate') {
@@ -175,8 +172,8 @@ function groupFinding(data: DatabaseData, group: DatabaseGroup, at: number, whol
   const where = group.caller === null ? 'that differ only in values' : 'in a loop';
   return placed(
     {
-      label: group.kind === 'n+1' ? 'N+1' : 'loop of writes',
-      severity: heavy && group.kind === 'n+1' ? 'bad' : 'warn',
+      label: 'loop of writes',
+      severity: 'warn',
       sentence: `${count} × ${label} ${where}, ${cost}`,
       panel: 'database',
       anchor,
@@ -252,6 +249,7 @@ export function createDatabasePanel({ slowMs = SLOW_MS }: DatabasePanelOptions =
     findings(data, { durationMs }) {
       const groups = data.groups
         .map((group, at) => ({ group, at }))
+        .filter(({ group }) => group.kind !== 'n+1')
         .sort((a, b) => b.group.durationMs - a.group.durationMs)
         .slice(0, MOST_FINDINGS)
         .map(({ group, at }) => groupFinding(data, group, at, durationMs));

@@ -6,16 +6,19 @@
 import type { Context } from './context.ts';
 import { describeError } from './describe-error.ts';
 import type { ErrorFact } from './facts.ts';
-import { type Finding, sortFindings } from './finding.ts';
+import type { FindingRule } from './finding.ts';
 import type { Panel } from './panel.ts';
 import { filled } from './plain.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import type { Redactor } from './redact.ts';
+import { createFindingRunner, type SeenPanels } from './run-findings.ts';
 import type { Sampler } from './sampling.ts';
 import type { SharedPart, SharedParts } from './shared-parts.ts';
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];
+  /** Asked once all panels have collected. */
+  rules?: readonly FindingRule[];
   redactor: Redactor;
   sampler: Sampler;
   sharedParts: SharedParts;
@@ -39,9 +42,9 @@ export interface ProfileBuilder {
   isSampledOut(context: Context): boolean;
 }
 
-/** What panels gave beside their data. */
+/** What panels gave. */
 interface Taken {
-  findings: Finding[];
+  seen: SeenPanels;
   shared: SharedPart[];
   queries: number;
 }
@@ -52,17 +55,15 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   return fact === undefined ? null : describeError(fact.error);
 }
 
-function find(panel: Panel, data: unknown, head: ProfileHead, into: Taken): void {
-  if (panel.findings === undefined) return;
-  try {
-    for (const finding of panel.findings(data, head)) into.findings.push(finding);
-  } catch {
-    // A finding that fails is none; its panel still shows the facts.
-  }
+/** What was left out, by kind; findings too. */
+function cutOf({ cut }: Context, findings: number): ProfileDocument['cut'] {
+  if (cut.size === 0 && findings === 0) return undefined;
+  return { ...Object.fromEntries(cut), ...(findings === 0 ? {} : { finding: findings }) };
 }
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
-  const { panels, redactor, sampler, sharedParts, process, warn } = options;
+  const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
+  const findIn = createFindingRunner(panels, rules);
 
   /** Why a request that was sampled out is stored all the same; null for one that was not, or is not worth it. */
   function whyKept(context: Context): ProfileHead['outline'] {
@@ -99,16 +100,17 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     };
   }
 
-  function takePanel(panel: Panel, context: Context, head: ProfileHead, into: Taken): KeptPanel | null {
+  function takePanel(panel: Panel, context: Context, into: Taken): KeptPanel | null {
     try {
       const data = panel.collect(context);
       const common = panel.shared?.(context) ?? null;
       if (data === null && common === null) return null;
       if (data !== null) {
-        find(panel, data, head, into);
+        into.seen.kept[panel.name] = data;
         if (panel.name === 'database') into.queries = panel.summary?.(data)?.count ?? 0;
       }
       if (common === null) return { data };
+      into.seen.shared[panel.name] = common;
       const part = sharedParts.partOf(common);
       into.shared.push(part);
       return data === null ? { shared: part.id } : { data, shared: part.id };
@@ -120,12 +122,13 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
 
   function make(context: Context, state: ProfileHead['state']): BuiltProfile {
     const head = headOf(context, state);
-    const taken: Taken = { findings: [], shared: [], queries: 0 };
+    const taken: Taken = { seen: { kept: {}, shared: {} }, shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
-      const record = takePanel(panel, context, head, taken);
+      const record = takePanel(panel, context, taken);
       if (record !== null) kept[panel.name] = record;
     }
+    const { findings, left } = findIn(taken.seen, head);
     const { value, masked } = redactor.tree({
       method: head.method,
       url: head.url,
@@ -137,7 +140,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       process: head.process,
       error: head.error ?? undefined,
       panels: kept,
-      findings: filled(taken.findings.length > 1 ? sortFindings(taken.findings) : taken.findings),
+      findings: filled(findings),
     });
     return {
       queries: taken.queries,
@@ -154,7 +157,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         durationMs: head.durationMs ?? undefined,
         outcome: head.outcome,
         outline: head.outline ?? undefined,
-        cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
+        cut: cutOf(context, left),
         masked: filled(masked),
         ...value,
       },

@@ -8,6 +8,7 @@ import { createProfileBuilder } from './build-profile.ts';
 import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
+import type { FindingRule } from './finding.ts';
 import type { Panel } from './panel.ts';
 import { indexOf, type Profile, type ProfileDocument, type ProfileIndex } from './profile.ts';
 import type { Redactor } from './redact.ts';
@@ -36,6 +37,8 @@ const BUILT_WITHIN = 5;
 
 export interface RecorderOptions {
   panels: readonly Panel[];
+  /** What findings are made by, beside those of panels. */
+  rules?: readonly FindingRule[];
   redactor: Redactor;
   nextToken: () => string;
   /** Token of a request that is sampled out; default: like any other. */
@@ -74,11 +77,12 @@ export interface Recorder {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { panels, redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
+  const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
   const sampler = options.sampler ?? createSampler(defaultSampling);
   const sharedParts = createSharedParts(redactor);
   const { build, isSampledOut } = createProfileBuilder({
     panels,
+    rules,
     redactor,
     sampler,
     sharedParts,

@@ -1,0 +1,140 @@
+/**
+ * A small Express application with the real profiler, asked over HTTP, to see what is found in one of its requests. Each
+ * finding is followed to the row that it says proves it.
+ */
+import { load } from 'cheerio';
+import express, { type Express } from 'express';
+import type { Knex } from 'knex';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createProfiler, type Finding, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { debianBinaries, openKnex, startDebianPostgres, type TestServer } from './postgres.ts';
+import { skipOrFail } from './parts.ts';
+
+export interface Asked {
+  status: number;
+  body: string;
+  profile: Profile;
+  findings: readonly Finding[];
+  /** Those of one rule. */
+  of: (rule: string) => readonly Finding[];
+}
+
+export interface FindingsApp {
+  ask(path: string, init?: RequestInit): Promise<Asked>;
+  origin: string;
+  close(): Promise<void>;
+}
+
+/** Everything between the profiler and its error page. */
+export type BuildApp = (app: Express, profiler: Profiler) => void;
+
+async function finalProfile(profiler: Profiler, token: string): Promise<Profile> {
+  for (let tries = 0; tries < 200; tries++) {
+    const found = await profiler.profiles.read(token);
+    if (found?.profile.state === 'final') return found.profile;
+    await sleep(10);
+  }
+  throw new Error(`The profile ${token} is not final after two seconds.`);
+}
+
+export async function startFindingsApp(build: BuildApp, options: ProfilerOptions = {}): Promise<FindingsApp> {
+  const profiler = createProfiler({ warn: () => undefined, Router: express.Router, ...options });
+  const app = express();
+  app.use(profiler.watch);
+  app.use(profiler.pages);
+  build(app, profiler);
+  app.use(profiler.errors);
+  const server: Server = app.listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  async function requireProof(token: string, { panel, anchor, sentence }: Finding): Promise<void> {
+    const page = await fetch(`${origin}/_profiler/${token}?panel=${panel}`);
+    const $ = load(await page.text());
+    const there = anchor === undefined ? page.ok : $(`[id="${anchor}"]`).length === 1;
+    if (!there) throw new Error(`Panel ${panel} has no row #${anchor ?? ''} that proves “${sentence}”.`);
+  }
+
+  return {
+    origin,
+    async ask(path, init) {
+      const answer = await fetch(`${origin}${path}`, { redirect: 'manual', ...init });
+      const body = await answer.text();
+      const token = answer.headers.get('x-debug-token') ?? '';
+      const profile = await finalProfile(profiler, token);
+      for (const finding of profile.findings) await requireProof(token, finding);
+      return {
+        status: answer.status,
+        body,
+        profile,
+        findings: profile.findings,
+        of: (rule) => profile.findings.filter((finding) => finding.rule === rule),
+      };
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+      await profiler.close();
+    },
+  };
+}
+
+/** Registers hooks for the current `describe`; returns how to ask the application. */
+export function withFindingsApp(build: BuildApp, options?: ProfilerOptions): FindingsApp['ask'] {
+  let running: FindingsApp | undefined;
+  before(async () => {
+    running = await startFindingsApp(build, options);
+  });
+  after(async () => {
+    await running?.close();
+  });
+  return (path, init) => {
+    if (running === undefined) throw new Error('The application is asked for before the tests run.');
+    return running.ask(path, init);
+  };
+}
+
+let shared: Promise<TestServer> | undefined;
+after(async function () {
+  this.timeout(30_000);
+  await (await shared)?.stop();
+});
+
+/**
+ * The same with a Knex of its own on a server that all tests of findings share; `prepare` makes its tables, in a schema
+ * that begins empty.
+ */
+export function withFindingsDatabase(
+  prepare: (knex: Knex) => Promise<unknown>,
+  build: (app: Express, knex: Knex, profiler: Profiler) => void,
+  { pool = 4, ...options }: ProfilerOptions & { pool?: number } = {},
+): FindingsApp['ask'] {
+  let running: FindingsApp | undefined;
+  let knex: Knex | undefined;
+  before(async function () {
+    this.timeout(30_000);
+    if (debianBinaries() === null) skipOrFail(this, 'a PostgreSQL server');
+    shared ??= startDebianPostgres();
+    const { connection } = await shared;
+    const opened = openKnex(connection, { pool: { min: 0, max: pool } });
+    knex = opened;
+    await opened.raw('drop schema public cascade');
+    await opened.raw('create schema public');
+    await prepare(opened);
+    running = await startFindingsApp((app, profiler) => {
+      profiler.watchKnex(opened);
+      build(app, opened, profiler);
+    }, options);
+  });
+  after(async () => {
+    await running?.close();
+    await knex?.destroy();
+  });
+  return (path, init) => {
+    if (running === undefined) throw new Error('The application is asked for before the tests run.');
+    return running.ask(path, init);
+  };
+}
