@@ -15,6 +15,7 @@ export const HOSTILE = {
   rightToLeft: '\u202egpj.exe\u2067 \u0623\u0645\u064a\u0631\u0629',
   endless: 'x'.repeat(10_000),
   control: 'a\u0000b\u0007c\ud800d',
+  template: '<% alert %>${alert(1)}{{alert}}%s%d',
 } as const;
 
 export function samplePanels(): Panel[] {

@@ -62,14 +62,14 @@ function cut(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
-/** Text inside a comment: it can't end it, and stays on one line. */
+/** Text inside a comment: it can't end it, stays on one line, and turns no direction of writing. */
 function commentText(text: string): string {
   const markup: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return text
     .toWellFormed()
     .replace(/[&<>]/g, (character) => markup[character] ?? '')
     .replace(/-(?=-)|-$/g, '- ')
-    .replace(/\p{Cc}+/gu, ' ');
+    .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ');
 }
 
 function pathOf(target: string): string {

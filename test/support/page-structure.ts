@@ -1,0 +1,26 @@
+/** What a page is made of, its foreign text left out: two pages that differ only in text have the same. */
+import { load } from 'cheerio';
+
+/** Attributes whose value is a sentence, an address or a length that may come from foreign text. */
+const FREE = new Set([
+  'href', 'title', 'aria-label', 'aria-labelledby', 'value', 'datetime', 'width', 'x', 'id', 'action', 'data-fold', 'data-copy', 'data-filter', 'data-l',
+  'src', 'for',
+]); // prettier-ignore
+/** Colours of code follow the text; what stands in code is looked at by itself. */
+const CODE = 'pre *, .sql *, code *, .q > *';
+const COLOURS = new Set(['span', 'u', 'bdi', 'mark']);
+
+/** Elements in order, each with its attributes. */
+export function structureOf(html: string): string[] {
+  const $ = load(html);
+  const code = new Set($.root().find(CODE).toArray());
+  const found: string[] = [];
+  for (const element of $.root().find('*').toArray()) {
+    if (code.has(element) && COLOURS.has(element.name)) continue;
+    const attributes = Object.entries(element.attribs).map(([name, value]) =>
+      FREE.has(name) ? name : `${name}=${value}`,
+    );
+    found.push(`${element.name} ${attributes.sort().join(' ')}`);
+  }
+  return found;
+}
