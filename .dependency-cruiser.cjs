@@ -65,7 +65,7 @@ module.exports = {
     },
     room('errors', [], { from: '^app/errors\\.ts$' }),
     room('urls', [], { from: '^app/urls\\.ts$' }),
-    room('config', [], { from: '^app/config\\.ts$' }),
+    room('config', [], { from: '^app/config(\\.ts$|/)' }),
     room('profiler', [ERRORS]),
     // The version table is read by the database room; its observer knows the reader by its type.
     room('observe', [PROFILER, '^app/database/migration-state\\.ts$']),

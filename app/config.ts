@@ -4,6 +4,7 @@
  */
 import { isIP, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
+import { editorPaths, editorPattern, type EditorSettings } from './config/editor.ts';
 
 export interface DatabaseAddress {
   host: string;
@@ -31,6 +32,8 @@ export interface ProfilerConfig {
   slowMs: number;
   /** Asked for as HTTP Basic password before any page is shown; null: none. */
   password: string | null;
+  /** Opens places of the application; null: no such links. */
+  editor: EditorSettings | null;
 }
 
 export interface Config {
@@ -277,6 +280,20 @@ function readHosts(env: Environment): readonly string[] | null {
   });
 }
 
+function readEditor(env: Environment): EditorSettings | null {
+  const parse = <Made>(name: string, make: (text: string) => Made): Made | undefined => {
+    const text = read(env, name);
+    try {
+      return text === undefined ? undefined : make(text);
+    } catch (error) {
+      throw new ConfigError(name, (error as Error).message);
+    }
+  };
+  const url = parse('PROFILER_EDITOR', editorPattern) ?? null;
+  const paths = parse('PROFILER_EDITOR_PATHS', editorPaths) ?? {};
+  return url === null ? null : { url, paths };
+}
+
 function readSecrets(
   env: Environment,
   database: DatabaseAddress | null,
@@ -343,6 +360,7 @@ export function readConfig(env: Environment = process.env): Config {
       sampleRate: readShare(env, 'PROFILER_SAMPLE_RATE'),
       slowMs: readInteger(env, 'PROFILER_SLOW_MS', { fallback: 1000, min: 1, max: 3_600_000 }),
       password: read(env, 'PROFILER_PASSWORD') ?? null,
+      editor: readEditor(env),
     },
     instance: read(env, 'DYNO') ?? null,
     secrets: Object.freeze(secrets),

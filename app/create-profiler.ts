@@ -11,11 +11,12 @@
 import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
+import { checkEditor } from './config/editor.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPanels } from './create-panels.ts';
-import { createLazyPages } from './lazy-pages.ts';
 import { createFindingRules } from './findings/index.ts';
+import { createLazyPages } from './lazy-pages.ts';
 import { createHostSource } from './middleware/host-source.ts';
 import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
 import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
@@ -26,8 +27,8 @@ import { createSourceMaps } from './observe/source-maps.ts';
 import type { RouterLibrary } from './observe/registrations.ts';
 import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
-import { createHousekeeper, defaultRetention, type Retention } from './profiler/housekeeper.ts';
 import type { FindingRule } from './profiler/finding.ts';
+import { createHousekeeper, defaultRetention, type Retention } from './profiler/housekeeper.ts';
 import type { Panel } from './profiler/panel.ts';
 import { createPatientRead } from './profiler/patient-read.ts';
 import { createProfiles, type Profiles } from './profiler/profiles.ts';
@@ -45,9 +46,9 @@ export interface ProfilerOptions {
   storage?: ProfileStorage;
   /** Panels of your own, shown after the built-in ones. */
   panels?: readonly Panel[];
-  /** Secret values by the name of their setting: masked wherever they occur. */
   /** Rules of your own by which findings are made, asked after the built-in ones. */
   findings?: readonly FindingRule[];
+  /** Secret values by the name of their setting: masked wherever they occur. */
   secrets?: Readonly<Record<string, string>>;
   /** Words that make a field, header or parameter secret, in addition to the built-in ones. */
   secretNames?: readonly string[];
@@ -69,6 +70,12 @@ export interface ProfilerOptions {
   settings?: Readonly<Record<string, unknown>>;
   /** Folder of the application's own code; default: the working directory. */
   root?: string;
+  /** Places on the pages open it: `vscode`, `cursor`, `webstorm`, `zed`, or an address with `%f`, `%l` and `%c`. */
+  editor?: {
+    url: string;
+    /** Folders here -> on the developer's machine, where the application runs in a container. */
+    paths?: Readonly<Record<string, string>>;
+  };
   /** Asked for as HTTP Basic before any page is shown. */
   password?: string | null;
   /** Who may see the pages; asked when there is no password. */
@@ -122,6 +129,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   } = options;
   const name = options.process ?? `${hostname()}:${process.pid}`;
   const retention = { ...defaultRetention, ...options.retention };
+  const editor = options.editor === undefined ? null : checkEditor(options.editor);
   const tracker = new ContextTracker();
   const redactor =
     options.redactor ??
@@ -136,6 +144,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     ...createHostPanels({ root, files, maps, settings: options.settings ?? {}, process: name }),
     ...(options.panels ?? []),
   ];
+  const rules = [...createFindingRules(), ...(options.findings ?? [])];
   const tokens = createTokenSource({
     ...(storage.leaseTokens === undefined
       ? {}
@@ -144,10 +153,10 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   });
   const sampling = { ...defaultSampling, ...options.sampling };
   const sampler = createSampler(sampling);
-  const rules = [...createFindingRules(), ...(options.findings ?? [])];
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
+    rules,
     redactor,
     nextToken: () => tokens.next(),
     nextSampledOut: () => tokens.nextSampledOut(),
@@ -156,7 +165,6 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       writer.enqueue(profile, shared);
       // The first answer is out: what the next ones may need is loaded now.
       pages.preload();
-    rules,
     },
     process: name,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -184,6 +192,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     sourceOf,
     previewBytes,
     takes: (headers) => sampler.takes(headers),
+    layerOf: observers.layerOf,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
   });
   contexts.of = watch.contextOf;
@@ -191,8 +200,10 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   const pages = createLazyPages({
     profiles,
     panels,
+    rules,
     retention,
     process: name,
+    ...(editor === null ? {} : { editor: { ...editor, root } }),
     originOf: (req) => sourceOf(req).origin.origin,
     redactText: (text) => redactor.text(text),
     access: {

@@ -5,13 +5,10 @@
 import type { RenderErrorPage } from './create-error-pages.ts';
 import type { PageHandlerOptions } from './create-pages.ts';
 import type { Dispatch } from './controllers/profiler/dispatch.ts';
-import type { PageParts } from './page-parts.ts';
+import type { PageParts, PagePartsOptions } from './page-parts.ts';
 import { PROFILER_PREFIX } from './urls.ts';
 
-export interface LazyPagesOptions extends PageHandlerOptions {
-  /** Name of the process that answers. */
-  process: string;
-}
+export type LazyPagesOptions = PageHandlerOptions & PagePartsOptions;
 
 export interface LazyPages {
   /** Answers what lies below the profiler's prefix, hands on everything else. */
@@ -25,7 +22,6 @@ export interface LazyPages {
 }
 
 export function createLazyPages(options: LazyPagesOptions): LazyPages {
-  const { panels, process: name } = options;
   let parts: PageParts | null = null;
   let dispatch: Dispatch | null = null;
   let loadingParts: Promise<PageParts> | null = null;
@@ -33,7 +29,7 @@ export function createLazyPages(options: LazyPagesOptions): LazyPages {
 
   function loadParts(): Promise<PageParts> {
     loadingParts ??= import('./page-parts.ts').then(
-      ({ createPageParts }) => (parts = createPageParts({ panels, process: name })),
+      ({ createPageParts }) => (parts = createPageParts(options)),
     );
     return loadingParts;
   }

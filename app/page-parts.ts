@@ -8,6 +8,7 @@ import { HindsightError } from './errors.ts';
 import { packageRoot, packageVersion } from './paths.ts';
 import type { Panel } from './profiler/panel.ts';
 import { createPageRenderer, type RenderPage } from './render-page.ts';
+import type { EditorOptions } from './view-helpers/editor.ts';
 
 export interface PageParts {
   renderPage: RenderPage;
@@ -22,12 +23,14 @@ export interface PagePartsOptions {
   panels: readonly Panel[];
   /** Name of the process that answers. */
   process: string;
+  /** Opens places of the application; absent: no such links. */
+  editor?: EditorOptions | undefined;
 }
 
-export function createPageParts({ panels, process: name }: PagePartsOptions): PageParts {
+export function createPageParts({ panels, process: name, editor }: PagePartsOptions): PageParts {
   const root = packageRoot();
   const assets = createAssets(join(root, 'public', 'profiler'));
-  const renderPage = createPageRenderer({ viewsFolder: join(root, 'views'), assets });
+  const renderPage = createPageRenderer({ viewsFolder: join(root, 'views'), assets, editor });
   const foot = [`express-hindsight ${packageVersion()}`, `Node ${process.versions.node}`, name];
   const render = createErrorPage({ renderPage, panels, foot, unknownTokenModel: unknownTokenModelOf });
   return {

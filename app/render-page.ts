@@ -21,7 +21,8 @@
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
  *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
- *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41'); code(text) inline
+ *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') opens the editor where
+ *             one is set up, placeText(…) never: for what stands in a link already; code(text) inline
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
@@ -38,7 +39,7 @@
  *
  * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
  *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's
- *   subject { profile, children, [kind] }, findings { findings, token }, strip { timeline, [kind] }, panels-menu { menu, current, token }
+ *   subject { profile, children, [kind] }, findings { findings: FindingsModel, token, titles }, strip { timeline, [kind] }, panels-menu { menu, current, token }
  *   panel-body { panel, profile, query }: a panel's view, or what stands for it; panel-error { title, error }
  *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
  *   kv { label, rows: { name, value, [say], [id] }[], [id] }: names and values, copied by button; value may be SafeHtml
@@ -52,7 +53,7 @@ import { join } from 'node:path';
 import ejs from 'ejs';
 import { escapeHtml } from './safe-html.ts';
 import { joinLines } from './template-lines.ts';
-import type { EditorOptions } from './view-helpers/frames.ts';
+import type { EditorOptions } from './view-helpers/editor.ts';
 import { createViewHelpers } from './view-helpers.ts';
 
 export type RenderPage = (view: string, model: object) => string;

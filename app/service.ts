@@ -171,6 +171,8 @@ function settingsOf(config: Config): Record<string, unknown> {
     PROFILER_PREVIEW_BYTES: profiler.previewBytes,
     PROFILER_SAMPLE_RATE: profiler.sampleRate,
     PROFILER_SLOW_MS: profiler.slowMs,
+    PROFILER_EDITOR: profiler.editor?.url,
+    PROFILER_EDITOR_PATHS: profiler.editor?.paths,
     ...Object.fromEntries(SECRET_NAMES.map((name) => [name, secrets[name] === undefined ? null : 'set'])),
   };
 }
@@ -232,6 +234,7 @@ export function createService(options: ServiceOptions): Service {
       previewBytes: config.profiler.previewBytes,
       sampling: { rate: config.profiler.sampleRate, slowMs: config.profiler.slowMs },
       password: config.profiler.password,
+      ...(config.profiler.editor === null ? {} : { editor: config.profiler.editor }),
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
       settings: settingsOf(config),
       sourceOf: (req) => attachOrigin(req, resolver),

@@ -4,7 +4,8 @@
  * The list with parameters stands in app/render-page.ts.
  */
 import { codeHelpers } from './view-helpers/code.ts';
-import { createFrameHelpers, type EditorOptions } from './view-helpers/frames.ts';
+import { createEditorHelpers, type EditorOptions } from './view-helpers/editor.ts';
+import { frameHelpers } from './view-helpers/frames.ts';
 import { createMarkHelpers } from './view-helpers/marks.ts';
 import { numberHelpers } from './view-helpers/numbers.ts';
 import { sourceHelpers } from './view-helpers/source.ts';
@@ -32,7 +33,8 @@ export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
     ...textHelpers,
     ...codeHelpers,
     ...sourceHelpers,
-    ...createFrameHelpers(editor),
+    ...frameHelpers,
+    ...createEditorHelpers(editor),
     ...createMarkHelpers(assetUrl),
     stripBars,
     asset: assetUrl,

@@ -155,4 +155,45 @@ describe('configuration', () => {
       expect(() => readConfig(env)).to.not.throw(ConfigError, /secret/);
     });
   }
+
+  it('takes an editor by its name or by a pattern, with folders that lie elsewhere', () => {
+    expect(readConfig({}).profiler.editor).to.equal(null);
+    expect(readConfig({ PROFILER_EDITOR: 'none', PROFILER_EDITOR_PATHS: '/a=/b' }).profiler.editor).to.equal(
+      null,
+    );
+    for (const name of ['vscode', 'cursor', 'webstorm', 'zed'])
+      expect(readConfig({ PROFILER_EDITOR: name }).profiler.editor?.url).to.match(/^[a-z]+:\/\/.*%f.*%l/);
+    const pattern = 'myeditor://open?file=%f&line=%l';
+    expect(
+      readConfig({ PROFILER_EDITOR: pattern, PROFILER_EDITOR_PATHS: '/app=/home/me/shop, /lib = C:\\lib' })
+        .profiler.editor,
+    ).to.deep.equal({ url: pattern, paths: { '/app': '/home/me/shop', '/lib': 'C:\\lib' } });
+  });
+
+  for (const url of [
+    'emacs',
+    'javascript:alert(%f)',
+    'JavaScript:%f',
+    'data:text/html,%f',
+    'vbscript:%f',
+    'file://%f',
+    'vscode://file/',
+    'vscode://file/%f"onclick',
+    'vscode://file/%f\u202e',
+    'my editor://%f',
+    `x://%f${'y'.repeat(500)}`,
+  ]) {
+    it(`refuses the editor ${url.slice(0, 40)}`, () => {
+      expect(() => readConfig({ PROFILER_EDITOR: url })).to.throw(ConfigError, /^PROFILER_EDITOR is .*set/);
+    });
+  }
+
+  for (const paths of ['/app', '/app=', 'app=/home', '/app=home', '/app=/home/../etc', '/app=javascript:x']) {
+    it(`refuses the folders ${paths}`, () => {
+      expect(() => readConfig({ PROFILER_EDITOR_PATHS: paths })).to.throw(
+        ConfigError,
+        /^PROFILER_EDITOR_PATHS holds .*list pairs/,
+      );
+    });
+  }
 });

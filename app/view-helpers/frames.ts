@@ -10,14 +10,6 @@ export type FrameRow =
   /** The rest is the end of the stack listed before. */
   | { kind: 'same'; title: string };
 
-/** How to open a file on the developer's machine. */
-export interface EditorOptions {
-  /** `%f` file, `%l` line, `%c` column, such as `vscode://file/%f:%l:%c`. */
-  url: string;
-  /** Where the application's folder lies there: other than here, where it runs in a container. */
-  root: string;
-}
-
 function frameCount(count: number): string {
   return count === 1 ? '1 frame' : `${count} frames`;
 }
@@ -162,27 +154,12 @@ function headline(message: string): string {
   return line.length > LONGEST_HEADLINE ? `${line.slice(0, LONGEST_HEADLINE)}…` : line;
 }
 
-export function createFrameHelpers(editor?: EditorOptions) {
-  return {
-    groupFrames,
-    traceLines: (thrown: Thrown, most?: number): string[] => traceLines(thrown, most),
-    rowsWithin,
-    propertyRows,
-    headline,
-    framePlace: (frame: ThrownFrame): string =>
-      frame.file === null
-        ? 'native code'
-        : [frame.file, frame.line].filter((part) => part !== null).join(':'),
-    /** Address that opens a file of the application in the editor; null where none is set up, or it is another's file. */
-    editorUrl({ file, line, column }: Pick<ThrownFrame, 'file' | 'line' | 'column'>): string | null {
-      if (editor === undefined || file === null || file.startsWith('/') || file.includes(':')) return null;
-      const path = `${editor.root.replace(/\/+$/, '')}/${file}`.split('/').map(encodeURIComponent).join('/');
-      const values: Record<string, string> = {
-        f: path.replace(/^\//, ''),
-        l: String(line ?? 1),
-        c: String(column ?? 1),
-      };
-      return editor.url.replace(/%([flc])/g, (_all, name: string) => values[name] ?? '');
-    },
-  } as const;
-}
+export const frameHelpers = {
+  groupFrames,
+  traceLines: (thrown: Thrown, most?: number): string[] => traceLines(thrown, most),
+  rowsWithin,
+  propertyRows,
+  headline,
+  framePlace: (frame: ThrownFrame): string =>
+    frame.file === null ? 'native code' : [frame.file, frame.line].filter((part) => part !== null).join(':'),
+} as const;

@@ -7,7 +7,6 @@ const FOLD_ABOVE = 300;
 const SUMMARY_LENGTH = 120;
 /** JSON up to this length stays on one line. */
 const ONE_LINE = 100;
-const LONGEST_PLACE = 200;
 const SURROGATE = /[\ud800-\udfff]/;
 /** How the redactor marks what it took out (app/profiler/redact.ts). */
 const MASK = '••••••';
@@ -99,11 +98,6 @@ export const textHelpers = {
   /** A remark of ours in place of a value; never copied with it. */
   say: (text: string): SafeHtml => markup`<span class="say">${text}</span>`,
   code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
-  /** `src/orders/order-view.ts:41`; nothing where the place is not known. */
-  place: (place: string | null | undefined): SafeHtml =>
-    place === null || place === undefined || place === ''
-      ? markup``
-      : markup`<span class="at mono any">${foreign(place.length > LONGEST_PLACE ? `${beginning(place, LONGEST_PLACE)}…` : place)}</span>`,
   /** The rule by which the value at this path of the profile was masked: `masked: name`; null where it was not. */
   maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
     const inside = `${where}.`;

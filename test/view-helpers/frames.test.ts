@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import type { ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
-import { createFrameHelpers } from '../../app/view-helpers/frames.ts';
+import { frameHelpers } from '../../app/view-helpers/frames.ts';
 
-const { groupFrames, traceLines, rowsWithin, propertyRows, headline, editorUrl } = createFrameHelpers({
-  url: 'vscode://file/%f:%l:%c',
-  root: '/home/dev/my shop/',
-});
+const { groupFrames, traceLines, rowsWithin, propertyRows, headline } = frameHelpers;
 
 function frame(name: string, more: Partial<ThrownFrame> = {}): ThrownFrame {
   const nothing = { package: null, async: false, ranFrom: null, excerpt: null };
@@ -122,18 +119,5 @@ describe('a headline', () => {
     );
     expect(headline('x'.repeat(1000))).to.have.length(301);
     expect(headline('')).to.equal('');
-  });
-});
-
-describe('the address of the editor', () => {
-  it('is that of files below the root only, encoded', () => {
-    const place = { line: 3, column: null };
-    expect(editorUrl({ file: 'src/a b.ts', ...place })).to.equal(
-      'vscode://file/home/dev/my%20shop/src/a%20b.ts:3:1',
-    );
-    expect(editorUrl({ file: '/etc/passwd', ...place })).to.equal(null);
-    expect(editorUrl({ file: 'node:fs', ...place })).to.equal(null);
-    expect(editorUrl({ file: null, ...place })).to.equal(null);
-    expect(createFrameHelpers().editorUrl({ file: 'src/a.ts', ...place })).to.equal(null);
   });
 });

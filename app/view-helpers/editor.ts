@@ -1,0 +1,108 @@
+/**
+ * Links that open a place of the application in the developer's editor. Places are stored relative to the application's
+ * folder; where that lies is known to the process that shows the page, so the link is made there and never stored.
+ */
+import { markup, type SafeHtml } from '../safe-html.ts';
+import { textHelpers } from './text.ts';
+
+/** How to open a file on the developer's machine. */
+export interface EditorOptions {
+  /** `%f` file, `%l` line, `%c` column, such as `vscode://file/%f:%l:%c`. */
+  url: string;
+  /** The application's folder, here. */
+  root: string;
+  /** Folders here -> on the developer's machine, where that is another, as for a container. */
+  paths?: Readonly<Record<string, string>>;
+}
+
+interface FilePlace {
+  file: string | null;
+  line: number | null;
+  column: number | null;
+}
+
+/** `src/a.ts:41:7`, `src/a.ts:41`. */
+const PLACE = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/;
+
+/** The parts of a place as it is recorded; the whole text as file where it names no line. */
+function parsePlace(place: string): FilePlace {
+  const match = PLACE.exec(place);
+  if (match === null) return { file: place, line: null, column: null };
+  const [, file = '', line, column] = match;
+  return { file, line: Number(line), column: column === undefined ? null : Number(column) };
+}
+
+function withoutEnd(path: string): string {
+  return path.replaceAll('\\', '/').replace(/\/+$/, '');
+}
+
+/** Encoded by segment; the colon of a drive stays. */
+function encodePath(path: string): string {
+  return path
+    .split('/')
+    .map((part, index) => (index === 0 && /^[a-z]:$/i.test(part) ? part : encodeURIComponent(part)))
+    .join('/');
+}
+
+/**
+ * null where no editor is set up, and for what is no file of the application: a stack can be forged by input, so what it
+ * names by an absolute path is linked below a mapped folder only.
+ */
+function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string | null {
+  if (editor === undefined) return () => null;
+  const root = withoutEnd(editor.root);
+  const mapped = Object.entries(editor.paths ?? {})
+    .map(([from, to]) => ({ from: withoutEnd(from), to: withoutEnd(to) }))
+    .sort((a, b) => b.from.length - a.from.length);
+
+  function pathOf(file: string): string | null {
+    if (file.includes(':') || file.includes('\\') || file.split('/').includes('..')) return null;
+    const isAbsolute = file.startsWith('/');
+    const path = isAbsolute ? file : `${root}/${file}`;
+    const rule = mapped.find(({ from }) => path.startsWith(`${from}/`));
+    if (rule === undefined) return isAbsolute && !path.startsWith(`${root}/`) ? null : path;
+    return rule.to + path.slice(rule.from.length);
+  }
+
+  return ({ file, line, column }) => {
+    const path = file === null || file === '' ? null : pathOf(file.toWellFormed());
+    if (path === null) return null;
+    const encoded = encodePath(path);
+    return editor.url.replace(/\/?%f|%[lc]/g, (found) => {
+      if (found === '%l') return String(line ?? 1);
+      if (found === '%c') return String(column ?? 1);
+      // A slash before the file is its own.
+      return found === '%f' ? encoded : `/${encoded.replace(/^\//, '')}`;
+    });
+  };
+}
+
+const LONGEST_PLACE = 200;
+
+/** Names of files: a finding's place may be a header or an address too, as `localhost:5432`. */
+const SOURCE = /\.(?:[cm]?[jt]sx?|ejs|pug|hbs|html|sql|vue|svelte|astro|coffee)$/i;
+
+function placeText(place: string | null | undefined): SafeHtml {
+  if (place === null || place === undefined || place === '') return markup``;
+  const shown = place.length > LONGEST_PLACE ? textHelpers.beginning(place, LONGEST_PLACE) : place;
+  return markup`<span class="at mono any">${textHelpers.foreign(shown)}</span>`;
+}
+
+export function createEditorHelpers(editor?: EditorOptions) {
+  const editorUrl = createEditorUrl(editor);
+  return {
+    /** Address that opens a frame in the editor; null where none is set up, or it is another's file. */
+    editorUrl,
+    /** `src/orders/order-view.ts:41`, opens it in the editor where one is set up; nothing where the place is not known. */
+    place(place: string | null | undefined): SafeHtml {
+      if (typeof place !== 'string' || place.length > LONGEST_PLACE) return placeText(place);
+      const parts = parsePlace(place);
+      const link = SOURCE.test(parts.file ?? '') ? editorUrl(parts) : null;
+      return link === null
+        ? placeText(place)
+        : markup`<a class="at mono any" href="${link}" title="Open in the editor">${textHelpers.foreign(place)}</a>`;
+    },
+    /** The same without a link: for what stands in a link already. */
+    placeText,
+  } as const;
+}
