@@ -40,11 +40,21 @@ export function createPostgresStorage(options: HostStorageOptions): ProfileStora
     amend: async (token, name, value) => (await open()).amend(token, name, value),
     read: async (token) => (await open()).read(token),
     find: async (query) => (await open()).find(query),
+    summarize: async (query) => (await open()).summarize(query),
+    survey: async (query) => (await open()).survey(query),
+    clear: async () => (await open()).clear(),
+    readSetting: async (name) => (await open()).readSetting(name),
+    writeSetting: async (name, value) => (await open()).writeSetting(name, value),
     purge: async (limits) => (await open()).purge(limits),
     async leaseTokens(key) {
       const storage = await open();
       if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
       return storage.leaseTokens(key);
+    },
+    async formKey() {
+      const storage = await open();
+      if (storage.formKey === undefined) throw new Error('This storage has no key for forms.');
+      return storage.formKey();
     },
     leasedUntil: async () => (await open()).leasedUntil?.() ?? 0,
     async close() {

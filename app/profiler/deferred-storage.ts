@@ -36,11 +36,21 @@ export function createDeferredStorage(): DeferredStorage {
     amend: async (token, name, value) => now().amend(token, name, value),
     read: async (token) => now().read(token),
     find: async (query) => now().find(query),
+    summarize: async (query) => now().summarize(query),
+    survey: async (query) => now().survey(query),
+    clear: async () => now().clear(),
+    readSetting: async (name) => now().readSetting(name),
+    writeSetting: async (name, value) => now().writeSetting(name, value),
     purge: async (limits) => now().purge(limits),
     async leaseTokens(key) {
       const storage = now();
       if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
       return storage.leaseTokens(key);
+    },
+    async formKey() {
+      const storage = now();
+      if (storage.formKey === undefined) throw new Error('This storage has no key for forms.');
+      return storage.formKey();
     },
     leasedUntil: async () => now().leasedUntil?.() ?? 0,
     async close() {

@@ -7,6 +7,7 @@ import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileIndex } from './profile.ts';
 import { matchesQuery } from './match-query.ts';
 import type { Recorder } from './recorder.ts';
+import type { RouteSummaries, SummaryQuery } from './route-summary.ts';
 import type { FindResult, ProfileQuery, ProfileStorage } from './storage.ts';
 import type { Writer } from './writer.ts';
 
@@ -27,6 +28,8 @@ export interface Profiles {
   read(token: string): Promise<FoundProfile | null>;
   /** Stored ones together with those that run or wait; always answers. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
+  /** Stored requests by route, with those that are about to be stored. Rejects with STORAGE_UNAVAILABLE. */
+  summarize(query: SummaryQuery): Promise<RouteSummaries>;
   /** Whether a token that no profile has was given to a request that is sampled out. */
   isSampledOut(token: string): boolean;
   /** Error page and other children, oldest first. */
@@ -128,6 +131,14 @@ export function createProfiles(options: {
       }
     },
     find,
+    async summarize(query) {
+      if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
+      try {
+        return await storage.summarize(query);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
     isSampledOut,
     async children(token) {
       const query: ProfileQuery = {

@@ -1,9 +1,10 @@
 /**
- * The contract of a storage: write, amend, read, find, purge. Two stand behind it, PostgreSQL and memory;
+ * The contract of a storage: write, amend, read, find, summarize, survey, clear, purge. Two stand behind it, PostgreSQL and memory;
  * one contract test (test/storage/contract.ts) runs against both.
  */
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex } from './profile.ts';
+import type { RouteSummaries, SummaryQuery } from './route-summary.ts';
 
 /** A profile as it is read: columns and the document as JSON text. */
 export interface StoredProfile {
@@ -31,7 +32,15 @@ export interface ReadProfile extends StoredProfile {
   amendments: Record<string, unknown>;
 }
 
-export type SortColumn = 'startedAt' | 'durationMs' | 'status' | 'queries' | 'url' | 'method';
+export type SortColumn =
+  | 'startedAt'
+  | 'durationMs'
+  | 'status'
+  | 'queries'
+  | 'url'
+  | 'method'
+  | 'route'
+  | 'process';
 
 export interface ProfileQuery {
   /** Default: `request` only, so that the profiler's own pages and error pages stay out. */
@@ -51,8 +60,21 @@ export interface ProfileQuery {
   /** Exclusive. */
   until?: number;
   overMs?: number;
+  /** At least so many statements. */
+  minQueries?: number;
   /** True: something was thrown or the status is 5xx; false: neither. */
   hasError?: boolean;
+  /** True: something was found wrong with it; false: nothing was. */
+  hasFinding?: boolean;
+  /** Part of the badge of one of its worst findings, without regard to case. */
+  mark?: string;
+  /** True: only pinned ones. */
+  pinned?: boolean;
+  /**
+   * Stands in its URL or in what was thrown, logged, dumped or asked of the database, without regard to case. The newest are looked
+   * through, as far as `FindResult.looked` says; they come newest first whatever `sort` says.
+   */
+  text?: string;
   process?: string;
   /** Pattern of the route, exactly. */
   route?: string;
@@ -67,9 +89,55 @@ export interface FindResult {
   rows: ProfileIndex[];
   /** Matching profiles in all; beyond 2 000 of them a storage may estimate. */
   total: number;
-  /** False where `total` is an estimate. */
+  /** False where `total` is an estimate; of a search for text, where there may be more. */
   totalIsExact: boolean;
+  /** Tokens of `rows` that are pinned; absent: none. */
+  pinned?: readonly string[];
+  /** Of a search for text. */
+  looked?: TextSearch;
 }
+
+export interface TextSearch {
+  /** Profiles looked through, of those that match all else. */
+  count: number;
+  /** False where there are more, which were not. */
+  all: boolean;
+  /** Where the text stands, by token. */
+  found: Readonly<Record<string, TextPlace>>;
+}
+
+export interface TextPlace {
+  /** Name of the panel; null: the URL or the error of the profile's head. */
+  panel: string | null;
+  /** What stands round it. */
+  before: string;
+  text: string;
+  after: string;
+}
+
+/** What a list shows beside its rows. */
+export interface SurveyQuery {
+  /** Searches to be counted. */
+  counts: readonly ProfileQuery[];
+  /** Requests over time: those of `query` from `from` until `until`, in so many parts. */
+  pulse?: { query: ProfileQuery; from: number; until: number; parts: number };
+}
+
+export interface Survey {
+  /** Matches of each, at most MOST_COUNTED and one more; null where counting took too long. */
+  counts: readonly (number | null)[];
+  /** null where it took too long, or was not asked for. */
+  pulse: {
+    parts: { count: number; errors: number }[];
+    /** The moment from which on all are counted; later than `from` where there are too many. */
+    since: number;
+  } | null;
+}
+
+/** Matches of a search that are counted one by one at most. */
+export const MOST_COUNTED = 2000;
+/** Requests of a pulse at most, the newest. */
+export const MOST_IN_PULSE = 20_000;
 
 export interface RetentionLimits {
   /** Profiles that began before this moment go. */
@@ -109,10 +177,22 @@ export interface ProfileStorage {
   amend(token: string, name: string, value: unknown): Promise<boolean>;
   read(token: string): Promise<ReadProfile | null>;
   find(query: ProfileQuery): Promise<FindResult>;
+  /** Requests added up by route; looks at the newest ones only where there are many. */
+  summarize(query: SummaryQuery): Promise<RouteSummaries>;
+  /** Counts, and requests over time, bounded in what they cost. */
+  survey(query: SurveyQuery): Promise<Survey>;
+  /** Deletes all but pinned ones and their children; returns how many went, about. */
+  clear(): Promise<number>;
+  /** A setting shared by all processes of the storage; null where it is not set. */
+  readSetting(name: string): Promise<string | null>;
+  /** null takes it away. */
+  writeSetting(name: string, value: string | null): Promise<void>;
   /** Deletes in bounded steps; returns how many profiles went. */
   purge(limits: RetentionLimits): Promise<number>;
   /** A block of numbers for tokens that no other process on this storage has. `key`: taken over where it has none yet. */
   leaseTokens?(key?: Buffer): Promise<TokenLease>;
+  /** A secret shared by all processes of the storage, to sign forms with; absent: each process has its own. */
+  formKey?(): Promise<Buffer>;
   /** All numbers below have been leased by some process. */
   leasedUntil?(): Promise<number>;
   close(): Promise<void>;

@@ -11,6 +11,7 @@ import type {
   RetentionLimits,
   StoredProfile,
 } from '../profiler/storage.ts';
+import { summarizeRows } from './memory-summarize.ts';
 
 export interface MemoryStorageOptions {
   /** Characters of documents kept at most. */
@@ -158,6 +159,13 @@ export function createMemoryStorage({
       const page = rows.slice(query.offset, query.offset + query.limit).map((index) => ({ ...index }));
       return Promise.resolve({ rows: page, total: rows.length, totalIsExact: true });
     },
+    summarize: (query) =>
+      Promise.resolve(
+        summarizeRows(
+          Array.from(entries.values(), ({ index }) => index),
+          query,
+        ),
+      ),
     purge: (limits) => Promise.resolve(purge(limits)),
     close() {
       entries.clear();

@@ -21,6 +21,7 @@ import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
 import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
 import { keepShared, readShared } from './postgres-shared.ts';
+import { summarizeProfiles } from './postgres-summarize.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow, writeRowOf, type WriteRow } from './rows.ts';
 import { quoted, withSession } from './session.ts';
@@ -240,6 +241,11 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     find: (query) =>
       using(
         (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
+        2 * findTimeoutMs + answerTimeoutMs,
+      ),
+    summarize: (query) =>
+      using(
+        (knex) => summarizeProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),
         2 * findTimeoutMs + answerTimeoutMs,
       ),
     purge: (limits) => using((knex) => purge(knex, limits)),

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
 import type { ProfileQuery, ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
+import { describeSummaries } from './summarize.ts';
 
 const START = 1_700_000_000_000;
 
@@ -28,6 +29,10 @@ export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, t
     queries: number,
     findings: 0,
     mark: null,
+    marks: [],
+    location: null,
+    referrer: null,
+    dest: null,
     bytes: Buffer.byteLength(document),
     ...changes,
   };
@@ -305,6 +310,10 @@ export function describeStorageContract(subject: ContractSubject): void {
       const beyond = await storage.find({ limit: 2, offset: 9 });
       expect(beyond).to.deep.equal({ rows: [], total: 4, totalIsExact: true });
     });
+  });
+
+  describe('adding up by route', () => {
+    describeSummaries(() => storage, profileOf);
   });
 
   describe('purging', () => {

@@ -1,0 +1,142 @@
+/** Requests added up by route, over the rows of one process's memory: PostgreSQL's twin is postgres-summarize.ts. */
+import type { ProfileIndex } from '../profiler/profile.ts';
+import {
+  DURATION_EDGES,
+  MOST_MARKS,
+  MOST_ROUTES,
+  MOST_SUMMARIZED,
+  type RouteGroup,
+  type RouteSummaries,
+  type RouteSummary,
+  SUMMARY_STEPS,
+  type SummaryQuery,
+  type SummaryStep,
+} from '../profiler/route-summary.ts';
+
+function groupOf({ route, method, status }: ProfileIndex): RouteGroup {
+  return route === null ? { route, method: '', status } : { route, method, status: null };
+}
+
+function keyOf({ route, method, status }: RouteGroup): string {
+  return JSON.stringify([route, method, status]);
+}
+
+/** As SQL's percentile_disc: the first value that this share of them does not exceed; null where there is none. */
+function percentile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function failed({ error, status }: ProfileIndex): boolean {
+  return error !== null || (status ?? 0) >= 500;
+}
+
+function durationsOf(rows: readonly ProfileIndex[]): number[] {
+  return rows.flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs])).sort((a, b) => a - b);
+}
+
+function stepOf(rows: readonly ProfileIndex[]): SummaryStep {
+  const sorted = durationsOf(rows);
+  return {
+    count: rows.length,
+    errors: rows.filter(failed).length,
+    p50Ms: percentile(sorted, 0.5),
+    p95Ms: percentile(sorted, 0.95),
+    maxMs: sorted.at(-1) ?? null,
+  };
+}
+
+function stepsOf(rows: readonly ProfileIndex[], first: number, until: number): SummaryStep[] {
+  const steps = Array.from({ length: SUMMARY_STEPS }, (): ProfileIndex[] => []);
+  for (const row of rows) {
+    const step = Math.floor(((row.startedAt - first) * SUMMARY_STEPS) / Math.max(until - first, 1));
+    steps[Math.min(SUMMARY_STEPS - 1, step)]?.push(row);
+  }
+  return steps.map(stepOf);
+}
+
+function histogramOf(durations: readonly number[]): number[] {
+  const counts = new Array<number>(DURATION_EDGES.length + 1).fill(0);
+  for (const duration of durations) {
+    const above = DURATION_EDGES.findIndex((edge) => duration < edge);
+    const bin = above === -1 ? DURATION_EDGES.length : above;
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function marksOf(rows: readonly ProfileIndex[]): RouteSummary['marks'] {
+  const counts = new Map<string, number>();
+  for (const { mark } of rows) if (mark !== null) counts.set(mark, (counts.get(mark) ?? 0) + 1);
+  return Array.from(counts, ([mark, count]) => ({ mark, count }))
+    .sort((a, b) => b.count - a.count || (a.mark < b.mark ? -1 : 1))
+    .slice(0, MOST_MARKS);
+}
+
+/** `rows`: newest first, at least one. */
+function summaryOf(rows: readonly ProfileIndex[], first: number, until: number): RouteSummary {
+  const [newest] = rows as [ProfileIndex, ...ProfileIndex[]];
+  const durations = durationsOf(rows);
+  const { count, errors, p50Ms, p95Ms, maxMs } = stepOf(rows);
+  const queries = rows.map((row) => row.queries).sort((a, b) => a - b);
+  const slowest = rows.find(({ durationMs }) => durationMs !== null && durationMs === maxMs);
+  return {
+    ...groupOf(newest),
+    count,
+    errors,
+    totalMs: sum(durations),
+    p50Ms,
+    p95Ms,
+    maxMs,
+    queries: percentile(queries, 0.5) ?? 0,
+    lastAt: newest.startedAt,
+    newest: newest.token,
+    slowest: slowest?.token ?? null,
+    steps: stepsOf(rows, first, until),
+    durations: histogramOf(durations),
+    marks: marksOf(rows),
+  };
+}
+
+/** `rows` in any order, of any kind. */
+export function summarizeRows(
+  rows: Iterable<ProfileIndex>,
+  { from, until, group, most = MOST_SUMMARIZED }: SummaryQuery,
+): RouteSummaries {
+  const wanted = group === undefined ? null : keyOf(group);
+  const limit = Math.min(most, MOST_SUMMARIZED);
+  const newest = Array.from(rows)
+    .filter(
+      (row) =>
+        row.kind === 'request' &&
+        row.startedAt >= from &&
+        row.startedAt < until &&
+        (wanted === null || keyOf(groupOf(row)) === wanted),
+    )
+    .sort((a, b) => b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1))
+    .slice(0, limit);
+  const newestOnly = newest.length >= limit;
+  const first = newestOnly || from === 0 ? (newest.at(-1)?.startedAt ?? from) : from;
+  const groups = new Map<string, ProfileIndex[]>();
+  for (const row of newest) {
+    const key = keyOf(groupOf(row));
+    const members = groups.get(key);
+    if (members === undefined) groups.set(key, [row]);
+    else members.push(row);
+  }
+  const routes = Array.from(groups.values(), (members) => summaryOf(members, first, until))
+    .sort((a, b) => b.totalMs - a.totalMs || b.count - a.count)
+    .slice(0, MOST_ROUTES);
+  return {
+    routes,
+    more: groups.size - routes.length,
+    looked: newest.length,
+    newestOnly,
+    totalMs: sum(durationsOf(newest)),
+    from: first,
+    until,
+  };
+}
