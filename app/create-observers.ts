@@ -32,6 +32,8 @@ export interface Observers {
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   dump: Dump;
+  /** The layer of a router whose code runs for a request; null where none is known. */
+  layerOf: (context: Context) => object | null;
   /** `file:line` where a layer was registered; null where not known. */
   sourceOf: (layer: object) => string | null;
   watchKnex(knex: Knex, instance?: string): void;
@@ -46,9 +48,10 @@ export function createObservers({ tracker, contextOf, root, maps, Router }: Obse
   const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
   const runtime = observeRuntime();
   const views = observeViews({ tracker, findCaller });
+  const layers = createLayerObserver({ contextOf, sourceOf });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
-    createLayerObserver({ contextOf, sourceOf }),
+    layers,
     observeConsole({ tracker, findCaller }),
     observeHttpClient({ tracker, findCaller }),
     observeProcessErrors({ tracker }),
@@ -58,6 +61,7 @@ export function createObservers({ tracker, contextOf, root, maps, Router }: Obse
   return {
     onRequest: runtime.onRequest,
     sourceOf,
+    layerOf: (context) => layers.running(context),
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
       closing.push(

@@ -6,9 +6,11 @@
  * own: one more property costs 3 µs and a kilobyte, and four methods per response cost more than all the rest of watching.
  */
 import type { ServerResponse } from 'node:http';
-import type { ResponseMethods } from './watched-response.ts';
+import type { ResponseMethods, SharedResponseMethods } from './watched-response.ts';
 
-const NAMES = ['writeHead', 'write', 'end', 'emit'] as const;
+const NAMES = [
+  'writeHead', 'write', 'end', 'emit', 'setHeader', 'appendHeader', 'removeHeader', '_implicitHeader',
+] as const; // prettier-ignore
 
 export interface SharedMethods {
   /** The methods as they were below the shared ones; null where this response has to be watched on its own. */
@@ -26,20 +28,60 @@ function outermost(prototype: object): object | null {
   return found;
 }
 
-export function createSharedMethods(observe: (methods: ResponseMethods) => ResponseMethods): SharedMethods {
+/** A property that inherits as a plain one does, and tells when an object gets one of its own. */
+function toldWhenReplaced(
+  name: string,
+  value: unknown,
+  { target, onReplaced }: { target: object; onReplaced: (object: object) => void },
+): PropertyDescriptor {
+  let current = value;
+  return {
+    configurable: true,
+    get: () => current,
+    set(this: object, given: unknown) {
+      if (this === target) {
+        current = given;
+        return;
+      }
+      Object.defineProperty(this, name, {
+        value: given,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
+      onReplaced(this);
+    },
+  };
+}
+
+/** `onHooked`: a response got a `writeHead` of its own, by which somebody waits for its headers to go out. */
+export function createSharedMethods(
+  observe: (methods: SharedResponseMethods) => SharedResponseMethods,
+  onHooked: (res: object, methods: ResponseMethods) => void = () => undefined,
+): SharedMethods {
   /** By the prototype of a response: the methods below; null where they can't be shared. */
   const known = new WeakMap<object, ResponseMethods | null>();
   const installed = new WeakMap<object, ResponseMethods>();
   const undo: (() => void)[] = [];
 
-  function install(target: ServerResponse): ResponseMethods {
+  function install(target: SharedResponseMethods): ResponseMethods {
     // What it inherits is looked up at each call: others may replace it later.
-    const before = Object.create(Object.getPrototypeOf(target) as object) as ResponseMethods;
+    const before = Object.create(Object.getPrototypeOf(target) as object) as SharedResponseMethods;
     const observed = observe(before);
     for (const name of NAMES) {
+      // `_implicitHeader` is Node's own business, and may be gone some day.
+      if (!(name in target)) continue;
       const own = Object.getOwnPropertyDescriptor(target, name);
       if (own !== undefined) Object.defineProperty(before, name, own);
-      Object.defineProperty(target, name, { value: observed[name], writable: true, configurable: true });
+      const plain = { value: observed[name], writable: true, configurable: true };
+      const onReplaced = (res: object): void => {
+        onHooked(res, before);
+      };
+      Object.defineProperty(
+        target,
+        name,
+        name === 'writeHead' ? toldWhenReplaced(name, observed[name], { target, onReplaced }) : plain,
+      );
       undo.push(() => {
         if (target[name] !== observed[name]) return;
         if (own === undefined) Reflect.deleteProperty(target, name);
@@ -55,7 +97,7 @@ export function createSharedMethods(observe: (methods: ResponseMethods) => Respo
       const prototype = Object.getPrototypeOf(res) as object;
       const before = known.get(prototype);
       if (before !== undefined) return before;
-      const target = outermost(prototype) as ServerResponse | null;
+      const target = outermost(prototype) as SharedResponseMethods | null;
       const methods = target === null ? null : (installed.get(target) ?? install(target));
       // Whoever wrapped a method of this first response took the one below ours.
       if (NAMES.some((name) => Object.hasOwn(res, name))) return null;

@@ -30,6 +30,8 @@ export interface WatchOptions {
   previewBytes: number;
   /** Whether a request is recorded in full; default: all are. */
   takes?: Sampler['takes'];
+  /** The layer of a router whose code runs for a request; default: none is known. */
+  layerOf?: (context: Context) => object | null;
   /** Called once per request, inside its context: observers that add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
 }
@@ -107,6 +109,7 @@ export function createWatch(options: WatchOptions): Watch {
   const responses = createResponseWatch({
     tracker,
     previewBytes,
+    layerOf: options.layerOf,
     onHeaders: (context) => {
       // One that is sampled out is worth storing at its end, if at all.
       if (!context.outline) recorder.headersSent(context);

@@ -1,12 +1,12 @@
 /**
  * A response as it is observed, never changed: `writeHead`, `write`, `end` and `emit` are replaced, for all responses of an
  * Express application at once or on one object of node:http, by functions that pass their arguments on as they are and note
- * what went by. Emitting is bound, because finish and close otherwise fire outside the request's context. What is noted is made
- * readable only when it is read: a request that is sampled out is mostly never read.
+ * what went by. Emitting is bound, because finish and close otherwise fire outside the request's context.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { ResponseFact } from '../profiler/facts.ts';
+import { type HeaderMethods, HeaderNotes, noteRefused, observeHeaders } from './header-writes.ts';
+import { WatchedResponse } from './response-notes.ts';
 import { createSharedMethods } from './shared-methods.ts';
 
 export interface ResponseWatchOptions {
@@ -17,122 +17,15 @@ export interface ResponseWatchOptions {
   onHeaders: (context: Context) => void;
   /** The answer is over, or its client has gone. */
   onClose: (context: Context, req: IncomingMessage) => void;
+  /** The layer whose code runs; default: none is known. */
+  layerOf?: ((context: Context) => object | null) | undefined;
 }
 
-/**
- * A piece of a body that was kept: text as it was given, anything else byte by byte as latin1. Copies of bytes as
- * strings cost half of what Buffers do, and most are read as text.
- */
-interface Piece {
-  text: string;
-  encoding: 'utf8' | 'latin1';
+function isChunk(given: unknown): boolean {
+  return typeof given === 'string' || given instanceof Uint8Array;
 }
 
-const NOTHING = Buffer.alloc(0);
-
-/** The header block as it goes to the socket -> name, value … in order and case. */
-function readBlock(block: string): string[] {
-  const headers: string[] = [];
-  let start = block.indexOf('\r\n') + 2;
-  while (start > 1) {
-    const end = block.indexOf('\r\n', start);
-    const last = end === -1 ? block.length : end;
-    const colon = block.indexOf(':', start);
-    if (colon > start && colon < last)
-      headers.push(block.slice(start, colon), block.slice(colon + 1, last).trim());
-    start = end + 2;
-  }
-  return headers;
-}
-
-/** Where no block of text is known, as under HTTP/2. */
-function readTable(res: ServerResponse): string[] {
-  return res
-    .getHeaderNames()
-    .flatMap((name) => [res.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)]));
-}
-
-function isAscii({ text }: Piece): boolean {
-  return Buffer.byteLength(text, 'utf8') === text.length;
-}
-
-class WatchedResponse implements ResponseFact {
-  status = 0;
-  statusMessage = '';
-  headersAtMs: number | null = null;
-  bodyBytes = 0;
-  truncated = false;
-  outcome: ResponseFact['outcome'] = 'running';
-  readonly #previewBytes: number;
-  #sent: string | string[] = [];
-  readonly #pieces: Piece[] = [];
-  #kept = 0;
-
-  constructor(previewBytes: number) {
-    this.#previewBytes = previewBytes;
-  }
-
-  get rawHeaders(): readonly string[] {
-    if (typeof this.#sent === 'string') this.#sent = readBlock(this.#sent);
-    return this.#sent;
-  }
-
-  get preview(): Buffer {
-    const pieces = this.#pieces.map(({ text, encoding }) => Buffer.from(text, encoding));
-    return pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);
-  }
-
-  get previewAscii(): string | null {
-    const pieces = this.#pieces;
-    return pieces.every(isAscii) ? pieces.map(({ text }) => text).join('') : null;
-  }
-
-  noteHeaders(res: ServerResponse, atMs: number): void {
-    this.headersAtMs = atMs;
-    this.status = res.statusCode;
-    this.statusMessage = res.statusMessage;
-    const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
-    this.#sent = typeof block === 'string' ? block : readTable(res);
-  }
-
-  noteChunk(chunk: unknown, given: unknown): void {
-    if (typeof chunk === 'string') {
-      const encoding = typeof given === 'string' ? (given as BufferEncoding) : 'utf8';
-      const bytes = Buffer.byteLength(chunk, encoding);
-      const room = this.#count(bytes);
-      // A text that is cut would keep the whole of it alive.
-      if (bytes <= room && bytes > 0 && encoding === 'utf8') this.#keep(chunk, 'utf8', bytes);
-      else if (room > 0) this.#keepBytes(Buffer.from(chunk, encoding), room);
-    } else if (chunk instanceof Uint8Array) {
-      const room = this.#count(chunk.byteLength);
-      if (room > 0)
-        this.#keepBytes(
-          Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength),
-          room,
-        );
-    }
-  }
-
-  #keepBytes(bytes: Buffer, room: number): void {
-    const count = Math.min(bytes.length, room);
-    this.#keep(bytes.toString('latin1', 0, count), 'latin1', count);
-  }
-
-  #keep(text: string, encoding: Piece['encoding'], bytes: number): void {
-    this.#pieces.push({ text, encoding });
-    this.#kept += bytes;
-  }
-
-  /** Counts what goes by; gives the bytes that may still be kept of it. */
-  #count(bytes: number): number {
-    this.bodyBytes += bytes;
-    const room = this.#previewBytes - this.#kept;
-    if (bytes > room) this.truncated = true;
-    return bytes === 0 ? 0 : room;
-  }
-}
-
-/** The methods of a response that are replaced, as they were. */
+/** The methods of every response that are replaced, as they were. */
 export interface ResponseMethods {
   writeHead: ServerResponse['writeHead'];
   write: ServerResponse['write'];
@@ -140,10 +33,15 @@ export interface ResponseMethods {
   emit: ServerResponse['emit'];
 }
 
+/** Those of the responses of an Express application. */
+export type SharedResponseMethods = ResponseMethods & HeaderMethods;
+
 /** What is known of a response that is watched. */
 interface Watched {
   context: Context;
   fact: WatchedResponse;
+  /** null where it is sampled out, and where no layers run. */
+  notes: HeaderNotes | null;
   /** Those that note what goes by are wrapped round these: of several wrapped round each other, one notes. */
   methods: ResponseMethods;
 }
@@ -160,7 +58,7 @@ export interface ResponseWatch {
 }
 
 export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
-  const { previewBytes, onHeaders, onClose, tracker } = options;
+  const { previewBytes, onHeaders, onClose, tracker, layerOf = () => null } = options;
   /** A property of its own would make each response of Express a hidden class of its own, which costs 3 µs apiece. */
   const watched = new Map<ServerResponse, Watched>();
 
@@ -194,6 +92,10 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         const { writableEnded } = this;
         const result: unknown = Reflect.apply(methods.end, this, args);
         if (!writableEnded) findBody(this)?.noteChunk(args[0], args[1]);
+        else if (isChunk(args[0])) {
+          const notes = find(this)?.notes ?? null;
+          if (notes !== null) noteRefused(notes, layerOf, { method: 'end', name: null });
+        }
         return result;
       } as ServerResponse['end'],
       emit: function boundEmit(this: Observed, ...args: Parameters<ServerResponse['emit']>): boolean {
@@ -205,7 +107,27 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     };
   }
 
-  const shared = createSharedMethods(observe);
+  /** Many headers are set in a row: the last response is looked up once. */
+  let latest: { res: object; methods: ResponseMethods; notes: HeaderNotes | null } | null = null;
+
+  function notesOf(res: object, methods: ResponseMethods): HeaderNotes | null {
+    if (latest?.res === res && latest.methods === methods) return latest.notes;
+    const known = watched.get(res as ServerResponse);
+    const notes = known?.methods === methods ? known.notes : null;
+    latest = { res, methods, notes };
+    return notes;
+  }
+
+  const shared = createSharedMethods(
+    (methods) => ({
+      ...observe(methods),
+      ...observeHeaders(methods, { layerOf, notesOf: (res) => notesOf(res, methods) }),
+    }),
+    (res, methods) => {
+      const notes = notesOf(res, methods);
+      if (notes !== null) notes.hooks.push(layerOf(notes.context));
+    },
+  );
 
   function ended(res: ServerResponse, known: Watched): void {
     if (known.fact.outcome !== 'running') return;
@@ -218,20 +140,23 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     if (known === undefined) return;
     ended(this, known);
     watched.delete(this);
+    if (latest?.res === this) latest = null;
   }
 
   return {
     watch(res, context) {
       // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
-      const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes);
+      let methods: ResponseMethods | null = shared.of(res);
+      const notes = methods === null || context.outline ? null : new HeaderNotes(context);
+      const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes, notes);
       context.add('response', fact);
-      let methods = shared.of(res);
       if (methods === null) {
         const { writeHead, write, end, emit } = res;
         methods = { writeHead, write, end, emit };
         Object.assign(res, observe(methods));
       }
-      watched.set(res, { context, fact, methods });
+      watched.set(res, { context, fact, notes, methods });
+      latest = null;
       res.on('close', observedClose);
     },
     sweep() {

@@ -31,6 +31,8 @@ export interface LayerTrace {
   /** Its promise settled. */
   settled(call: LayerCall): void;
   failed(call: LayerCall): void;
+  /** The layer whose code runs: the innermost call that has not returned, else the one that started last. */
+  running(context: Context): LayerFact | null;
 }
 
 /** What is known of a layer once and for all. */
@@ -57,6 +59,8 @@ interface RequestTrace {
   context: Context;
   mounts: Mount[];
   facts: LayerFact[];
+  /** Those whose function has not returned, each called by the one before it. */
+  open: LayerFact[];
   /** The route that is being run: what identifies it, and its fact. */
   route: { key: unknown; fact: RouteFact } | null;
 }
@@ -138,6 +142,7 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
       context,
       mounts: [{ owner, pattern: typeof base === 'string' ? base : baseOf(base) }],
       facts: [],
+      open: [],
       route: null,
     };
     traces.set(context, trace);
@@ -245,6 +250,7 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     };
     wentOn(trace.facts, depth, startMs);
     trace.facts.push(fact);
+    trace.open.push(fact);
     (call as NotedCall)[noted] = fact;
     (call as NotedCall)[notedIn] = context;
     context.add('layer', fact, 200);
@@ -267,11 +273,24 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     return (call[notedIn]?.elapsedMs() ?? startMs) - startMs;
   }
 
+  function leave(call: NotedCall, fact: LayerFact): void {
+    const context = call[notedIn];
+    const open = context === undefined ? undefined : traces.get(context)?.open;
+    const at = open?.lastIndexOf(fact) ?? -1;
+    if (open !== undefined && at !== -1) open.length = at;
+  }
+
   return {
     started,
+    running(context) {
+      const trace = traces.get(context);
+      return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
+    },
     ended(call: NotedCall) {
       const fact = call[noted];
-      if (fact !== undefined) fact.durationMs ??= elapsedMs(call, fact);
+      if (fact === undefined) return;
+      fact.durationMs ??= elapsedMs(call, fact);
+      leave(call, fact);
     },
     settled(call: NotedCall) {
       const fact = call[noted];
@@ -282,7 +301,9 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
 }
 
 /** Subscribes a trace to the channel until closed. */
-export function createLayerObserver(options: LayerObserverOptions): { close(): void } {
+export function createLayerObserver(
+  options: LayerObserverOptions,
+): Pick<LayerTrace, 'running'> & { close(): void } {
   const trace = createLayerTrace(options);
   // The channel belongs to the host: whatever goes wrong here must not reach it.
   const guarded = (note: (call: LayerCall) => void) => (message: unknown) => {
@@ -302,6 +323,7 @@ export function createLayerObserver(options: LayerObserverOptions): { close(): v
   const channel = tracingChannel(CHANNEL);
   channel.subscribe(subscribers);
   return {
+    running: trace.running,
     close() {
       channel.unsubscribe(subscribers);
     },

@@ -60,6 +60,27 @@ export interface UploadedFile {
   bytes: number;
 }
 
+/** One change of a response's headers, as the application asked for it. */
+export interface HeaderWrite {
+  name: string;
+  /** As given: text, a number, or several texts; undefined where the header was removed. */
+  value: unknown;
+  /** The fact `layer` whose code ran; null before the first, and where layers are not known. */
+  layer: object | null;
+  /** Asked for while the headers went out, by something that waits for that (`on-headers`). */
+  hooked: boolean;
+}
+
+/** Something that was to change an answer whose headers, or whose end, were out already. */
+export interface RefusedWrite {
+  /** `setHeader` and the like. */
+  method: string;
+  /** Of a header; null for a body. */
+  name: string | null;
+  layer: object | null;
+  atMs: number;
+}
+
 /** One per request, completed when the answer ends. */
 export interface ResponseFact {
   status: number;
@@ -73,6 +94,11 @@ export interface ResponseFact {
   /** The preview as text where every byte of it is ASCII, else null: it spares the bytes where they were text before. */
   previewAscii?: string | null;
   truncated: boolean;
+  /** In the order they were asked for; absent where they are not observed. */
+  headerWrites?: readonly HeaderWrite[];
+  /** Layers that made something wait for the headers to go out. */
+  headerHooks?: readonly (object | null)[];
+  refused?: readonly RefusedWrite[];
   /** `aborted`: the client left, or the socket was destroyed, before the end. */
   outcome: 'running' | 'finished' | 'aborted';
 }

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import express from 'express';
 import { ServerResponse } from 'node:http';
 import { createSharedMethods } from '../../app/middleware/shared-methods.ts';
-import type { ResponseMethods } from '../../app/middleware/watched-response.ts';
 
 /** A response as the application has made it its own. */
 function responseOf(app: express.Express): ServerResponse {
@@ -12,15 +11,14 @@ function responseOf(app: express.Express): ServerResponse {
 
 function setUp() {
   const emitted: string[] = [];
-  const shared = createSharedMethods((methods: ResponseMethods) => ({
-    writeHead: methods.writeHead,
-    write: methods.write,
-    end: methods.end,
-    emit: function (this: ServerResponse, event: string) {
-      emitted.push(event);
-      return Reflect.apply(methods.emit, this, [event]);
-    } as ServerResponse['emit'],
-  }));
+  const shared = createSharedMethods((methods) =>
+    Object.assign(Object.create(methods) as typeof methods, {
+      emit: function (this: ServerResponse, event: string) {
+        emitted.push(event);
+        return Reflect.apply(methods.emit, this, [event]);
+      } as ServerResponse['emit'],
+    }),
+  );
   return { shared, emitted };
 }
 
