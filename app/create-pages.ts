@@ -6,6 +6,7 @@ import { createGuard, type GuardOptions } from './middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import type { Retention } from './profiler/housekeeper.ts';
+import { type FindingRule, ruleTexts } from './profiler/finding.ts';
 import type { Panel } from './profiler/panel.ts';
 import type { Profiles } from './profiler/profiles.ts';
 import { createPages } from './routes/profiler.ts';
@@ -14,6 +15,7 @@ export interface PageHandlerOptions {
   profiles: Profiles;
   /** In the order of the menu. */
   panels: readonly Panel[];
+  rules: readonly FindingRule[];
   retention: Retention;
   originOf: (req: IncomingMessage) => string | null;
   access: GuardOptions;
@@ -29,7 +31,7 @@ function describeRetention({ ageMs, count, bytes }: Retention): string {
 }
 
 export function createPageHandler(
-  { profiles, panels, retention, originOf, access, redactText }: PageHandlerOptions,
+  { profiles, panels, rules, retention, originOf, access, redactText }: PageHandlerOptions,
   { renderPage, assets, foot }: PageParts,
 ): Dispatch {
   const headers = pageHeaders();
@@ -37,6 +39,7 @@ export function createPageHandler(
   const controllers = createProfilerControllers({
     profiles,
     panels,
+    rules: ruleTexts(rules),
     renderPage,
     assets,
     ownHeaders,

@@ -55,12 +55,6 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   return fact === undefined ? null : describeError(fact.error);
 }
 
-/** What was left out, by kind; findings too. */
-function cutOf({ cut }: Context, findings: number): ProfileDocument['cut'] {
-  if (cut.size === 0 && findings === 0) return undefined;
-  return { ...Object.fromEntries(cut), ...(findings === 0 ? {} : { finding: findings }) };
-}
-
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
   const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
   const findIn = createFindingRunner(panels, rules);
@@ -157,7 +151,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         durationMs: head.durationMs ?? undefined,
         outcome: head.outcome,
         outline: head.outline ?? undefined,
-        cut: cutOf(context, left),
+        cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
+        findingsLeft: left === 0 ? undefined : left,
         masked: filled(masked),
         ...value,
       },

@@ -50,6 +50,8 @@ export interface ProfileHead {
 export interface Profile extends ProfileHead {
   panels: Record<string, PanelRecord>;
   findings: Finding[];
+  /** How many were found and are not kept. */
+  findingsLeft?: number | undefined;
   /** Facts left out because the budget of the request was spent, by kind. */
   cut: Record<string, number>;
   masked: MaskedValue[];

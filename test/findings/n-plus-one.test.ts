@@ -17,9 +17,9 @@ describe('finding n-plus-one', () => {
         res.json(await knex('products').whereIn('id', ids));
       });
       app.get('/apart', async (_req, res) => {
-        const first = await knex('products').where({ id: 1 }).first<unknown>();
-        const second = await knex('products').where({ id: 2 }).first<unknown>();
-        const third = await knex('products').where({ id: 3 }).first<unknown>();
+        const first: unknown = await knex('products').where({ id: 1 }).first();
+        const second: unknown = await knex('products').where({ id: 2 }).first();
+        const third: unknown = await knex('products').where({ id: 3 }).first();
         res.json([first, second, third]);
       });
     },

@@ -55,6 +55,7 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
     const page = await fetch(`${origin}/_profiler/${token}?panel=${panel}`);
     const $ = load(await page.text());
     const there = anchor === undefined ? page.ok : $(`[id="${anchor}"]`).length === 1;
+    if (!page.ok) throw new Error(`Panel ${panel} answers ${page.status}: ${$('h1').text().slice(0, 300)}`);
     if (!there) throw new Error(`Panel ${panel} has no row #${anchor ?? ''} that proves “${sentence}”.`);
   }
 

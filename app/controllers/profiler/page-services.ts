@@ -3,6 +3,7 @@
  * an answer. Nothing here knows Express, a database, or a panel by name.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RuleTexts } from '../../profiler/finding.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import type { Assets } from './assets.ts';
@@ -11,6 +12,8 @@ export interface PageServices {
   profiles: Profiles;
   /** In the order of the menu. */
   panels: readonly Panel[];
+  /** Of the rules by which findings are made; default: none are explained. */
+  rules?: RuleTexts;
   renderPage: (view: string, model: object) => string;
   assets: Assets;
   /** Security headers of every answer that is the profiler's own: the policy, nosniff, frames, referrer. */

@@ -20,7 +20,7 @@ export interface ProfileController {
 }
 
 export function createProfileController(services: PageServices): ProfileController {
-  const { profiles, renderPage, foot } = services;
+  const { profiles, renderPage, foot, rules = {} } = services;
   const respond = createRespond(services);
 
   /** A profile names its child; most have none, and then there is nothing to ask for. */
@@ -45,7 +45,7 @@ export function createProfileController(services: PageServices): ProfileControll
       const panel = panels.find((known) => known.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const children = await childrenOf(profile);
-      const model = createProfileModel({ profile, children, panels, panel, query: page.query, foot });
+      const model = createProfileModel({ profile, children, panels, panel, query: page.query, foot, rules });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },
     async exception(page) {

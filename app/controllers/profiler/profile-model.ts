@@ -1,6 +1,8 @@
 /** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
+import type { RuleTexts } from '../../profiler/finding.ts';
 import type { Panel, PanelSummary } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 
 export interface MenuItem {
   name: string;
@@ -16,6 +18,7 @@ export interface ProfileModel {
   children: readonly ProfileIndex[];
   panel: Panel;
   menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
+  findings: FindingsModel;
   /** Of the panels by name. */
   titles: Readonly<Record<string, string>>;
   /** GET parameters as they came. */
@@ -95,14 +98,17 @@ export function createProfileModel(options: {
   panel: Panel;
   query: URLSearchParams;
   foot: readonly string[];
+  /** Of the rules by which findings are made. */
+  rules: RuleTexts;
 }): ProfileModel {
-  const { profile, children, panels, panel, query, foot } = options;
+  const { profile, children, panels, panel, query, foot, rules } = options;
   return {
     title: titleOf(profile, panel),
     profile,
     children,
     panel,
     menu: menuOf(profile, panels),
+    findings: createFindingsModel(profile, rules),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
     query: Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query)),
     kind: KINDS[panel.name] ?? null,

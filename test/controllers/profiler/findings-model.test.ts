@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import express from 'express';
+import { createFindingsModel } from '../../../app/controllers/profiler/findings-model.ts';
+import type { Finding, FindingRule } from '../../../app/index.ts';
+import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
+
+function findings(count: number, given: Partial<Finding> = {}): Finding[] {
+  return Array.from({ length: count }, (_, index) => ({
+    label: 'slow', severity: 'warn', sentence: `Number ${index} is slow`, panel: 'request', ...given,
+  })); // prettier-ignore
+}
+
+describe('the findings at the head of a profile', () => {
+  it('are five and a fold, where the fold hides more than one', () => {
+    const sizes = (count: number): number[] => {
+      const { shown, folded } = createFindingsModel({ findings: findings(count) }, {});
+      return [shown.length, folded.length];
+    };
+    expect([0, 5, 6, 7, 12].map(sizes)).to.deep.equal([[0, 0], [5, 0], [6, 0], [5, 2], [5, 7]]); // prettier-ignore
+  });
+
+  it('explain each rule once, and none that is not known any more', () => {
+    const { rules } = createFindingsModel(
+      {
+        findings: [
+          ...findings(2, { rule: 'slow-thing' }),
+          ...findings(1, { rule: 'slow-thing', label: 'slower' }),
+          ...findings(1, { rule: 'constructor' }),
+          ...findings(1),
+        ],
+      },
+      { 'slow-thing': { known: 'By its time.', mends: 'Less of it.' } },
+    );
+    expect(rules).to.deep.equal([
+      { labels: ['slow', 'slower'], known: 'By its time.', mends: 'Less of it.' },
+    ]);
+  });
+
+  describe('on the page', () => {
+    const rule: FindingRule = {
+      name: 'many-things',
+      needs: ['request'],
+      labels: ['slow'],
+      known: 'Each thing was counted as it came.',
+      mends: 'Ask for fewer things at once.',
+      find: (_kept, { url }) =>
+        url === '/plain'
+          ? []
+          : findings(3, { rule: 'x', sentence: '<b>3</b> are slow', place: 'src/a.ts:1' }),
+    };
+    let running: FindingsApp;
+    before(async () => {
+      const others = [1, 2].map((number): FindingRule => ({ ...rule, name: `many-others-${number}` }));
+      const loud: FindingRule = {
+        ...rule,
+        name: 'loud',
+        find: (_kept, { url }) => (url === '/plain' ? [] : findings(5, { panel: 'logs' })),
+      };
+      running = await startFindingsApp(
+        (app) => {
+          app.get('/many', (_req, res) => void res.send('many'));
+          app.get('/plain', (_req, res) => void res.send('plain'));
+          app.use(express.json());
+        },
+        { findings: [rule, ...others, loud] },
+      );
+    });
+    after(() => running.close());
+
+    async function page(path: string) {
+      const { profile } = await running.ask(path);
+      const answer = await fetch(`${running.origin}/_profiler/${profile.token}`);
+      return load(await answer.text());
+    }
+
+    it('stand in order, linked to their proof, the rest folded, what was not kept counted, rules explained', async () => {
+      const $ = await page('/many');
+      const section = $('section.found');
+      expect(section.attr('aria-label')).to.equal('Findings');
+      expect(section.children('ul').children('li')).to.have.length(5);
+      expect(section.find('details').first().children('summary').text()).to.equal('7 more findings');
+      expect(section.find('li b')).to.have.length(0);
+      expect(section.find('li').first().text()).to.contain('<b>3</b> are slow');
+      expect(section.find('li a').first().attr('href')).to.match(/\/_profiler\/[0-9a-f]{6}\?panel=request$/);
+      expect(section.find('li a').first().text()).to.equal('show in Request');
+      expect(section.find('li a').last().text()).to.equal('show in Logs');
+      expect(section.find('p.say').text()).to.contain('2 more');
+      const how = section.find('details.how');
+      expect(how.find('dt')).to.have.length(4);
+      expect(how.text()).to.contain(rule.known).and.to.contain(rule.mends);
+    });
+
+    it('are not there where nothing was found', async () => {
+      const $ = await page('/plain');
+      expect($('section.found')).to.have.length(0);
+    });
+  });
+});

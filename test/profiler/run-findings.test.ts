@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import type { Finding, FindingRule, Severity } from '../../app/profiler/finding.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { createFindingRunner } from '../../app/profiler/run-findings.ts';
+
+const head = { durationMs: 10 } as ProfileHead;
+
+function finding(sentence: string, severity: Severity = 'warn', costMs = 0): Finding {
+  return { label: 'x', severity, sentence, panel: 'database', costMs };
+}
+
+function rule(given: Partial<FindingRule>): FindingRule {
+  return {
+    name: 'some-rule',
+    needs: [],
+    labels: ['x'],
+    known: 'So.',
+    mends: 'So.',
+    find: () => [],
+    ...given,
+  };
+}
+
+function run(
+  rules: readonly FindingRule[],
+  kept: Record<string, unknown> = {},
+  panels: readonly Panel[] = [],
+) {
+  return createFindingRunner(panels, rules)({ kept, shared: {} }, head);
+}
+
+describe('findings of a profile', () => {
+  it('stand worst first, of two as bad the dearer, with the name of their rule', () => {
+    const { findings } = run([
+      rule({ name: 'a', find: () => [finding('info', 'info'), finding('cheap', 'warn', 1)] }),
+      rule({ name: 'b', find: () => [finding('dear', 'warn', 9), finding('bad', 'bad')] }),
+    ]);
+    expect(findings.map(({ sentence }) => sentence)).to.deep.equal(['bad', 'dear', 'cheap', 'info']);
+    expect(findings.map(({ rule: name }) => name)).to.deep.equal(['b', 'b', 'a', 'a']);
+  });
+
+  it('come from rules whose panels all kept something', () => {
+    const asked: string[] = [];
+    const find = (name: string) => (): Finding[] => {
+      asked.push(name);
+      return [];
+    };
+    run(
+      [
+        rule({ needs: ['database'], find: find('one') }),
+        rule({ needs: ['database', 'logs'], find: find('both') }),
+        rule({ needs: [], find: find('none') }),
+      ],
+      { database: {} },
+    );
+    expect(asked).to.deep.equal(['one', 'none']);
+  });
+
+  it('come from panels too, without a rule', () => {
+    const panel: Panel = {
+      name: 'cache',
+      title: 'Cache',
+      collect: () => null,
+      findings: (data) => [finding(String(data))],
+    };
+    expect(run([], { cache: 'cold' }, [panel]).findings).to.deep.equal([finding('cold')]);
+    expect(run([], {}, [panel]).findings).to.deep.equal([]);
+  });
+
+  it('are three of a rule and twelve in all at most; the rest is counted', () => {
+    const many = Array.from({ length: 5 }, (_, index) => finding(String(index), 'warn', -index));
+    const { findings, left } = run(['a', 'b', 'c', 'd', 'e'].map((name) => rule({ name, find: () => many })));
+    expect(findings).to.have.length(12);
+    expect(left).to.equal(13);
+    expect(run([rule({ find: () => many })]).findings.map(({ sentence }) => sentence)).to.deep.equal(['0', '1', '2']); // prettier-ignore
+  });
+
+  it('outlive a rule or panel that throws', () => {
+    const fails = (): never => {
+      throw new Error('no');
+    };
+    const panel: Panel = { name: 'cache', title: 'Cache', collect: () => null, findings: fails };
+    const { findings } = run(
+      [rule({ find: fails }), rule({ find: () => [finding('still')] })],
+      { cache: {} },
+      [panel],
+    );
+    expect(findings).to.have.length(1);
+  });
+});
