@@ -14,6 +14,7 @@ import type { Redactor } from './redact.ts';
 import { createFindingRunner, type SeenPanels } from './run-findings.ts';
 import type { Sampler } from './sampling.ts';
 import type { SharedPart, SharedParts } from './shared-parts.ts';
+import { type Trail, trailOf } from './trail.ts';
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];
@@ -32,6 +33,8 @@ export interface BuiltProfile {
   document: ProfileDocument;
   /** Statements that ran. */
   queries: number;
+  /** Masked. */
+  trail: Trail | null;
   shared: SharedPart[];
 }
 
@@ -123,7 +126,11 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       if (record !== null) kept[panel.name] = record;
     }
     const { findings, left } = findIn(taken.seen, head);
-    const { value, masked } = redactor.tree({
+    const {
+      value: { trail, ...value },
+      masked,
+    } = redactor.tree({
+      trail: trailOf(context),
       method: head.method,
       url: head.url,
       origin: head.origin ?? undefined,
@@ -138,6 +145,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     });
     return {
       queries: taken.queries,
+      trail,
       shared: taken.shared,
       document: {
         version: head.version,
@@ -153,7 +161,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         outline: head.outline ?? undefined,
         cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
         findingsLeft: left === 0 ? undefined : left,
-        masked: filled(masked),
+        // The trail stands in the columns only; its headers are in the document, and say what was masked.
+        masked: filled(trail === null ? masked : masked.filter(({ where }) => !where.startsWith('trail.'))),
         ...value,
       },
     };
@@ -192,7 +201,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       } catch (error) {
         const { name, message } = describeError(error);
         warn(`A profile could not be built: ${name}: ${message}`);
-        return { document: bare(context, state), queries: 0, shared: [] };
+        return { document: bare(context, state), queries: 0, trail: null, shared: [] };
       }
     },
     isSampledOut: (context) => context.outline && whyKept(context) === null,

@@ -11,7 +11,14 @@ function rowHasError(row: ProfileIndex): boolean {
   return row.error !== null || (row.status !== null && row.status >= 500);
 }
 
-/** All filters must hold; an absent filter holds always. Sorting and paging are the caller's. */
+function hasMark({ marks }: ProfileIndex, wanted: string): boolean {
+  return marks.some(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
+}
+
+/**
+ * All filters must hold; an absent filter holds always. Sorting and paging are the caller's, and so are pins and texts, which
+ * no index row tells of.
+ */
 export function matchesQuery(row: ProfileIndex, query: ProfileQuery): boolean {
   const kinds = query.kinds ?? ['request'];
   return (
@@ -25,6 +32,9 @@ export function matchesQuery(row: ProfileIndex, query: ProfileQuery): boolean {
     (query.from === undefined || row.startedAt >= query.from) &&
     (query.until === undefined || row.startedAt < query.until) &&
     (query.overMs === undefined || (row.durationMs ?? 0) > query.overMs) &&
+    (query.minQueries === undefined || row.queries >= query.minQueries) &&
+    (query.hasFinding === undefined || row.findings > 0 === query.hasFinding) &&
+    (query.mark === undefined || hasMark(row, query.mark)) &&
     (query.hasError === undefined || rowHasError(row) === query.hasError) &&
     (query.process === undefined || row.process === query.process) &&
     (query.route === undefined || row.route === query.route)

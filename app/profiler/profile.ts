@@ -3,10 +3,11 @@
  * and as pages see it (`Profile`: everything there, what can be worked out worked out).
  */
 import type { ProfileKind } from './context.ts';
-import type { Finding } from './finding.ts';
+import type { Finding, Severity } from './finding.ts';
 import type { PanelRecord } from './panel.ts';
 import type { MaskedValue } from './redact.ts';
 import type { KeptOutline } from './sampling.ts';
+import type { Trail } from './trail.ts';
 
 /** 2: what can be derived is left out. 1: everything stood in the document. */
 export const PROFILE_VERSION = 2;
@@ -57,8 +58,14 @@ export interface Profile extends ProfileHead {
   masked: MaskedValue[];
 }
 
+/** A finding as lists show it. */
+export interface FindingMark {
+  label: string;
+  severity: Severity;
+}
+
 /** The columns beside the document: what lists show, filter and sort by. */
-export interface ProfileIndex {
+export interface ProfileIndex extends Trail {
   token: string;
   kind: ProfileKind;
   state: 'running' | 'final';
@@ -79,6 +86,8 @@ export interface ProfileIndex {
   /** Number of findings, and the badge of the worst one. */
   findings: number;
   mark: string | null;
+  /** The badges of the worst findings, each once. */
+  marks: readonly FindingMark[];
   /** Length of the document in bytes. */
   bytes: number;
 }
@@ -112,8 +121,26 @@ export type ProfileDocument = Omit<Profile, 'panels' | Optional> & {
   [Name in Optional]?: Profile[Name] | undefined;
 } & { panels: Record<string, KeptPanel> };
 
-export function indexOf(profile: ProfileDocument, queries: number): ProfileIndex {
-  const { error, findings, origin, route } = profile;
+/** Badges that a row of a list has room for. */
+const MOST_MARKS = 3;
+
+function marksOf(findings: readonly Finding[]): FindingMark[] {
+  const marks: FindingMark[] = [];
+  for (const { label, severity } of findings) {
+    if (marks.length === MOST_MARKS) break;
+    if (!marks.some((mark) => mark.label === label)) marks.push({ label: label.slice(0, 60), severity });
+  }
+  return marks;
+}
+
+/** What the columns of a profile tell beside its document. */
+export interface IndexFacts {
+  queries: number;
+  trail: Trail | null;
+}
+
+export function indexOf(profile: ProfileDocument, { queries, trail }: IndexFacts): ProfileIndex {
+  const { error, findings = [], origin, route } = profile;
   return {
     token: profile.token,
     kind: profile.kind,
@@ -134,8 +161,12 @@ export function indexOf(profile: ProfileDocument, queries: number): ProfileIndex
         ? null
         : `${error.name}: ${error.message}`.slice(0, INDEX_TEXT_LIMIT),
     queries,
-    findings: findings?.length ?? 0,
-    mark: findings?.[0]?.label ?? null,
+    findings: findings.length,
+    mark: findings[0]?.label ?? null,
+    marks: marksOf(findings),
+    location: trail?.location ?? null,
+    referrer: trail?.referrer ?? null,
+    dest: trail?.dest ?? null,
     bytes: 0,
   };
 }

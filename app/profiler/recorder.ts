@@ -100,8 +100,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   function store(context: Context, state: Profile['state']): void {
     if (isSampledOut(context)) return;
-    const { document, queries, shared } = build(context, state);
-    write({ index: indexOf(document, queries), document: JSON.stringify(document) }, shared);
+    const { document, shared, ...facts } = build(context, state);
+    write({ index: indexOf(document, facts), document: JSON.stringify(document) }, shared);
   }
 
   function complete(document: ProfileDocument, shared: ReadonlyMap<string, SharedValue>): Profile {
@@ -200,8 +200,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     runningContexts: () => contexts.values(),
     snapshot: (context) => complete(build(context, context.ended ? 'final' : 'running').document, new Map()),
     indexOf(context) {
-      const { document, queries } = build(context, context.ended ? 'final' : 'running');
-      return indexOf(document, queries);
+      const { document, ...facts } = build(context, context.ended ? 'final' : 'running');
+      return indexOf(document, facts);
     },
     complete,
     sharedOf: (id) => sharedParts.valueOf(id),

@@ -33,14 +33,7 @@ export interface ReadProfile extends StoredProfile {
 }
 
 export type SortColumn =
-  | 'startedAt'
-  | 'durationMs'
-  | 'status'
-  | 'queries'
-  | 'url'
-  | 'method'
-  | 'route'
-  | 'process';
+  'startedAt' | 'durationMs' | 'status' | 'queries' | 'url' | 'method' | 'route' | 'process';
 
 export interface ProfileQuery {
   /** Default: `request` only, so that the profiler's own pages and error pages stay out. */

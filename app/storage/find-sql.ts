@@ -3,6 +3,7 @@
  * from the whitelist below, so that no word of a request ever becomes SQL.
  */
 import type { ProfileQuery, SortColumn } from '../profiler/storage.ts';
+import { pinnedTokens } from './pins.ts';
 import { storable } from './text.ts';
 
 const SORT_COLUMNS: Record<SortColumn, string> = {
@@ -12,6 +13,8 @@ const SORT_COLUMNS: Record<SortColumn, string> = {
   queries: 'queries',
   url: 'url collate "C"',
   method: 'method collate "C"',
+  route: 'route collate "C"',
+  process: 'process collate "C"',
 };
 
 export interface Condition {
@@ -20,7 +23,7 @@ export interface Condition {
 }
 
 /** `%`, `_` and the escape itself mean themselves. */
-function likePattern(part: string): string {
+export function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 
@@ -29,13 +32,14 @@ function wholeMoment(at: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }
 
-/** LIKE where no letter could be written otherwise: ILIKE makes a copy of each URL. */
-function urlCondition(part: string): string {
+/** LIKE where no letter could be written otherwise: ILIKE makes a copy of each text. */
+export function holds(column: string, part: string): string {
   const like = part.toLowerCase() === part.toUpperCase() ? 'like' : 'ilike';
-  return `url ${like} ? escape '\\'`;
+  return `${column} ${like} ? escape '\\'`;
 }
 
-export function conditionOf(query: ProfileQuery): Condition {
+/** `schema` as it stands in SQL. A search for text is narrowed by all else only. */
+export function conditionOf(query: ProfileQuery, schema: string): Condition {
   const parts: string[] = [];
   const values: unknown[] = [];
   const add = (sql: string, ...given: unknown[]): void => {
@@ -54,10 +58,17 @@ export function conditionOf(query: ProfileQuery): Condition {
   if (typeof query.status === 'object') {
     add('status >= ?::int and status < ?::int', query.status.class * 100, query.status.class * 100 + 100);
   }
-  if (query.url !== undefined) add(urlCondition(query.url), likePattern(query.url));
+  if (query.url !== undefined) add(holds('url', query.url), likePattern(query.url));
   if (query.from !== undefined) add('started_at >= ?::bigint', wholeMoment(query.from));
   if (query.until !== undefined) add('started_at < ?::bigint', wholeMoment(query.until));
   if (query.overMs !== undefined) add('duration_ms > ?::double precision', query.overMs);
+  if (query.minQueries !== undefined) add('queries >= ?::int', Math.ceil(query.minQueries));
+  if (query.hasFinding === true) add('findings > 0');
+  if (query.hasFinding === false) add('findings = 0');
+  // With what the index of those with findings asks for.
+  if (query.mark !== undefined)
+    add(`findings > 0 and ${holds('marks', query.mark)}`, likePattern(query.mark));
+  if (query.pinned === true) add(`token in (${pinnedTokens(schema)})`);
   if (query.hasError === true) add('(error is not null or status >= 500)');
   if (query.hasError === false) add('(error is null and coalesce(status, 0) < 500)');
   if (query.process !== undefined) add('process = ?', storable(query.process));

@@ -2,15 +2,9 @@
  * Profiles in the memory of one process, bounded by count and bytes: for hosts without PostgreSQL. Nothing outlives
  * the process. A map in the order of arrival; the oldest go first when it is full.
  */
-import { matchesQuery } from '../profiler/match-query.ts';
-import type { ProfileIndex } from '../profiler/profile.ts';
-import type {
-  ProfileQuery,
-  ProfileStorage,
-  QueuedProfile,
-  RetentionLimits,
-  StoredProfile,
-} from '../profiler/storage.ts';
+import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
+import { type Entry, findEntries, isPinned, surveyEntries } from './memory-find.ts';
+import { purgedTokens, unpinnedTokens } from './memory-purge.ts';
 import { summarizeRows } from './memory-summarize.ts';
 
 export interface MemoryStorageOptions {
@@ -24,27 +18,6 @@ export interface MemoryStorageOptions {
 /** A shared part is kept anew hourly, so that nothing younger than this after its last use refers to it. */
 const SHARED_SLACK_MS = 2 * 3_600_000;
 
-interface Entry extends StoredProfile {
-  amendments: Map<string, string>;
-}
-
-function compare(
-  a: ProfileIndex,
-  b: ProfileIndex,
-  { sort = 'startedAt', descending = true }: ProfileQuery,
-): number {
-  const [left, right] = [a[sort], b[sort]];
-  if (left !== right) {
-    if (left === null) return 1;
-    if (right === null) return -1;
-    return (left < right ? -1 : 1) * (descending ? -1 : 1);
-  }
-  return b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1);
-}
-
-const newestFirst = (a: Entry, b: Entry): number =>
-  b.index.startedAt - a.index.startedAt || (a.index.token < b.index.token ? -1 : 1);
-
 export function createMemoryStorage({
   maxBytes = 64 * 1024 * 1024,
   maxCount = 10_000,
@@ -52,6 +25,7 @@ export function createMemoryStorage({
 }: MemoryStorageOptions = {}): ProfileStorage {
   const entries = new Map<string, Entry>();
   const shared = new Map<string, { text: string; usedAt: number }>();
+  const settings = new Map<string, string>();
   let bytes = 0;
 
   function remove(token: string): number {
@@ -80,26 +54,13 @@ export function createMemoryStorage({
     return true;
   }
 
+  /** The oldest go, pinned ones last. */
   function makeRoom(): void {
-    for (const token of entries.keys()) {
-      if (entries.size <= maxCount && bytes <= maxBytes) return;
-      remove(token);
-    }
-  }
-
-  /** Tokens that the retention no longer keeps, without their children. */
-  function expired(limits: RetentionLimits): Set<string> {
-    const newest = [...entries.values()].sort(newestFirst);
-    const gone = new Set<string>();
-    const left = { request: limits.count, profiler: limits.profilerCount, error_page: Infinity };
-    let reached = 0;
-    for (const { index } of newest) {
-      reached += index.bytes;
-      left[index.kind] -= 1;
-      if (index.startedAt < limits.olderThan || left[index.kind] < 0 || reached > limits.bytes)
-        gone.add(index.token);
-    }
-    return gone;
+    for (const pinned of [false, true])
+      for (const [token, entry] of entries) {
+        if (entries.size <= maxCount && bytes <= maxBytes) return;
+        if (isPinned(entry) === pinned) remove(token);
+      }
   }
 
   /** What no profile may refer to any more goes. */
@@ -109,13 +70,9 @@ export function createMemoryStorage({
     for (const [id, { usedAt }] of shared) if (usedAt < oldest - SHARED_SLACK_MS) shared.delete(id);
   }
 
-  function purge(limits: RetentionLimits): number {
-    const gone = expired(limits);
+  function removeAll(tokens: readonly string[]): number {
     let count = 0;
-    for (const { index } of [...entries.values()]) {
-      const orphaned = index.parent !== null && gone.has(index.parent);
-      if (gone.has(index.token) || orphaned) count += remove(index.token);
-    }
+    for (const token of tokens) count += remove(token);
     purgeShared();
     return count;
   }
@@ -152,13 +109,8 @@ export function createMemoryStorage({
       );
       return Promise.resolve({ index: { ...entry.index }, document: entry.document, amendments });
     },
-    find(query) {
-      const rows = Array.from(entries.values(), ({ index }) => index)
-        .filter((index) => matchesQuery(index, query))
-        .sort((a, b) => compare(a, b, query));
-      const page = rows.slice(query.offset, query.offset + query.limit).map((index) => ({ ...index }));
-      return Promise.resolve({ rows: page, total: rows.length, totalIsExact: true });
-    },
+    find: (query) => Promise.resolve(findEntries(entries.values(), query)),
+    survey: (query) => Promise.resolve(surveyEntries(entries.values(), query)),
     summarize: (query) =>
       Promise.resolve(
         summarizeRows(
@@ -166,8 +118,16 @@ export function createMemoryStorage({
           query,
         ),
       ),
-    purge: (limits) => Promise.resolve(purge(limits)),
+    clear: () => Promise.resolve(removeAll(unpinnedTokens([...entries.values()]))),
+    readSetting: (name) => Promise.resolve(settings.get(name) ?? null),
+    writeSetting(name, value) {
+      if (value === null) settings.delete(name);
+      else settings.set(name, value);
+      return Promise.resolve();
+    },
+    purge: (limits) => Promise.resolve(removeAll(purgedTokens([...entries.values()], limits))),
     close() {
+      settings.clear();
       entries.clear();
       shared.clear();
       bytes = 0;

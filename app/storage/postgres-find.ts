@@ -7,15 +7,15 @@
  */
 import type { Knex } from 'knex';
 import type { ProfileIndex } from '../profiler/profile.ts';
-import type { FindResult, ProfileQuery } from '../profiler/storage.ts';
+import { type FindResult, MOST_COUNTED, type ProfileQuery } from '../profiler/storage.ts';
 import { conditionOf, orderOf, type Condition } from './find-sql.ts';
+import { pinsOf } from './pins.ts';
+import { searchText } from './postgres-text.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 import { inTransaction, quoted, withSession, type Session } from './session.ts';
 
-/** Matching profiles that are counted one by one: each may cost the server a page, so that 10 000 take 10 to 40 ms. */
-const COUNTED_EXACTLY = 2000;
-/** An estimate from here on is not checked by counting. */
-const SURELY_MORE = 10 * COUNTED_EXACTLY;
+/** An estimate from here on is not checked by counting: each match may cost the server a page, so that 10 000 take 10 to 40 ms. */
+const SURELY_MORE = 10 * MOST_COUNTED;
 /** Milliseconds that counting may take, where the page itself was found. */
 const COUNTING_MS = 100;
 /** SQLSTATE: query_canceled. */
@@ -26,6 +26,8 @@ interface Plan {
 }
 
 interface Search {
+  /** As it stands in SQL. */
+  schema: string;
   table: string;
   condition: Condition;
   query: ProfileQuery;
@@ -56,16 +58,16 @@ function recent(search: Search, partitionMs: number): Search | null {
   const since = (Math.floor(Date.now() / partitionMs) - 1) * partitionMs;
   if (from >= since || until <= since) return null;
   const query = { ...search.query, from: since };
-  return { ...search, query, condition: conditionOf(query) };
+  return { ...search, query, condition: conditionOf(query, search.schema) };
 }
 
-/** One more than COUNTED_EXACTLY at most; null where it takes too long. Nothing can follow it in its transaction. */
+/** One more than MOST_COUNTED at most; null where it takes too long. Nothing can follow it in its transaction. */
 async function countOf(session: Session, table: string, { sql, values }: Condition): Promise<number | null> {
   await session.query(`set local statement_timeout = ${COUNTING_MS}`);
   try {
     const counted = await session.query(
       `select count(*)::int as total from
-         (select 1 from ${table} where ${sql} limit ${COUNTED_EXACTLY + 1}) as matching`,
+         (select 1 from ${table} where ${sql} limit ${MOST_COUNTED + 1}) as matching`,
       values,
     );
     return (counted.rows as { total: number }[])[0]?.total ?? 0;
@@ -86,21 +88,33 @@ export async function findProfiles(
   options: { schema: string; timeoutMs: number; partitionMs: number },
   query: ProfileQuery,
 ): Promise<FindResult> {
-  const table = `${quoted(options.schema)}.hindsight_profiles`;
-  const condition = conditionOf(query);
-  const whole: Search = { table, condition, query };
+  const schema = quoted(options.schema);
+  const table = `${schema}.hindsight_profiles`;
+  const condition = conditionOf(query, schema);
+  const whole: Search = { schema, table, condition, query };
   const newest = recent(whole, options.partitionMs);
 
   async function find(session: Session): Promise<FindResult> {
+    const page = await findPage(session);
+    // Before anything is counted: nothing can follow that.
+    const pins = await pinsOf(session, schema, page);
+    return { ...(await withTotal(session, page)), ...pins };
+  }
+
+  async function findPage(session: Session): Promise<ProfileIndex[]> {
     let rows = newest === null ? [] : await pageOf(session, newest);
     if (rows.length < query.limit) rows = await pageOf(session, whole);
+    return rows;
+  }
+
+  async function withTotal(session: Session, rows: ProfileIndex[]): Promise<FindResult> {
     const last = query.offset + rows.length;
     // A page that is not full ends the list, unless it is past the end.
     if (rows.length < query.limit && (rows.length > 0 || query.offset === 0))
       return { rows, total: last, totalIsExact: true };
     const estimate = await estimateOf(session, table, condition);
     const counted = estimate >= SURELY_MORE ? null : await countOf(session, table, condition);
-    if (counted !== null && counted <= COUNTED_EXACTLY) return { rows, total: counted, totalIsExact: true };
+    if (counted !== null && counted <= MOST_COUNTED) return { rows, total: counted, totalIsExact: true };
     return {
       rows,
       total: Math.max(counted ?? 0, rows.length === 0 ? 0 : last, estimate),
@@ -108,5 +122,7 @@ export async function findProfiles(
     };
   }
 
+  const { text } = query;
+  if (text !== undefined) return searchText(knex, { ...whole, text, timeoutMs: options.timeoutMs });
   return withSession(knex, (session) => inTransaction(session, options.timeoutMs, () => find(session)));
 }

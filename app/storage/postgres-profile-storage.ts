@@ -6,7 +6,6 @@
  * transaction mode holds. Tables come from `migrations/profiler`. jsonb for the document was rejected: it refuses
  * U+0000 and doubles the server's work.
  */
-import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import type {
@@ -19,9 +18,13 @@ import type {
 import { createScratch } from './copy-csv.ts';
 import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
 import { findProfiles } from './postgres-find.ts';
+import { clearProfiles } from './postgres-clear.ts';
 import { purgeProfiles } from './postgres-purge.ts';
+import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
 import { keepShared, readShared } from './postgres-shared.ts';
+import type { Purge } from './purge-partition.ts';
 import { summarizeProfiles } from './postgres-summarize.ts';
+import { surveyProfiles } from './postgres-survey.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow, writeRowOf, type WriteRow } from './rows.ts';
 import { quoted, withSession } from './session.ts';
@@ -56,8 +59,6 @@ export interface PostgresStorageOptions {
 const WRITE_WITHIN_MS = 15_000;
 /** Milliseconds that work under way gets at close. */
 const CLOSE_WITHIN_MS = 1000;
-const KEY_BYTES = 16;
-const KEY_NAME = 'token_key';
 
 const HOUR = 3_600_000;
 
@@ -157,9 +158,15 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     // The next partition is there before the first profile that needs it.
     const now = Date.now();
     await withSession(knex, (session) => partitions.prepare(session, [now, now + partitionMs]));
-    const list = (): ReturnType<typeof listPartitions> =>
-      withSession(knex, (session) => listPartitions(session, schema));
-    return purgeProfiles({ knex, schema, partitions: list }, limits);
+    return purgeProfiles(purgeOf(knex), limits);
+  }
+
+  function purgeOf(knex: Knex): Purge {
+    return {
+      knex,
+      schema,
+      partitions: () => withSession(knex, (session) => listPartitions(session, schema)),
+    };
   }
 
   async function read(knex: Knex, token: string): Promise<ReadProfile | null> {
@@ -188,32 +195,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return result.rowCount > 0;
   }
 
-  async function readKey(knex: Knex): Promise<string | undefined> {
-    const result = await knex.raw<{ rows: { value: string }[] }>(
-      'select value from ??.hindsight_settings where name = ?',
-      [schema, KEY_NAME],
-    );
-    return result.rows[0]?.value;
-  }
-
-  /** The key made by whichever process came first. */
-  async function sharedKey(knex: Knex, proposed: Buffer = randomBytes(KEY_BYTES)): Promise<Buffer> {
-    let key = await readKey(knex);
-    if (key === undefined) {
-      await knex.raw(
-        'insert into ??.hindsight_settings (name, value) values (?, ?) on conflict (name) do nothing',
-        [schema, KEY_NAME, proposed.toString('hex')],
-      );
-      key = await readKey(knex);
-    }
-    const bytes = Buffer.from(key ?? '', 'hex');
-    if (bytes.length !== KEY_BYTES)
-      throw new Error(`${schema}.hindsight_settings holds no usable ${KEY_NAME}.`);
-    return bytes;
-  }
-
   async function leaseTokens(knex: Knex, proposed?: Buffer): Promise<TokenLease> {
-    const key = await sharedKey(knex, proposed);
+    const key = await tokenKey({ knex, schema }, proposed);
     const result = await knex.raw<{ rows: { start: string }[] }>('select nextval(?::regclass) as start', [
       `${quoted(schema)}.hindsight_tokens`,
     ]);
@@ -248,6 +231,12 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
         (knex) => summarizeProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),
         2 * findTimeoutMs + answerTimeoutMs,
       ),
+    survey: (query) => using((knex) => surveyProfiles(knex, { schema }, query), answerTimeoutMs),
+    clear: () => using((knex) => clearProfiles(purgeOf(knex))),
+    readSetting: (name) => using((knex) => readSetting({ knex, schema }, name), answerTimeoutMs),
+    writeSetting: (name, value) =>
+      using((knex) => writeSetting({ knex, schema }, name, value), answerTimeoutMs),
+    formKey: () => using((knex) => formKey({ knex, schema }), answerTimeoutMs),
     purge: (limits) => using((knex) => purge(knex, limits)),
     leaseTokens: (key) => using((knex) => leaseTokens(knex, key), WRITE_WITHIN_MS),
     leasedUntil: () => using(leasedUntil, answerTimeoutMs),

@@ -9,6 +9,7 @@
  */
 import type { ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
+import { pinnedIn } from './pins.ts';
 import { NET, PARENT, type Partition } from './partitions.ts';
 import { purgeShared } from './postgres-shared.ts';
 import { dropPartition, markSurvivors, type Purge } from './purge-partition.ts';
@@ -24,6 +25,10 @@ function ordinary(limits: RetentionLimits): string {
   return limits.spare === undefined ? 'true' : 'kept is null';
 }
 
+function survivorsOf({ spare }: RetentionLimits): object | null {
+  return spare === undefined ? null : {};
+}
+
 async function purgeByAge(
   purge: Purge,
   partitions: readonly Partition[],
@@ -32,7 +37,7 @@ async function purgeByAge(
   let gone = 0;
   for (const partition of partitions) {
     if (partition.until > limits.olderThan) continue;
-    gone += await dropPartition(purge, partition, limits.spare);
+    gone += await dropPartition(purge, partition, survivorsOf(limits));
   }
   if (limits.spare !== undefined)
     await markSurvivors(purge, NET, {
@@ -116,7 +121,7 @@ async function purgeByLimit(
   const limit = measure === 'requests' ? limits.count : limits.bytes;
   for (const { relation, allowed } of overLimit(sizes, measure, limit)) {
     if (relation.partition !== null && allowed === 0 && relation.closed) {
-      gone += await dropPartition(purge, relation.partition, limits.spare);
+      gone += await dropPartition(purge, relation.partition, survivorsOf(limits));
       continue;
     }
     const name = relation.name;
@@ -152,21 +157,34 @@ async function purgeByLimits(purge: Purge, limits: RetentionLimits): Promise<num
   return gone + (await purgeByLimit(purge, left, { measure: 'bytes', limits }));
 }
 
-/** What was spared goes too in the end: by its own age and number, pins by number only. */
+/** Who was pinned or unpinned after its time was over: a pin keeps it, and without one it is as old as it is. */
+async function followPins({ knex, schema }: Purge): Promise<void> {
+  const pinned = pinnedIn(schema);
+  const isPinned = `(token in (${pinned}) or parent in (${pinned}))`;
+  await knex.raw(
+    `update ??.?? set kept = case when ${isPinned} then 'pinned' end
+     where kept is not null and (kept = 'pinned') is distinct from (${isPinned} is true)`,
+    [schema, NET],
+  );
+}
+
+/** What was spared goes too in the end: by its own age and number, pins by a number of their own. */
 async function purgeSpared(purge: Purge, { spare }: RetentionLimits): Promise<number> {
   if (spare === undefined) return 0;
+  await followPins(purge);
   let gone = 0;
-  const old = {
-    sql: `kept is not null and kept <> 'pinned' and started_at < ?::numeric`,
-    values: [String(spare.olderThan)],
-  };
-  const cut = await cutByCount(purge, NET, {
-    kind: 'request',
-    allowed: spare.count,
-    ordinary: 'kept is not null',
-  });
-  for (const condition of cut === null ? [old] : [old, cut])
-    gone += await deleteRows(purge, { relation: NET, kind: 'request', ...condition, withinMs: ROWS_MS });
+  const unpinned = `kept is not null and kept <> 'pinned'`;
+  const conditions = [
+    { sql: `${unpinned} and started_at < ?::numeric`, values: [String(spare.olderThan)] },
+    ...(await Promise.all(
+      [unpinned, `kept = 'pinned'`].map((ordinary) =>
+        cutByCount(purge, NET, { kind: 'request', allowed: spare.count, ordinary }),
+      ),
+    )),
+  ];
+  for (const condition of conditions)
+    if (condition !== null)
+      gone += await deleteRows(purge, { relation: NET, kind: 'request', ...condition, withinMs: ROWS_MS });
   return gone;
 }
 

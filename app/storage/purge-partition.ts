@@ -3,7 +3,7 @@
  * are put back (into the net, since their time has no partition any more) and the table is dropped.
  */
 import type { Knex } from 'knex';
-import type { RetentionLimits } from '../profiler/storage.ts';
+import { pinnedIn } from './pins.ts';
 import { NET, PARENT, type Partition } from './partitions.ts';
 import { alone } from './purge-lock.ts';
 import { COLUMNS } from './rows.ts';
@@ -34,8 +34,7 @@ async function survivorsOf(
   const from = [schema, relation, ...values];
   const result = await knex.raw<{ rows: Survivor[] }>(
     `with pinned as (
-       select token from ??.?? where ${sql} and token in (
-         select token from ??.hindsight_amendments where name = 'pin' and value not in ('null', 'false'))
+       select token from ??.?? where ${sql} and token in (${pinnedIn(schema)})
      ), failed as (
        select token from ??.?? where ${sql} and kind = 'request' and (error is not null or status >= 500)
        order by started_at desc limit ${SPARED_ERRORS}
@@ -55,7 +54,7 @@ async function survivorsOf(
          from ??.?? as child join spared on child.parent = spared.token
      )
      select distinct on (token) token, reason from families order by token, rank`,
-    [...from, schema, ...from, ...from, ...from, schema, relation],
+    [...from, ...from, ...from, ...from, schema, relation],
   );
   return result.rows;
 }
@@ -69,16 +68,17 @@ async function countOf({ knex, schema }: Purge, { name, size }: Partition): Prom
   return result.rows[0]?.count ?? 0;
 }
 
-/** Returns how many went; none where it could not be had now. */
+/** Returns how many went; none where it could not be had now. `reasons` narrows who survives; null: nobody does. */
 export async function dropPartition(
   purge: Purge,
   partition: Partition,
-  spare: RetentionLimits['spare'],
+  spare: { reasons?: readonly string[] } | null,
 ): Promise<number> {
   const { schema } = purge;
   const { name, from, until } = partition;
   const all = { sql: 'true', values: [] };
-  const survivors = spare === undefined ? [] : await survivorsOf(purge, name, all);
+  const spared = spare === null ? [] : await survivorsOf(purge, name, all);
+  const survivors = spared.filter(({ reason }) => spare?.reasons?.includes(reason) ?? true);
   const count = await countOf(purge, partition);
   const tokens = survivors.map(({ token }) => token);
   const columns = COLUMNS.join(', ');

@@ -1,5 +1,5 @@
 /** The columns of `hindsight_profiles`, in one order for writing and reading: index entry <-> row. */
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { FindingMark, ProfileIndex } from '../profiler/profile.ts';
 import type { QueuedProfile } from '../profiler/storage.ts';
 import { headOf } from './copy-csv.ts';
 import { storable } from './text.ts';
@@ -7,6 +7,7 @@ import { storable } from './text.ts';
 export const INDEX_COLUMNS = [
   'token', 'kind', 'state', 'parent', 'child', 'method', 'url', 'origin', 'status', 'route', 'client_address',
   'started_at', 'duration_ms', 'process', 'error', 'queries', 'findings', 'mark', 'bytes',
+  'marks', 'location', 'referrer', 'dest',
 ] as const; // prettier-ignore
 
 export const COLUMNS = [...INDEX_COLUMNS, 'document'] as const;
@@ -48,11 +49,32 @@ export interface ProfileRow {
   findings: number;
   mark: string | null;
   bytes: number;
+  /** A line for each: the sign of its severity, and its label. */
+  marks: string | null;
+  location: string | null;
+  referrer: string | null;
+  dest: string | null;
 }
 
 /** PostgreSQL's integer; one odd number must not cost its whole batch. */
 function whole(value: number): number {
   return Number.isFinite(value) ? Math.max(-2_147_483_648, Math.min(2_147_483_647, Math.trunc(value))) : 0;
+}
+
+/** A sign before each label, which a search for a label does not meet. */
+const SIGNS = { bad: '!', warn: '~', info: '.' } as const;
+
+function marksText(marks: readonly FindingMark[]): string | null {
+  if (marks.length === 0) return null;
+  return marks.map(({ label, severity }) => SIGNS[severity] + label.replaceAll('\n', ' ')).join('\n');
+}
+
+function marksIn(text: string | null): FindingMark[] {
+  if (text === null) return [];
+  return text.split('\n').map((line) => ({
+    label: line.slice(1),
+    severity: line.startsWith(SIGNS.bad) ? 'bad' : line.startsWith(SIGNS.warn) ? 'warn' : 'info',
+  }));
 }
 
 function startOf({ startedAt }: ProfileIndex): number {
@@ -81,6 +103,10 @@ function valuesOf(index: ProfileIndex): ColumnValue[] {
     whole(index.findings),
     index.mark,
     whole(index.bytes),
+    marksText(index.marks),
+    index.location,
+    index.referrer,
+    index.dest,
   ];
 }
 
@@ -116,5 +142,9 @@ export function indexOfRow(row: ProfileRow): ProfileIndex {
     findings: row.findings,
     mark: row.mark,
     bytes: row.bytes,
+    marks: marksIn(row.marks),
+    location: row.location,
+    referrer: row.referrer,
+    dest: row.dest,
   };
 }

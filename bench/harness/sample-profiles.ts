@@ -67,6 +67,10 @@ export function sampleProfile(
     queries: 22,
     findings: 0,
     mark: null,
+    marks: [],
+    location: null,
+    referrer: null,
+    dest: null,
     bytes: DOCUMENT_BYTES,
   };
   const document = documentOf(number, index);

@@ -133,7 +133,7 @@ describe('the database', function () {
     await strong.knex();
     expect(lines).to.deep.equal([
       "Ran the profiler's migrations: 20261120000000_profiles, 20261121000000_partitions, 20261122000000_shared, " +
-        '20261123000000_search_indexes.',
+        '20261123000000_search_indexes, 20261124000000_list.',
     ]);
     await admin.destroy();
     rmSync(folder, { recursive: true });

@@ -91,6 +91,7 @@ describe('migrations', function () {
       '20261121000000_partitions',
       '20261122000000_shared',
       '20261123000000_search_indexes',
+      '20261124000000_list',
     ]);
     expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal([]);
     expect(await executed('hindsight_migrations')).to.deep.equal([
@@ -98,6 +99,7 @@ describe('migrations', function () {
       '20261121000000_partitions',
       '20261122000000_shared',
       '20261123000000_search_indexes',
+      '20261124000000_list',
     ]);
   });
 
@@ -138,6 +140,7 @@ describe('migrations', function () {
       '20261121000000_partitions',
       '20261122000000_shared',
       '20261123000000_search_indexes',
+      '20261124000000_list',
     ]);
   });
 

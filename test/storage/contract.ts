@@ -66,6 +66,14 @@ export function describeStorageContract(subject: ContractSubject): void {
       error: 'Error: no',
       mark: 'N+1',
       findings: 2,
+      marks: [
+        { label: 'N+1', severity: 'bad' },
+        { label: 'slow call', severity: 'warn' },
+        { label: 'flood', severity: 'info' },
+      ],
+      location: '/account',
+      referrer: '/login?next=1',
+      dest: 'empty',
       parent: '0000ff',
       child: '0000fe',
     });
@@ -176,6 +184,9 @@ export function describeStorageContract(subject: ContractSubject): void {
           clientAddress: text,
           error: text,
           mark: text,
+          location: text,
+          referrer: text,
+          dest: text,
         },
         `${text}\0\ud800`,
       ),
@@ -250,9 +261,26 @@ export function describeStorageContract(subject: ContractSubject): void {
   describe('finding', () => {
     beforeEach(() =>
       storage.write([
-        profileOf(1, { method: 'post', status: 404, url: '/Shop/100%_off', clientAddress: '10.0.0.1' }),
+        profileOf(1, {
+          method: 'post',
+          status: 404,
+          url: '/Shop/100%_off',
+          clientAddress: '10.0.0.1',
+          findings: 2,
+          marks: [
+            { label: 'N+1', severity: 'bad' },
+            { label: 'slow call', severity: 'warn' },
+          ],
+        }),
         profileOf(2, { method: 'GET', status: 503, url: '/shop/1000_off', route: null, durationMs: null }),
-        profileOf(3, { method: 'PUT', error: 'TypeError: x', process: 'web.2 12', url: '/b\\ack' }),
+        profileOf(3, {
+          method: 'PUT',
+          error: 'TypeError: x',
+          process: 'web.2 12',
+          url: '/b\\ack',
+          findings: 1,
+          marks: [{ label: 'exception', severity: 'bad' }],
+        }),
         profileOf(4, { kind: 'profiler', url: '/_profiler/' }),
         profileOf(5, { kind: 'error_page', parent: '000002' }),
         profileOf(6, { status: 404, url: '/shop/z' }),
@@ -278,6 +306,11 @@ export function describeStorageContract(subject: ContractSubject): void {
       ['longer than', { overMs: 3.5 }, ['000006']],
       ['with an error', { hasError: true }, ['000003', '000002']],
       ['without an error', { hasError: false }, ['000006', '000001']],
+      ['with so many queries', { minQueries: 3 }, ['000006', '000003']],
+      ['with a finding', { hasFinding: true }, ['000003', '000001']],
+      ['without a finding', { hasFinding: false }, ['000006', '000002']],
+      ['by a part of a badge in any case', { mark: 'n+' }, ['000001']],
+      ['by a badge that is not the first', { mark: 'Slow' }, ['000001']],
       ['by process', { process: 'web.2 12' }, ['000003']],
       ['by route', { route: '/items/:id', status: 404 }, ['000006', '000001']],
       ['by several', { status: { class: 4 }, url: 'shop', hasError: false, until: START + 5 }, ['000001']],
@@ -294,6 +327,8 @@ export function describeStorageContract(subject: ContractSubject): void {
       ['by status', { sort: 'status', descending: false }, ['000003', '000006', '000001', '000002']],
       ['by method', { sort: 'method', descending: false }, ['000006', '000002', '000003', '000001']],
       ['by queries', { sort: 'queries', descending: false }, ['000001', '000002', '000003', '000006']],
+      ['sorted by process', { sort: 'process' }, ['000003', '000006', '000002', '000001']],
+      ['sorted by route', { sort: 'route', descending: false }, ['000006', '000003', '000001', '000002']],
       ['oldest first', { descending: false }, ['000001', '000002', '000003', '000006']],
       ['by hostile text', { url: "'; drop table", process: '\0' }, []],
     ];
@@ -316,7 +351,189 @@ export function describeStorageContract(subject: ContractSubject): void {
     describeSummaries(() => storage, profileOf);
   });
 
+  describe('searching for text', () => {
+    const documentOf = (panels: Record<string, unknown>, more: object = {}): string =>
+      JSON.stringify({ url: '/', panels, ...more });
+    const withDocument = (
+      number: number,
+      document: string,
+      changes: Partial<ProfileIndex> = {},
+    ): QueuedProfile => ({
+      ...profileOf(number, changes),
+      document,
+      bytes: Buffer.from(document),
+    });
+
+    beforeEach(() =>
+      storage.write([
+        withDocument(
+          1,
+          documentOf({ logs: { data: { lines: [{ message: 'Cart "88231" is\n100%_gone \\o/' }] } } }),
+        ),
+        withDocument(2, documentOf({ database: { data: { statements: [{ sql: 'select * from carts' }] } } })),
+        withDocument(3, documentOf({ request: { data: { headers: [['cart', 'cart']] } } })),
+        withDocument(4, documentOf({}, { error: { name: 'CartError', message: 'no' } }), { status: 500 }),
+        withDocument(5, documentOf({ exception: { data: { chain: [{ message: 'ÄRGER über\0alles' }] } } })),
+      ]),
+    );
+
+    it('finds what was thrown, logged and asked of the database, newest first, in any case, and where', async () => {
+      const found = await storage.find({ text: 'CART', sort: 'url', limit: 10, offset: 0 });
+      expect(found.rows.map(({ token }) => token)).to.deep.equal(['000004', '000002', '000001']);
+      expect(found).to.include({ total: 3, totalIsExact: true });
+      expect(found.looked).to.deep.include({ count: 5, all: true });
+      expect(found.looked?.found['000002']).to.deep.equal({
+        panel: 'database',
+        before: 'select * from ',
+        text: 'cart',
+        after: 's',
+      });
+    });
+
+    for (const [text, expected] of [
+      ['cart "88231"', ['000001']],
+      ['is\n100%_', ['000001']],
+      ['\\o/', ['000001']],
+      ['%', ['000001']],
+      ['ÄRGER über\0ALLES', ['000005']],
+      ['panels', []],
+      ["'; drop table", []],
+    ] as const)
+      it(`takes ${JSON.stringify(text)} as it is`, async () => {
+        expect(await tokens({ text })).to.deep.equal(expected);
+      });
+
+    it('looks only among what matches all else', async () => {
+      const found = await storage.find({ text: 'cart', status: 500, limit: 10, offset: 0 });
+      expect(found.rows.map(({ token }) => token)).to.deep.equal(['000004']);
+      expect(found.looked).to.deep.include({ count: 1, all: true });
+    });
+
+    it('ends with a full page, and says that there may be more', async () => {
+      await storage.write(
+        Array.from({ length: 600 }, (_, i) =>
+          withDocument(1000 + i, documentOf({ dump: { data: ['kettle'] } })),
+        ),
+      );
+      const first = await storage.find({ text: 'kettle', limit: 5, offset: 0 });
+      expect(first.rows.map(({ token }) => token)[0]).to.equal((1599).toString(16).padStart(6, '0'));
+      expect(first.total).to.be.above(5);
+      const beyond = await storage.find({ text: 'kettle', limit: 5, offset: 598 });
+      expect(beyond.rows).to.have.length(2);
+      expect(beyond).to.include({ total: 600, totalIsExact: true });
+    });
+  });
+
+  describe('beside a list', () => {
+    it('knows what is pinned', async () => {
+      await storage.write([1, 2, 3].map((number) => profileOf(number)));
+      await storage.amend('000001', 'pin', true);
+      await storage.amend('000002', 'pin', true);
+      await storage.amend('000002', 'pin', null);
+      expect((await storage.find({ limit: 9, offset: 0 })).pinned).to.deep.equal(['000001']);
+      expect(await tokens({ pinned: true })).to.deep.equal(['000001']);
+      expect(await storage.find({ limit: 1, offset: 0 })).to.not.have.property('pinned');
+    });
+
+    it('counts searches, and requests over time', async () => {
+      await storage.write([
+        profileOf(1),
+        profileOf(2, { status: 500 }),
+        profileOf(31, { error: 'E: x' }),
+        profileOf(39, { kind: 'error_page', parent: '00001f' }),
+        profileOf(99),
+      ]);
+      const search = { limit: 1, offset: 0 };
+      const { counts, pulse } = await storage.survey({
+        counts: [search, { ...search, hasError: true }, { ...search, url: '/items/9', overMs: 1 }],
+        pulse: { query: search, from: START, until: START + 40, parts: 4 },
+      });
+      expect(counts).to.deep.equal([4, 2, 1]);
+      expect(pulse).to.deep.equal({
+        parts: [
+          { count: 2, errors: 1 },
+          { count: 0, errors: 0 },
+          { count: 0, errors: 0 },
+          { count: 1, errors: 1 },
+        ],
+        since: START,
+      });
+      expect(await storage.survey({ counts: [] })).to.deep.equal({ counts: [], pulse: null });
+    });
+
+    it('counts no further than it needs to', async () => {
+      await storage.write(Array.from({ length: 2100 }, (_, number) => profileOf(number)));
+      expect((await storage.survey({ counts: [{ limit: 1, offset: 0 }] })).counts).to.deep.equal([2001]);
+    });
+
+    it('keeps settings', async () => {
+      expect(await storage.readSetting('paused')).to.equal(null);
+      await storage.writeSetting('paused', 'a');
+      await storage.writeSetting('paused', 'b\0');
+      expect(await storage.readSetting('paused')).to.match(/^b.$/);
+      await storage.writeSetting('paused', null);
+      expect(await storage.readSetting('paused')).to.equal(null);
+    });
+  });
+
+  describe('clearing', () => {
+    it('leaves what is pinned, with its error page and its pin', async () => {
+      const now = Date.now();
+      await storage.write([
+        profileOf(1, { startedAt: now }),
+        profileOf(2, { startedAt: now }),
+        profileOf(3, { startedAt: now, kind: 'error_page', parent: '000002' }),
+        profileOf(4, { startedAt: now - 5 * 3_600_000 }),
+        profileOf(5, { startedAt: now - 5 * 3_600_000 }),
+        profileOf(6),
+        profileOf(7, { startedAt: now, kind: 'profiler' }),
+      ]);
+      for (const token of ['000002', '000005', '000006']) await storage.amend(token, 'pin', true);
+      await storage.amend('000001', 'timing', 1);
+      expect(await storage.clear()).to.equal(3);
+      expect(await tokens({ kinds: ['request', 'error_page', 'profiler'] })).to.have.members([
+        '000002',
+        '000003',
+        '000005',
+        '000006',
+      ]);
+      expect((await storage.read('000005'))?.amendments).to.deep.equal({ pin: true });
+      await storage.write([profileOf(1, { startedAt: now })]);
+      expect((await storage.read('000001'))?.amendments).to.deep.equal({});
+    });
+
+    it('leaves nothing where nothing is pinned, and room for what comes', async () => {
+      await storage.write(Array.from({ length: 700 }, (_, i) => profileOf(i, { startedAt: Date.now() - i })));
+      expect(await storage.clear()).to.equal(700);
+      expect(await storage.clear()).to.equal(0);
+      await storage.write([profileOf(1, { startedAt: Date.now() })]);
+      expect(await tokens({})).to.deep.equal(['000001']);
+    });
+  });
+
   describe('purging', () => {
+    it('keeps what is pinned, whatever its age, and counts it apart', async () => {
+      const now = Date.now();
+      const at = (number: number, hours: number): QueuedProfile =>
+        profileOf(number, { startedAt: now - hours * 3_600_000, durationMs: 1, route: null });
+      await storage.write([at(1, 90), at(2, 90), at(3, 2), at(4, 1), at(5, 0)]);
+      await storage.amend('000001', 'pin', true);
+      await storage.amend('000003', 'pin', true);
+      const limits = {
+        ...everything,
+        olderThan: now - 24 * 3_600_000,
+        count: 1,
+        spare: { olderThan: now - 48 * 3_600_000, count: 100 },
+      };
+      for (let round = 0; round < 3; round++) await storage.purge(limits);
+      expect(await tokens({})).to.include.members(['000005', '000003', '000001']);
+      await storage.amend('000001', 'pin', null);
+      for (let round = 0; round < 3; round++) await storage.purge(limits);
+      expect(await tokens({}))
+        .to.include.members(['000005', '000003'])
+        .and.not.include('000001');
+    });
+
     it('deletes by age, with what is beside', async () => {
       await storage.write([profileOf(1), profileOf(2), profileOf(3)]);
       await storage.amend('000001', 'pin', true);

@@ -29,6 +29,14 @@ function fullRow(number: number): ProfileIndex {
     queries: 1234,
     findings: 12,
     mark: 'repeated calls',
+    marks: [
+      { label: 'repeated calls', severity: 'bad' },
+      { label: 'transaction over a call', severity: 'warn' },
+      { label: 'flood of logs', severity: 'info' },
+    ],
+    location: null,
+    referrer: null,
+    dest: null,
     bytes: 40_000,
   };
 }

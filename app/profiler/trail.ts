@@ -1,0 +1,64 @@
+/**
+ * What ties a request to those before and after it, for the index row: where a redirect leads, and which page a subresource was
+ * asked for by. Nothing else is kept of it: who belongs to whom is worked out when a list is read (controllers/profiler/visits.ts).
+ */
+import type { Context } from './context.ts';
+
+export interface Trail {
+  /** Where a redirect leads: path and query on the same origin, else the whole address; null for every other answer. */
+  location: string | null;
+  /** The page that asked for a subresource: path and query, on the same origin; else null. */
+  referrer: string | null;
+  /** Sec-Fetch-Dest of such a subresource: `empty`, `image`, `iframe` …; null where `referrer` is. */
+  dest: string | null;
+}
+
+/** Longer ones are not kept: they could not be compared with the URL of a row, which is cut too. */
+const LONGEST = 500;
+const DEST = /^[a-z]{1,20}$/;
+
+/** A header's value, the first of its name; `name` in lower case. */
+function headerOf(rawHeaders: readonly string[], name: string): string | null {
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) return rawHeaders[i + 1] ?? null;
+  }
+  return null;
+}
+
+function within(text: string): string | null {
+  return text.length <= LONGEST ? text : null;
+}
+
+/** Without the origin where it is `origin`, without a fragment. */
+function resolve(address: string, base: string, origin: string): string | null {
+  try {
+    const url = new URL(address, base);
+    const local = `${url.pathname}${url.search}`;
+    return within(url.origin === origin ? local : `${url.origin}${local}`);
+  } catch {
+    return null;
+  }
+}
+
+/** Of a redirect, 300 to 399 with a Location; null for nearly every request. */
+function locationOf(context: Context, url: string, origin: string): string | null {
+  const response = context.first('response');
+  if (response === undefined || response.status < 300 || response.status > 399) return null;
+  const location = headerOf(response.rawHeaders, 'location');
+  return location === null ? null : resolve(location, `${origin}${url}`, origin);
+}
+
+/** Null where the request leads nowhere and no page of ours asked for it. */
+export function trailOf(context: Context): Trail | null {
+  const request = context.first('request');
+  const origin = request?.origin.origin ?? null;
+  if (request === undefined || origin === null || context.kind !== 'request') return null;
+  const location = locationOf(context, request.url, origin);
+  const dest = headerOf(request.rawHeaders, 'sec-fetch-dest');
+  const referer =
+    dest === null || dest === 'document' || !DEST.test(dest) ? null : headerOf(request.rawHeaders, 'referer');
+  const referrer = referer?.startsWith(`${origin}/`) === true ? within(referer.slice(origin.length)) : null;
+  if (location === null && referrer === null) return null;
+  return { location, referrer, dest: referrer === null ? null : dest };
+}

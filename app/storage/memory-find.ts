@@ -1,0 +1,117 @@
+/** Searches among profiles in memory: the twin of postgres-find, postgres-text and postgres-survey. */
+import { findText } from '../profiler/find-text.ts';
+import { matchesQuery } from '../profiler/match-query.ts';
+import type { ProfileIndex } from '../profiler/profile.ts';
+import {
+  type FindResult,
+  MOST_COUNTED,
+  MOST_IN_PULSE,
+  type ProfileQuery,
+  type StoredProfile,
+  type Survey,
+  type SurveyQuery,
+  type TextPlace,
+} from '../profiler/storage.ts';
+
+/** A profile with what lies beside it, as JSON text by name. */
+export interface Entry extends StoredProfile {
+  amendments: Map<string, string>;
+}
+
+const MOST_LOOKED = 5000;
+
+export function isPinned({ amendments }: Entry): boolean {
+  const pin = amendments.get('pin') ?? 'null';
+  return pin !== 'null' && pin !== 'false';
+}
+
+export function compareNewest(a: ProfileIndex, b: ProfileIndex): number {
+  return b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1);
+}
+
+function compare(
+  a: ProfileIndex,
+  b: ProfileIndex,
+  { sort = 'startedAt', descending = true, text }: ProfileQuery,
+): number {
+  if (text !== undefined) return compareNewest(a, b);
+  const [left, right] = [a[sort], b[sort]];
+  if (left !== right) {
+    if (left === null) return 1;
+    if (right === null) return -1;
+    return (left < right ? -1 : 1) * (descending ? -1 : 1);
+  }
+  return compareNewest(a, b);
+}
+
+function matching(entries: Iterable<Entry>, query: ProfileQuery): Entry[] {
+  return [...entries].filter(
+    (entry) => matchesQuery(entry.index, query) && (query.pinned !== true || isPinned(entry)),
+  );
+}
+
+function search(entries: readonly Entry[], text: string): { hits: Entry[]; found: Map<string, TextPlace> } {
+  const found = new Map<string, TextPlace>();
+  for (const { index, document } of entries) {
+    const place = findText(document, text);
+    if (place !== null) found.set(index.token, place);
+  }
+  return { hits: entries.filter(({ index }) => found.has(index.token)), found };
+}
+
+export function findEntries(entries: Iterable<Entry>, query: ProfileQuery): FindResult {
+  const sorted = matching(entries, query).sort((a, b) => compare(a.index, b.index, query));
+  const looked = query.text === undefined ? null : sorted.slice(0, MOST_LOOKED);
+  const { hits, found } =
+    looked === null
+      ? { hits: sorted, found: new Map<string, TextPlace>() }
+      : search(looked, query.text ?? '');
+  const page = hits.slice(query.offset, query.offset + query.limit);
+  const all = looked === null || looked.length === sorted.length;
+  const pinned = page.filter(isPinned).map(({ index }) => index.token);
+  return {
+    rows: page.map(({ index }) => ({ ...index })),
+    total: hits.length,
+    totalIsExact: all,
+    ...(pinned.length === 0 ? {} : { pinned }),
+    ...(looked === null
+      ? {}
+      : {
+          looked: {
+            count: looked.length,
+            all,
+            found: Object.fromEntries(
+              [...found].filter(([token]) => page.some(({ index }) => index.token === token)),
+            ),
+          },
+        }),
+  };
+}
+
+function pulseOf(
+  entries: Iterable<Entry>,
+  { query, from, until, parts }: NonNullable<SurveyQuery['pulse']>,
+): Survey['pulse'] {
+  const width = Math.max(1, Math.ceil((until - from) / parts));
+  const taken = matching(entries, { ...query, from: Math.max(from, query.from ?? 0), until })
+    .map(({ index }) => index)
+    .sort(compareNewest)
+    .slice(0, MOST_IN_PULSE);
+  const drawn = Array.from({ length: parts }, () => ({ count: 0, errors: 0 }));
+  for (const { startedAt, status, error } of taken) {
+    const part = drawn[Math.floor((startedAt - from) / width)];
+    if (part === undefined) continue;
+    part.count++;
+    if (error !== null || (status ?? 0) >= 500) part.errors++;
+  }
+  const oldest = taken.at(-1)?.startedAt ?? from;
+  return { parts: drawn, since: taken.length === MOST_IN_PULSE ? oldest : from };
+}
+
+export function surveyEntries(entries: Iterable<Entry>, { counts, pulse }: SurveyQuery): Survey {
+  const all = [...entries];
+  return {
+    counts: counts.map((query) => Math.min(MOST_COUNTED + 1, matching(all, query).length)),
+    pulse: pulse === undefined ? null : pulseOf(all, pulse),
+  };
+}

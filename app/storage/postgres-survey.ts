@@ -1,0 +1,96 @@
+/**
+ * What a list shows beside its rows: how many match each saved view, and requests over time. Both stop at a bound of rows
+ * and of time: a list is worth more without them than after a second.
+ */
+import type { Knex } from 'knex';
+import { MOST_COUNTED, MOST_IN_PULSE, type Survey, type SurveyQuery } from '../profiler/storage.ts';
+import { conditionOf } from './find-sql.ts';
+import { inTransaction, quoted, type Session, withSession } from './session.ts';
+
+const COUNTING_MS = 100;
+const PULSE_MS = 150;
+/** SQLSTATE: query_canceled. */
+const CANCELED = '57014';
+
+function isCanceled(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === CANCELED;
+}
+
+/** Null where it takes too long. */
+async function within<T>(session: Session, ms: number, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await inTransaction(session, ms, work);
+  } catch (error) {
+    if (isCanceled(error)) return null;
+    throw error;
+  }
+}
+
+async function count(session: Session, schema: string, queries: SurveyQuery['counts']): Promise<number[]> {
+  const values: unknown[] = [];
+  const parts = queries.map((query, i) => {
+    const condition = conditionOf(query, schema);
+    const first = values.length;
+    values.push(...condition.values);
+    const sql = condition.sql.replace(/\$(\d+)/g, (_all, n: string) => `$${first + Number(n)}`);
+    return `(select count(*)::int from (
+      select 1 from ${schema}.hindsight_profiles where ${sql} limit ${MOST_COUNTED + 1}) as matching) as n${i}`;
+  });
+  const { rows } = await session.query(`select ${parts.join(', ')}`, values);
+  const row = rows[0] as Record<string, number>;
+  return queries.map((_query, i) => row[`n${i}`] ?? 0);
+}
+
+interface Part {
+  part: number;
+  count: number;
+  errors: number;
+  /** Of all parts together. */
+  taken: number;
+  oldest: string;
+}
+
+async function pulseOf(
+  session: Session,
+  schema: string,
+  { query, from, until, parts }: NonNullable<SurveyQuery['pulse']>,
+): Promise<Survey['pulse']> {
+  const { sql, values } = conditionOf({ ...query, from: Math.max(from, query.from ?? 0), until }, schema);
+  const width = Math.max(1, Math.ceil((until - from) / parts));
+  const { rows } = await session.query(
+    `with taken as materialized (
+       select started_at, (error is not null or coalesce(status, 0) >= 500) as failed
+       from ${schema}.hindsight_profiles where ${sql} order by started_at desc limit ${MOST_IN_PULSE}
+     )
+     select ((started_at - ${Math.trunc(from)}) / ${width})::int as part, count(*)::int as count,
+       count(*) filter (where failed)::int as errors, sum(count(*)) over ()::int as taken,
+       min(min(started_at)) over () as oldest
+     from taken group by 1`,
+    values,
+  );
+  const found = rows as Part[];
+  const [first] = found;
+  const drawn = Array.from({ length: parts }, () => ({ count: 0, errors: 0 }));
+  for (const { part, count: requests, errors } of found) {
+    const place = drawn[part];
+    if (place !== undefined) Object.assign(place, { count: requests, errors });
+  }
+  return { parts: drawn, since: first?.taken === MOST_IN_PULSE ? Number(first.oldest) : from };
+}
+
+export function surveyProfiles(
+  knex: Knex,
+  { schema: name }: { schema: string },
+  { counts, pulse }: SurveyQuery,
+): Promise<Survey> {
+  const schema = quoted(name);
+  return withSession(knex, async (session) => ({
+    counts:
+      counts.length === 0
+        ? []
+        : ((await within(session, COUNTING_MS, () => count(session, schema, counts))) ??
+          counts.map(() => null)),
+    pulse:
+      pulse === undefined ? null : await within(session, PULSE_MS, () => pulseOf(session, schema, pulse)),
+  }));
+}

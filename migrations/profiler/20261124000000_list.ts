@@ -1,0 +1,31 @@
+/**
+ * What the list folds and marks by: where a redirect leads, which page asked for a subresource, the badges of findings.
+ * All are null for most requests, which costs a row nothing.
+ *
+ * As before the template gets the index, and with it all later partitions; those there are find by the indexes they have.
+ */
+import type { Knex } from 'knex';
+import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
+
+const COLUMNS = ['marks', 'location', 'referrer', 'dest'];
+
+export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
+  for (const column of COLUMNS)
+    await knex.raw('alter table ??.hindsight_profiles add column ?? text', [schema, column]);
+  await knex.raw(
+    "create index on ??.hindsight_profiles_default (started_at) where kind = 'request' and findings > 0",
+    [schema],
+  );
+  await knex.raw("create index on ??.hindsight_amendments (token) where name = 'pin'", [schema]);
+}
+
+export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
+  const found = await knex.raw<{ rows: { indexname: string }[] }>(
+    `select indexname from pg_indexes
+     where schemaname = ? and tablename = 'hindsight_amendments' and indexdef like '%pin%'`,
+    [schema],
+  );
+  for (const { indexname } of found.rows) await knex.raw('drop index ??.??', [schema, indexname]);
+  for (const column of COLUMNS)
+    await knex.raw('alter table ??.hindsight_profiles drop column ??', [schema, column]);
+}
