@@ -1,68 +1,72 @@
 /**
- * Source excerpts on a page: a small tokenizer for JavaScript and TypeScript. It works line by line on pieces of files, so
- * it guesses where a line stands (a comment or template literal that began above is not known) and never fails.
- * Written here rather than taken from a library: five classes are all that is shown, and a highlighter is a
- * megabyte of grammars.
+ * Source excerpts on a page: JavaScript and TypeScript with JSX, coloured by sugar-high (docs/decisions/0003-dependencies.md),
+ * whose kinds of tokens are mapped to the five classes of the style sheet. A piece of a file may begin anywhere: within a
+ * comment is recognised by its lines, within a template is not. Whatever the text, every character of it is kept.
  */
+import { parse } from 'sugar-high/core';
+import * as typescript from 'sugar-high/lang/typescript';
 import type { SourceExcerpt } from '../profiler/thrown.ts';
 import type { CodeLine, CodeToken } from './code.ts';
 
-const KEYWORDS = new Set([
-  'abstract', 'as', 'async', 'await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'declare', 'default',
-  'delete', 'do', 'else', 'enum', 'export', 'extends', 'false', 'finally', 'for', 'from', 'function', 'get', 'if', 'implements',
-  'import', 'in', 'instanceof', 'interface', 'let', 'new', 'null', 'of', 'private', 'protected', 'public', 'readonly', 'return',
-  'satisfies', 'set', 'static', 'super', 'switch', 'this', 'throw', 'true', 'try', 'type', 'typeof', 'undefined', 'var', 'void',
-  'while', 'with', 'yield',
-]); // prettier-ignore
+type Parsed = ReturnType<typeof parse>['lines'][number]['tokens'];
 
-/** Comment, string, number, word; what lies between is plain. Each alternative is linear. */
-const TOKEN =
-  /(\/\/.*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?)|('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`(?:[^`\\]|\\.)*`?)|(?<![\w$])(\d[\w.]*)|([\p{L}_$][\p{L}\p{N}_$]*)/gu;
-
-const CALL = /^\s*(?:<[\w\s,[\]]*>)?\(/;
+const LITERALS = new Set(['null', 'true', 'false', 'undefined', 'NaN', 'Infinity']);
+const CALL = /^\s*(?:<[\w\s,[\]|.]*>)?\(/;
 const CALL_BEGINS = /[\s<(]/;
 
-/** What is open at the end of a line. */
-type Open = 'comment' | 'template' | null;
-
-/** Class of the word that stands from `from` to `to`. */
-function wordClass(word: string, line: string, from: number, to: number): string {
-  const isProperty = line[from - 1] === '.' && line[from - 2] !== '.';
-  if (KEYWORDS.has(word) && !isProperty) return 'k';
-  return CALL_BEGINS.test(line[to] ?? '') && CALL.test(line.slice(to, to + 80)) ? 'f' : '';
+/** Class in the style sheet; the library knows numbers and literals as classes, and calls as names. */
+function classOf(type: string, value: string, line: string, end: number): string {
+  if (type === 'comment') return 'c';
+  if (type === 'string') return 's';
+  if (LITERALS.has(value)) return 'k';
+  // What follows a dot is a property, whatever it is called.
+  if (type === 'keyword')
+    return line[end - value.length - 1] === '.' && line[end - value.length - 2] !== '.'
+      ? call(line, end)
+      : 'k';
+  if (/^\d/.test(value)) return 'd';
+  return type === 'identifier' || type === 'property' || type === 'class' ? call(line, end) : '';
 }
 
-function openAfter(text: string): Open {
-  if (text.startsWith('/*') && !text.endsWith('*/')) return 'comment';
-  return text.startsWith('`') && (text.length === 1 || !text.endsWith('`')) ? 'template' : null;
+/** `f` where what ends here is called. */
+function call(line: string, end: number): string {
+  return CALL_BEGINS.test(line[end] ?? '') && CALL.test(line.slice(end, end + 80)) ? 'f' : '';
 }
 
-function tokenizeLine(line: string, open: Open): { tokens: CodeToken[]; open: Open } {
-  const tokens: CodeToken[] = [];
-  let at = 0;
-  let state = open;
-  if (state !== null) {
-    const close = state === 'comment' ? '*/' : '`';
-    const end = line.indexOf(close);
-    const kind = state === 'comment' ? 'c' : 's';
-    if (end === -1) return { tokens: [[kind, line]], open };
-    at = end + close.length;
-    tokens.push([kind, line.slice(0, at)]);
-    state = null;
+/** Lines at the beginning that end a comment begun above them. */
+function commentBegunAbove(lines: readonly string[]): number {
+  const end = lines.findIndex((line) => line.includes('*/'));
+  const isInside = end !== -1 && lines.slice(0, end + 1).every((line) => /^\s*\*/.test(line));
+  return isInside ? end + 1 : 0;
+}
+
+function tokensOf(parsed: Parsed, line: string): CodeToken[] {
+  let end = 0;
+  return mergePlain(
+    parsed.map(({ type, value }): CodeToken => {
+      end += value.length;
+      return [classOf(type, value, line, end), value];
+    }),
+  );
+}
+
+/** One list of tokens for each line; plain where the library loses the thread. */
+function tokenize(lines: readonly string[]): readonly (readonly CodeToken[])[] {
+  const inside = commentBegunAbove(lines);
+  const rest = lines.slice(inside);
+  let parsed: readonly Parsed[] = [];
+  try {
+    parsed = parse(rest.join('\n'), typescript).lines.map(({ tokens }) =>
+      tokens.filter(({ type, value }) => type !== 'break' && value !== ''),
+    );
+  } catch {
+    // Of what is shown without colours nothing is lost.
   }
-  TOKEN.lastIndex = at;
-  for (let match = TOKEN.exec(line); match !== null; match = TOKEN.exec(line)) {
-    const [text, comment, string, number] = match;
-    if (match.index > at) tokens.push(['', line.slice(at, match.index)]);
-    at = match.index + text.length;
-    if (comment !== undefined) tokens.push(['c', text]);
-    else if (string !== undefined) tokens.push(['s', text]);
-    else if (number !== undefined) tokens.push(['d', text]);
-    else tokens.push([wordClass(text, line, match.index, at), text]);
-    state = openAfter(text);
-  }
-  if (at < line.length) tokens.push(['', line.slice(at)]);
-  return { tokens: mergePlain(tokens), open: state };
+  const coloured = rest.map((line, index): CodeToken[] => {
+    const tokens = parsed[index] ?? [];
+    return tokens.map(({ value }) => value).join('') === line ? tokensOf(tokens, line) : [['', line]];
+  });
+  return [...lines.slice(0, inside).map((line): CodeToken[] => [['c', line]]), ...coloured];
 }
 
 /** Neighbours of one class as one token: a page has hundreds of them. */
@@ -109,16 +113,15 @@ export const sourceHelpers = {
     place: { line: number | null; column: number | null },
     around = Infinity,
   ): CodeLine[] {
-    let open: Open = null;
+    const coloured = tokenize(excerpt.lines);
     const lines = excerpt.lines.map((text, index): CodeLine & { number: number } => {
       const number = excerpt.from + index;
-      const line = tokenizeLine(text, open);
-      open = line.open;
+      const tokens = coloured[index] ?? [];
       // An empty line of its own would have no height.
       if (text === '') return { text: ' ', number, mark: number === place.line ? 'hot' : undefined };
-      if (number !== place.line) return { tokens: line.tokens, number };
+      if (number !== place.line) return { tokens, number };
       const range = place.column === null ? null : pointedAt(text, place.column);
-      return { number, mark: 'hot', tokens: range === null ? line.tokens : underline(line.tokens, range) };
+      return { number, mark: 'hot', tokens: range === null ? tokens : underline(tokens, range) };
     });
     return lines.filter(({ number }) => Math.abs(number - (place.line ?? number)) <= around);
   },

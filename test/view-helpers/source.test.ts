@@ -29,6 +29,30 @@ describe('coloured source', () => {
     ]);
   });
 
+  it('reads what stands in templates, expressions, types and JSX', () => {
+    expect(tokens('const url = `/a/${id(`${b}`)}?c`;')).to.deep.equal([
+      ['k:const', 's:`/a/', 'f:id', 's:`', 's:`', 's:?c`'],
+    ]);
+    expect(tokens(`if (/["'\`/]/.test(note) && a / 2 > b / c) go();`)).to.deep.equal([
+      ['k:if', `s:/["'\`/]/`, 'f:test', 'd:2', 'f:go'],
+    ]);
+    expect(tokens('return post<Reply | null>(x as Money, !y);')).to.deep.equal([
+      ['k:return', 'f:post', 'k:null', 'k:as'],
+    ]);
+    expect(tokens(`const box = <Box name="it's">isn't {one}</Box>; // done`)).to.deep.equal([
+      ['k:const', `s:"it's"`, 'c:// done'],
+    ]);
+  });
+
+  it('knows the end of a comment that began above', () => {
+    expect(tokens(' * of which only the end is seen', ' */', 'const a = 1;')).to.deep.equal([
+      ['c: * of which only the end is seen'],
+      ['c: */'],
+      ['k:const', 'd:1'],
+    ]);
+    expect(tokens('a * b', '/* c */')).to.deep.equal([[], ['c:/* c */']]);
+  });
+
   it('loses no character', () => {
     const lines = [
       "it's `odd",
