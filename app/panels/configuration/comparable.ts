@@ -24,7 +24,11 @@ export function comparableConfiguration(data: ConfigurationPanelData): Comparabl
       }),
       ...data.process
         .filter(({ name }) => !OF_ONE_START.has(name))
-        .map(({ name, value }) => ({ section: 'process', name, value: value === null ? 'not set' : String(value) })),
+        .map(({ name, value }) => ({
+          section: 'process',
+          name,
+          value: value === null ? 'not set' : String(value),
+        })),
     ],
   };
 }

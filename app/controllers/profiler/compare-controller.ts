@@ -1,0 +1,105 @@
+/** Two profiles side by side: tokens -> profiles -> what differs, as page or JSON; else the form that asks for them. */
+import { createError } from '../../errors.ts';
+import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import { createCompareModel } from './compare-model.ts';
+import { compareProfiles } from './compare-profiles.ts';
+import { type CompareQuery, readCompareQuery } from './compare-query.ts';
+import { summarizeComparison } from './compare-summary.ts';
+import type { PageAction, PageServices } from './page-services.ts';
+import { createRespond, HTML, JSON_TYPE } from './respond.ts';
+
+/** Version of the JSON form. */
+const COMPARE_VERSION = 1;
+/** Requests offered to choose from. */
+const OFFERED = 12;
+
+export interface CompareController {
+  compare: PageAction;
+  compareJson: PageAction;
+}
+
+interface Read {
+  a: Profile | null;
+  b: Profile | null;
+  /** Why there is nothing to compare; null where there is. */
+  problem: string | null;
+}
+
+export function createCompareController(services: PageServices): CompareController {
+  const { profiles, panels, renderPage, foot, retention } = services;
+  const respond = createRespond(services);
+
+  async function readOne(token: string | null): Promise<Profile | null> {
+    return token === null ? null : ((await profiles.read(token))?.profile ?? null);
+  }
+
+  function problemOf({ a, b }: CompareQuery, read: Omit<Read, 'problem'>): string | null {
+    for (const [token, profile] of [
+      [a, read.a],
+      [b, read.b],
+    ] as const) {
+      if (token === null || profile !== null) continue;
+      if (profiles.isSampledOut(token))
+        return `The request ${token} was sampled out: nothing of it is recorded.`;
+      return `No profile has the token “${token}”. ${retention}`;
+    }
+    return a !== null && a === b ? 'A and B are the same request; choose another one.' : null;
+  }
+
+  async function readBoth(query: CompareQuery): Promise<Read> {
+    const [a, b] = await Promise.all([readOne(query.a), readOne(query.b)]);
+    return { a, b, problem: problemOf(query, { a, b }) };
+  }
+
+  /** The newest requests, of the route of `like` where it has one, without those given. */
+  async function findOthers(
+    like: Profile | null,
+    without: readonly (string | null)[],
+  ): Promise<ProfileIndex[]> {
+    const same = like?.route == null ? {} : { route: like.route, method: like.method };
+    const { rows } = await profiles.find({ ...same, limit: OFFERED + without.length, offset: 0 });
+    return rows.filter(({ token }) => !without.includes(token)).slice(0, OFFERED);
+  }
+
+  return {
+    async compare(page) {
+      const query = readCompareQuery(page.query);
+      const { a, b, problem } = await readBoth(query);
+      if (a === null || b === null || problem !== null) {
+        const chosen = a ?? b;
+        const choices = await findOthers(chosen, [query.a, query.b]);
+        const model = { title: 'Compare', query, chosen, problem, choices, foot };
+        const unknown = problem !== null && (a === null || b === null);
+        respond(page, {
+          status: unknown ? 404 : 200,
+          type: HTML,
+          body: renderPage('profiler/compare-form', model),
+        });
+        return;
+      }
+      const [newest = null] = b.route === null ? [] : await findOthers(b, [a.token, b.token]);
+      const comparison = compareProfiles(a, b, panels);
+      const model = createCompareModel({ a, b, comparison, all: query.all, newest, foot });
+      respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
+    },
+    async compareJson(page) {
+      const query = readCompareQuery(page.query);
+      const { a, b, problem } = await readBoth(query);
+      if (a === null || b === null)
+        throw query.a === null || query.b === null
+          ? createError('BAD_FILTER', [query.a === null ? 'a' : 'b', 'is missing; give two tokens'])
+          : createError('UNKNOWN_TOKEN', [a === null ? query.a : query.b]);
+      if (problem !== null)
+        throw createError('BAD_FILTER', ['b', 'is the same request as A; give two tokens']);
+      const comparison = compareProfiles(a, b, panels);
+      const body = {
+        version: COMPARE_VERSION,
+        a: a.token,
+        b: b.token,
+        summary: summarizeComparison(a, b, comparison.figures),
+        ...comparison,
+      };
+      respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/** A comparison -> the view model of its page: what is shown of it, bounded, and the links from it. */
+import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import { urls } from '../../urls.ts';
+import type { Comparison, FigureRow, ValueRow, WorkRow, WorkSection } from './compare-profiles.ts';
+import { summarizeComparison } from './compare-summary.ts';
+import { LANE_BOX, type Lane, laneOf, scaleOf } from './lanes.ts';
+
+interface ShownSection extends Omit<WorkSection, 'rows'> {
+  id: string;
+  rows: WorkRow[];
+  /** Rows that are alike and not shown, and others for which there is no room. */
+  alike: number;
+  more: number;
+}
+
+interface Side {
+  name: 'A' | 'B';
+  profile: Profile;
+  release: string | null;
+  lane: Lane | null;
+}
+
+interface FigureBar extends FigureRow {
+  /** From the middle of its drawing, -1 to 1: the change as a share of the larger of both. */
+  bar: number;
+}
+
+export interface CompareModel {
+  title: string;
+  sides: [Side, Side];
+  summary: string;
+  scaleMs: number;
+  laneBox: string;
+  /** Kinds of work that are drawn. */
+  kinds: string[];
+  figures: FigureBar[];
+  work: ShownSection[];
+  values: ValueRow[];
+  valuesMore: number;
+  comparison: Comparison;
+  /** True: also what is alike is shown. */
+  all: boolean;
+  links: { swap: string; all: string; json: string; newest: string | null };
+  foot: readonly string[];
+}
+
+/** As many as stay below 60 KB together. */
+const MOST_ROWS = 16;
+const ALL_ROWS = 60;
+const MOST_VALUES = 30;
+const ALL_VALUES = 120;
+
+function releaseOf({ panels }: Profile): string | null {
+  const data = panels.configuration?.data as { process?: unknown } | null | undefined;
+  if (!Array.isArray(data?.process)) return null;
+  const row = data.process.find(
+    (entry: unknown): entry is { value: unknown } =>
+      typeof entry === 'object' &&
+      entry !== null &&
+      'name' in entry &&
+      entry.name === 'release' &&
+      'value' in entry,
+  );
+  return typeof row?.value === 'string' ? row.value : null;
+}
+
+function figureBar(row: FigureRow): FigureBar {
+  const larger = Math.max(row.a ?? 0, row.b ?? 0);
+  return { ...row, bar: row.change === null || larger === 0 ? 0 : row.change / larger };
+}
+
+function shownSection({ rows, ...section }: WorkSection, index: number, all: boolean): ShownSection {
+  const wanted = all ? rows : rows.filter(({ alike }) => !alike);
+  const shown = wanted.slice(0, all ? ALL_ROWS : MOST_ROWS);
+  return {
+    ...section,
+    id: `w${index + 1}`,
+    rows: shown,
+    alike: rows.length - wanted.length,
+    more: wanted.length - shown.length,
+  };
+}
+
+export function createCompareModel(options: {
+  a: Profile;
+  b: Profile;
+  comparison: Comparison;
+  all: boolean;
+  /** Another request of B's route. */
+  newest: ProfileIndex | null;
+  foot: readonly string[];
+}): CompareModel {
+  const { a, b, comparison, all, newest, foot } = options;
+  const pair = { a: a.token, b: b.token };
+  const scaleMs = scaleOf([a, b]);
+  const side = (name: Side['name'], profile: Profile): Side => ({
+    name,
+    profile,
+    release: releaseOf(profile),
+    lane: laneOf(profile, scaleMs),
+  });
+  const sides: [Side, Side] = [side('A', a), side('B', b)];
+  const kinds = new Set(sides.flatMap(({ lane }) => lane?.paths.map(({ kind }) => kind) ?? []));
+  const shown = comparison.values.slice(0, all ? ALL_VALUES : MOST_VALUES);
+  return {
+    title: `${a.token} and ${b.token} compared`,
+    sides,
+    summary: summarizeComparison(a, b, comparison.figures),
+    scaleMs,
+    laneBox: LANE_BOX,
+    kinds: [...kinds],
+    figures: comparison.figures.map(figureBar),
+    work: comparison.work.map((section, index) => shownSection(section, index, all)),
+    values: shown,
+    valuesMore: comparison.values.length - shown.length,
+    comparison,
+    all,
+    links: {
+      swap: urls.compare({ a: b.token, b: a.token }),
+      all: urls.compare({ ...pair, all: all ? undefined : 1 }),
+      json: urls.compareJson(pair),
+      newest: newest === null ? null : urls.compare({ a: b.token, b: newest.token }),
+    },
+    foot,
+  };
+}

@@ -1,0 +1,177 @@
+/** Two profiles -> what differs between them, by what their panels give to be compared by. Plain data: page and JSON show it. */
+import type { Comparable, ComparedFigure, ComparedValue, ComparedWork } from '../../profiler/comparable.ts';
+import type { Finding } from '../../profiler/finding.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+
+export interface FigureRow {
+  label: string;
+  unit: ComparedFigure['unit'];
+  a: number | null;
+  b: number | null;
+  /** null where one of them has none. */
+  change: number | null;
+  /** Of A's; null where that is 0 or there is none. */
+  ratio: number | null;
+  /** `plain`: less than NOTABLE, or neither better nor worse. */
+  tone: 'good' | 'bad' | 'plain';
+}
+
+export interface WorkRow {
+  label: string;
+  tokens: ComparedWork['tokens'] | null;
+  mark: string | null;
+  in: 'a' | 'b' | 'both';
+  a: { times: number; ms: number | null } | null;
+  b: { times: number; ms: number | null } | null;
+  /** Both did it as often, and took as long but for less than NOTABLE. */
+  alike: boolean;
+}
+
+export interface WorkSection {
+  title: string;
+  onlyA: number;
+  onlyB: number;
+  both: number;
+  rows: WorkRow[];
+}
+
+export interface ValueRow {
+  section: string;
+  name: string;
+  /** null: not there. */
+  a: string | null;
+  b: string | null;
+}
+
+export interface Comparison {
+  figures: FigureRow[];
+  work: WorkSection[];
+  /** Those that differ. */
+  values: ValueRow[];
+  /** Those that do not. */
+  valuesAlike: number;
+  findings: { gained: Finding[]; lost: Finding[]; both: number };
+  /** Titles of panels that could not be compared. */
+  failed: string[];
+}
+
+/** Share of A's figure below which a change is not called one. */
+export const NOTABLE = 0.1;
+/** Milliseconds below which it is not, whatever the share. */
+const NOTABLE_MS = 0.5;
+
+interface Side {
+  figures: ComparedFigure[];
+  work: ComparedWork[];
+  values: ComparedValue[];
+}
+
+function sideOf(profile: Profile, panels: readonly Panel[], failed: Set<string>): Side {
+  const time: ComparedFigure[] =
+    profile.durationMs === null ? [] : [{ label: 'Time', value: profile.durationMs, unit: 'ms', cost: true }];
+  const given = panels.flatMap((panel): Comparable[] => {
+    const data = profile.panels[panel.name]?.data ?? null;
+    if (data === null || panel.comparable === undefined) return [];
+    try {
+      return [panel.comparable(data)];
+    } catch {
+      // What another release stored may have another form.
+      failed.add(panel.title);
+      return [];
+    }
+  });
+  return {
+    figures: [...time, ...given.flatMap(({ figures = [] }) => figures)],
+    work: given.flatMap(({ work = [] }) => work),
+    values: given.flatMap(({ values = [] }) => values),
+  };
+}
+
+/** Members of both under one key, in the order of A and then of B. */
+function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string): [T | null, T | null][] {
+  const pairs = new Map<string, [T | null, T | null]>(a.map((item) => [keyOf(item), [item, null]]));
+  for (const item of b) pairs.set(keyOf(item), [pairs.get(keyOf(item))?.[0] ?? null, item]);
+  return [...pairs.values()];
+}
+
+function figureRow([left, right]: [ComparedFigure | null, ComparedFigure | null]): FigureRow {
+  const { label, unit, cost } = (left ?? right) as ComparedFigure;
+  const [a, b] = [left?.value ?? null, right?.value ?? null];
+  const change = a === null || b === null ? null : b - a;
+  const ratio = change === null || a === null || a === 0 ? null : change / a;
+  const isSmall = unit === 'ms' && Math.abs(change ?? 0) < NOTABLE_MS;
+  const isNotable =
+    change !== null && change !== 0 && !isSmall && (ratio === null || Math.abs(ratio) >= NOTABLE);
+  const tone = !isNotable || cost !== true ? 'plain' : change < 0 ? 'good' : 'bad';
+  return { label, unit, a, b, change, ratio, tone };
+}
+
+function amountOf(work: ComparedWork | null): WorkRow['a'] {
+  return work === null ? null : { times: work.times, ms: work.ms };
+}
+
+function isAlike(a: WorkRow['a'], b: WorkRow['b']): boolean {
+  if (a === null || b === null || a.times !== b.times) return false;
+  const change = Math.abs((b.ms ?? 0) - (a.ms ?? 0));
+  return change < NOTABLE_MS || change < NOTABLE * (a.ms ?? 0);
+}
+
+function workRow([left, right]: [ComparedWork | null, ComparedWork | null]): WorkRow {
+  const { label, tokens } = (left ?? right) as ComparedWork;
+  const [a, b] = [amountOf(left), amountOf(right)];
+  return {
+    label,
+    tokens: tokens ?? null,
+    mark: left?.mark ?? right?.mark ?? null,
+    in: left === null ? 'b' : right === null ? 'a' : 'both',
+    a,
+    b,
+    alike: isAlike(a, b),
+  };
+}
+
+function weightOf({ a, b }: WorkRow): number {
+  return Math.abs((b?.ms ?? 0) - (a?.ms ?? 0));
+}
+
+/** The largest change first; where none has a duration, in the order they ran. */
+function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]): WorkSection[] {
+  const titles = new Set([...a, ...b].map(({ section }) => section));
+  return Array.from(titles, (title): WorkSection => {
+    const inIt = ({ section }: ComparedWork): boolean => section === title;
+    const rows = pairUp(a.filter(inIt), b.filter(inIt), ({ key }) => key)
+      .map(workRow)
+      .sort((left, right) => weightOf(right) - weightOf(left));
+    const count = (where: WorkRow['in']): number => rows.filter((row) => row.in === where).length;
+    return { title, onlyA: count('a'), onlyB: count('b'), both: count('both'), rows };
+  });
+}
+
+function keyOfFinding({ label, panel, place, sentence }: Finding): string {
+  return JSON.stringify([label, panel, place ?? sentence.replace(/\d+(?:\.\d+)?/g, '#')]);
+}
+
+export function compareProfiles(a: Profile, b: Profile, panels: readonly Panel[]): Comparison {
+  const failed = new Set<string>();
+  const [left, right] = [sideOf(a, panels, failed), sideOf(b, panels, failed)];
+  const values = pairUp(left.values, right.values, ({ section, name }) =>
+    JSON.stringify([section, section.endsWith('header') ? name.toLowerCase() : name]),
+  ).map(([one, other]): ValueRow => {
+    const { section, name } = (one ?? other) as ComparedValue;
+    return { section, name, a: one?.value ?? null, b: other?.value ?? null };
+  });
+  const findings = pairUp(a.findings, b.findings, keyOfFinding);
+  return {
+    figures: pairUp(left.figures, right.figures, ({ label }) => label).map(figureRow),
+    work: sectionsOf(left.work, right.work),
+    values: values.filter((row) => row.a !== row.b),
+    valuesAlike: values.filter((row) => row.a === row.b).length,
+    findings: {
+      gained: findings.flatMap(([inA, inB]) => (inA === null && inB !== null ? [inB] : [])),
+      lost: findings.flatMap(([inA, inB]) => (inB === null && inA !== null ? [inA] : [])),
+      both: findings.filter(([inA, inB]) => inA !== null && inB !== null).length,
+    },
+    failed: [...failed],
+  };
+}

@@ -1,0 +1,111 @@
+/** One summary with its requests -> the page of a route: figures, percentiles over time, durations, what was found. */
+import type { ProfileIndex } from '../../profiler/profile.ts';
+import {
+  DURATION_EDGES,
+  type RouteSummaries,
+  type RouteSummary,
+  type SummaryStep,
+} from '../../profiler/route-summary.ts';
+import { urls } from '../../urls.ts';
+import { groupQuery, type RoutesFilters, tableQuery } from './routes-filters.ts';
+import { type PeriodLink, periodLinks, requestsOf, titleOf } from './routes-model.ts';
+import { boxOf, columnPath } from './trend.ts';
+
+interface Bin {
+  /** Milliseconds; null: no edge on that side. */
+  from: number | null;
+  until: number | null;
+  count: number;
+  /** Of the fullest, 0 to 1. */
+  share: number;
+}
+
+export interface RouteModel {
+  title: string;
+  name: string;
+  method: string;
+  periods: PeriodLink[];
+  /** null where no request of it is kept of this time. */
+  summary: RouteSummary | null;
+  summaries: RouteSummaries;
+  /** Three drawings on one scale, from 0 to `topMs`, by the square root. */
+  chart: { box: string; max: string; p95: string; p50: string; topMs: number };
+  steps: { at: number; step: SummaryStep }[];
+  bins: Bin[];
+  slowest: readonly ProfileIndex[];
+  newest: readonly ProfileIndex[];
+  requests: string | null;
+  /** Of the two ends, where they are different requests. */
+  compare: string | null;
+  back: string;
+  json: string;
+  notice: string | null;
+  foot: readonly string[];
+}
+
+function chartOf(steps: readonly SummaryStep[]): RouteModel['chart'] {
+  const topMs = Math.max(0, ...steps.map(({ maxMs }) => maxMs ?? 0));
+  const draw = (value: (step: SummaryStep) => number | null): string =>
+    columnPath(
+      steps.map((step) => {
+        const ms = value(step);
+        return ms === null || topMs === 0 ? null : Math.sqrt(ms / topMs);
+      }),
+    );
+  return {
+    box: boxOf(steps),
+    max: draw(({ maxMs }) => maxMs),
+    p95: draw(({ p95Ms }) => p95Ms),
+    p50: draw(({ p50Ms }) => p50Ms),
+    topMs,
+  };
+}
+
+/** From the first that holds a request to the last. */
+function binsOf(counts: readonly number[]): Bin[] {
+  const fullest = Math.max(1, ...counts);
+  const bins = counts.map((count, index) => ({
+    from: index === 0 ? null : (DURATION_EDGES[index - 1] ?? null),
+    until: DURATION_EDGES[index] ?? null,
+    count,
+    share: count / fullest,
+  }));
+  const filled = (bin: Bin): boolean => bin.count > 0;
+  return bins.slice(Math.max(0, bins.findIndex(filled)), bins.findLastIndex(filled) + 1);
+}
+
+export function createRouteModel(options: {
+  filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
+  summaries: RouteSummaries;
+  slowest: readonly ProfileIndex[];
+  newest: readonly ProfileIndex[];
+  notice: string | null;
+  foot: readonly string[];
+}): RouteModel {
+  const { filters, summaries, slowest, newest, notice, foot } = options;
+  const { group, period } = filters;
+  const summary = summaries.routes[0] ?? null;
+  const steps = summary?.steps ?? [];
+  const width = (summaries.until - summaries.from) / Math.max(1, steps.length);
+  const name = titleOf(group);
+  const ends = summary === null || summary.slowest === summary.newest ? null : summary;
+  return {
+    title: `${group.method} ${name}: route`.trim(),
+    name,
+    method: group.method,
+    periods: periodLinks((other) => urls.routes(groupQuery(group, other)), period.name),
+    summary,
+    summaries,
+    chart: chartOf(steps),
+    steps: steps.map((step, index) => ({ at: summaries.from + index * width, step })),
+    bins: summary === null ? [] : binsOf(summary.durations),
+    slowest,
+    newest,
+    requests: summary === null ? null : requestsOf(summary),
+    compare: ends?.slowest == null ? null : urls.compare({ a: ends.newest, b: ends.slowest }),
+    back: urls.routes(tableQuery(filters, { page: 1 })),
+    json: urls.routesJson(groupQuery(group, period)),
+    notice,
+    foot,
+  };
+}

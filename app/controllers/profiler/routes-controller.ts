@@ -1,0 +1,95 @@
+/** Routes by what they cost, and one of them: questions to `profiles.summarize`, answered as page or JSON. */
+import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createRespond, HTML, JSON_TYPE } from './respond.ts';
+import { createRouteModel } from './route-model.ts';
+import { readRoutesFilters, type RoutesFilters, summaryQuery } from './routes-filters.ts';
+import { createRoutesModel, EMPTY } from './routes-model.ts';
+
+/** Version of the JSON form. */
+const ROUTES_VERSION = 1;
+/** Requests shown of a route, at either end. */
+const SHOWN = 8;
+/** Of a status, to find those without a route among. */
+const LOOKED_AT = 50;
+
+export interface RoutesController {
+  routes: PageAction;
+  routesJson: PageAction;
+}
+
+export function createRoutesController(services: PageServices): RoutesController {
+  const { profiles, renderPage, foot, redactText } = services;
+  const respond = createRespond(services);
+
+  /** What is asked for is masked as what is stored was. */
+  function filtersOf({ query }: PageRequest): RoutesFilters {
+    const masked = Array.from(query, ([name, value]) => [name, redactText(value)] as [string, string]);
+    return readRoutesFilters(new URLSearchParams(masked));
+  }
+
+  /** What could not be added up is a sentence on the page, not an error page. */
+  async function summarize(
+    filters: RoutesFilters,
+  ): Promise<{ summaries: RouteSummaries; notice: string | null }> {
+    try {
+      return { summaries: await profiles.summarize(summaryQuery(filters, Date.now())), notice: null };
+    } catch (error) {
+      return { summaries: EMPTY, notice: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async function requestsOf(
+    { route, method, status }: RouteGroup,
+    query: Pick<ProfileQuery, 'from' | 'until' | 'sort'>,
+  ): Promise<ProfileIndex[]> {
+    const asked =
+      route === null ? (status === null ? {} : { status }) : { route, ...(method === '' ? {} : { method }) };
+    const limit = route === null ? LOOKED_AT : SHOWN;
+    const { rows } = await profiles.find({ ...query, ...asked, descending: true, limit, offset: 0 });
+    return rows
+      .filter((row) => row.route === route && (route !== null || row.status === status))
+      .slice(0, SHOWN);
+  }
+
+  async function showOne(page: PageRequest, filters: RoutesFilters & { group: RouteGroup }): Promise<void> {
+    const { summaries, notice } = await summarize(filters);
+    const { from, until } = summaries;
+    const found = summaries.routes.length > 0;
+    const [slowest, newest] = await Promise.all(
+      (['durationMs', 'startedAt'] as const).map((sort) =>
+        found ? requestsOf(filters.group, { from, until, sort }) : [],
+      ),
+    );
+    const model = createRouteModel({
+      filters,
+      summaries,
+      slowest: slowest ?? [],
+      newest: newest ?? [],
+      notice,
+      foot,
+    });
+    respond(page, { type: HTML, body: renderPage('profiler/route', model) });
+  }
+
+  return {
+    async routes(page) {
+      const filters = filtersOf(page);
+      const { group } = filters;
+      if (group !== null) {
+        await showOne(page, { ...filters, group });
+        return;
+      }
+      const model = createRoutesModel({ filters, ...(await summarize(filters)), foot });
+      respond(page, { type: HTML, body: renderPage('profiler/routes', model) });
+    },
+    async routesJson(page) {
+      const filters = filtersOf(page);
+      const { summaries, notice } = await summarize(filters);
+      const body = { version: ROUTES_VERSION, since: filters.period.name, notice, ...summaries };
+      respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/** GET parameters of the pages of routes -> checked values, and back into addresses. What can't be meant is a BAD_FILTER. */
+import { createError } from '../../errors.ts';
+import type { RouteGroup, SummaryQuery } from '../../profiler/route-summary.ts';
+import { readOne } from './filters.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Times that can be chosen, in the order shown. */
+export const PERIODS = [
+  { name: '15m', title: '15 minutes', ms: 15 * MINUTE },
+  { name: '1h', title: '1 hour', ms: HOUR },
+  { name: '24h', title: '24 hours', ms: 24 * HOUR },
+  { name: 'all', title: 'All kept', ms: null },
+] as const;
+export type Period = (typeof PERIODS)[number];
+
+/** Names of columns as they stand in an address. */
+export const ROUTE_SORTS = [
+  'share', 'route', 'method', 'count', 'p50', 'p95', 'errors', 'queries', 'last',
+] as const; // prettier-ignore
+export type RouteSort = (typeof ROUTE_SORTS)[number];
+
+export interface RoutesFilters {
+  period: Period;
+  sort: RouteSort;
+  descending: boolean;
+  /** Part of the pattern; empty: all. */
+  find: string;
+  page: number;
+  /** One group alone; null: the table. */
+  group: RouteGroup | null;
+}
+
+const DEFAULT_PERIOD = PERIODS[1];
+const DEFAULT_SORT = 'share';
+/** Columns of words begin with the first letter. */
+const ASCENDING: ReadonlySet<RouteSort> = new Set(['route', 'method']);
+const LAST_PAGE = 1000;
+
+function bad(name: string, problem: string): Error {
+  return createError('BAD_FILTER', [name, problem]);
+}
+
+function readText(query: URLSearchParams, name: string): string {
+  return readOne(query, name)?.trim() ?? '';
+}
+
+function readPeriod(query: URLSearchParams): Period {
+  const text = readText(query, 'since').toLowerCase();
+  if (text === '') return DEFAULT_PERIOD;
+  const period = PERIODS.find(({ name }) => name === text);
+  if (period === undefined)
+    throw bad('since', `is "${text}"; give one of ${PERIODS.map(({ name }) => name).join(', ')}`);
+  return period;
+}
+
+function readSort(query: URLSearchParams): RouteSort {
+  const text = readText(query, 'sort').toLowerCase();
+  if (text === '') return DEFAULT_SORT;
+  const sort = ROUTE_SORTS.find((name) => name === text);
+  if (sort === undefined) throw bad('sort', `is "${text}"; give one of ${ROUTE_SORTS.join(', ')}`);
+  return sort;
+}
+
+function readDescending(query: URLSearchParams, sort: RouteSort): boolean {
+  const text = readText(query, 'order').toLowerCase();
+  if (text !== '' && text !== 'asc' && text !== 'desc')
+    throw bad('order', `is "${text}"; give one of asc, desc`);
+  return text === '' ? !ASCENDING.has(sort) : text === 'desc';
+}
+
+function readPage(query: URLSearchParams): number {
+  const text = readText(query, 'page');
+  if (text === '') return 1;
+  if (!/^\d+$/.test(text) || Number(text) < 1) throw bad('page', `is "${text}"; give a whole number from 1`);
+  return Math.min(Number(text), LAST_PAGE);
+}
+
+function readStatus(query: URLSearchParams): number | null {
+  const text = readText(query, 'status');
+  if (text === '') return null;
+  if (!/^[1-5]\d\d$/.test(text)) throw bad('status', `is "${text}"; give a status such as 404`);
+  return Number(text);
+}
+
+/** `route` with its method; `none=1` with a status for those without a route. */
+function readGroup(query: URLSearchParams): RouteGroup | null {
+  const none = readText(query, 'none');
+  const route = readOne(query, 'route') ?? '';
+  const method = readText(query, 'method');
+  const status = readStatus(query);
+  if (none !== '' && none !== '1') throw bad('none', `is "${none}"; give 1 for requests without a route`);
+  if (none === '1' && route !== '') throw bad('none', 'and a route contradict each other');
+  if (none === '1') return { route: null, method: '', status };
+  if (route === '') return null;
+  if (method === '') throw bad('method', 'is missing; give that of the route, such as GET');
+  return { route, method, status: null };
+}
+
+export function readRoutesFilters(query: URLSearchParams): RoutesFilters {
+  const sort = readSort(query);
+  return {
+    period: readPeriod(query),
+    sort,
+    descending: readDescending(query, sort),
+    find: readText(query, 'find'),
+    page: readPage(query),
+    group: readGroup(query),
+  };
+}
+
+/** Parameters of the page of one group. */
+export function groupQuery(group: RouteGroup, period: Period): Record<string, string | number | undefined> {
+  const since = period === DEFAULT_PERIOD ? undefined : period.name;
+  const { route, method, status } = group;
+  return route === null ? { none: 1, status: status ?? undefined, since } : { route, method, since };
+}
+
+/** Parameters of the table with some of them changed; what is the default is left out. */
+export function tableQuery(
+  filters: RoutesFilters,
+  changes: Partial<Omit<RoutesFilters, 'group'>> = {},
+): Record<string, string | number | undefined> {
+  const { period, sort, descending, find, page } = { ...filters, ...changes };
+  return {
+    since: period === DEFAULT_PERIOD ? undefined : period.name,
+    find,
+    sort: sort === DEFAULT_SORT ? undefined : sort,
+    order: descending === !ASCENDING.has(sort) ? undefined : descending ? 'desc' : 'asc',
+    page: page === 1 ? undefined : page,
+  };
+}
+
+/** Which order a click on a column asks for. */
+export function orderAfterClick({ sort, descending }: RoutesFilters, column: RouteSort): boolean {
+  return sort === column ? !descending : !ASCENDING.has(column);
+}
+
+/** What the storage is asked. */
+export function summaryQuery({ period, group }: RoutesFilters, now: number): SummaryQuery {
+  // A request that begins within this millisecond counts.
+  const until = now + 1;
+  const from = period.ms === null ? 0 : until - period.ms;
+  return group === null ? { from, until } : { from, until, group, most: MOST_OF_ONE };
+}
+
+/** Requests of one route that are looked at: they lie scattered, so that each costs the database more. */
+const MOST_OF_ONE = 20_000;

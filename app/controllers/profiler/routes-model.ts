@@ -1,0 +1,183 @@
+/** Summaries -> the table of routes: rows with their links, columns with their sort links, pages, and what was looked at. */
+import type { RouteSummaries, RouteSummary } from '../../profiler/route-summary.ts';
+import { urls } from '../../urls.ts';
+import {
+  groupQuery,
+  orderAfterClick,
+  PERIODS,
+  type RoutesFilters,
+  type RouteSort,
+  tableQuery,
+} from './routes-filters.ts';
+import { type Trend, trendOf } from './trend.ts';
+
+interface RouteRow {
+  id: string;
+  summary: RouteSummary;
+  /** Pattern, or what stands for it. */
+  title: string;
+  /** Of the page of this route. */
+  href: string;
+  /** The list of its requests. */
+  requests: string;
+  trend: Trend;
+}
+
+interface RouteColumn {
+  title: string;
+  /** null: it can't be sorted. */
+  href: string | null;
+  direction: 'ascending' | 'descending' | null;
+  numeric: boolean;
+}
+
+export interface PeriodLink {
+  title: string;
+  href: string;
+  current: boolean;
+}
+
+export interface RoutesModel {
+  title: string;
+  filters: RoutesFilters;
+  periods: PeriodLink[];
+  columns: RouteColumn[];
+  rows: RouteRow[];
+  /** Of the table without paging. */
+  routes: number;
+  summaries: RouteSummaries;
+  pages: { back: string | null; on: string | null; current: number; count: number };
+  /** Hidden fields of the filter's form. */
+  kept: [name: string, value: string][];
+  json: string;
+  notice: string | null;
+  foot: readonly string[];
+}
+
+const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean][] = [
+  ['Route', 'route', false],
+  ['Method', 'method', false],
+  ['Requests', 'count', true],
+  ['p50', 'p50', true],
+  ['p95', 'p95', true],
+  ['Errors', 'errors', true],
+  ['Queries, median', 'queries', true],
+  ['Share of all time', 'share', true],
+  ['p95 over time', null, false],
+  ['Last', 'last', true],
+];
+
+/** As many as stay below 60 KB. */
+const ROWS_PER_PAGE = 40;
+
+const VALUES: Readonly<Record<RouteSort, (summary: RouteSummary) => number | string>> = {
+  share: ({ totalMs }) => totalMs,
+  route: ({ route }) => route ?? '',
+  method: ({ method }) => method,
+  count: ({ count }) => count,
+  p50: ({ p50Ms }) => p50Ms ?? -1,
+  p95: ({ p95Ms }) => p95Ms ?? -1,
+  errors: ({ errors }) => errors,
+  queries: ({ queries }) => queries,
+  last: ({ lastAt }) => lastAt,
+};
+
+export const EMPTY: RouteSummaries = {
+  routes: [],
+  more: 0,
+  looked: 0,
+  newestOnly: false,
+  totalMs: 0,
+  from: 0,
+  until: 0,
+};
+
+/** Equal ones keep the order of the storage: the costliest first. */
+function sorted(routes: readonly RouteSummary[], { sort, descending }: RoutesFilters): RouteSummary[] {
+  const value = VALUES[sort];
+  const sign = descending ? -1 : 1;
+  return [...routes].sort((a, b) => {
+    const [left, right] = [value(a), value(b)];
+    return left === right ? 0 : left < right ? -sign : sign;
+  });
+}
+
+export function titleOf({ route, status }: Pick<RouteSummary, 'route' | 'status'>): string {
+  if (route !== null) return route === '' ? '(empty pattern)' : route;
+  return status === null ? 'no route, no answer' : `no route, ${status}`;
+}
+
+/** The list of these requests; those without a route can be asked for by status only. */
+export function requestsOf({ route, method, status }: RouteSummary): string {
+  return urls.search(route === null ? { status: status ?? undefined } : { route, method });
+}
+
+export function periodLinks(
+  address: (period: (typeof PERIODS)[number]) => string,
+  current: string,
+): PeriodLink[] {
+  return PERIODS.map((period) => ({
+    title: period.title,
+    href: address(period),
+    current: period.name === current,
+  }));
+}
+
+function columnsOf(filters: RoutesFilters): RouteColumn[] {
+  return COLUMNS.map(([title, sort, numeric]) => {
+    if (sort === null) return { title, href: null, direction: null, numeric };
+    const descending = orderAfterClick(filters, sort);
+    const direction = filters.descending ? 'descending' : 'ascending';
+    return {
+      title,
+      numeric,
+      href: urls.routes(tableQuery(filters, { sort, descending, page: 1 })),
+      direction: filters.sort === sort ? direction : null,
+    };
+  });
+}
+
+export function createRoutesModel(options: {
+  filters: RoutesFilters;
+  summaries: RouteSummaries;
+  notice: string | null;
+  foot: readonly string[];
+}): RoutesModel {
+  const { filters, summaries, notice, foot } = options;
+  const find = filters.find.toLowerCase();
+  const found = sorted(summaries.routes, filters).filter((summary) =>
+    titleOf(summary).toLowerCase().includes(find),
+  );
+  const count = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
+  const current = Math.min(filters.page, count);
+  const first = (current - 1) * ROWS_PER_PAGE;
+  const pageAddress = (page: number): string | null =>
+    page < 1 || page > count ? null : urls.routes(tableQuery(filters, { page }));
+  const kept = Object.entries(tableQuery(filters, { find: '', page: 1 }));
+  return {
+    title: 'Routes',
+    filters,
+    periods: periodLinks(
+      (period) => urls.routes(tableQuery(filters, { period, page: 1 })),
+      filters.period.name,
+    ),
+    columns: columnsOf(filters),
+    rows: found.slice(first, first + ROWS_PER_PAGE).map((summary, index) => ({
+      id: `rt${first + index + 1}`,
+      summary,
+      title: titleOf(summary),
+      href: urls.routes(groupQuery(summary, filters.period)),
+      requests: requestsOf(summary),
+      trend: trendOf(summary.steps),
+    })),
+    routes: found.length,
+    summaries,
+    pages: { back: pageAddress(current - 1), on: pageAddress(current + 1), current, count },
+    kept: kept.flatMap(([name, value]): [string, string][] =>
+      value === undefined || value === '' ? [] : [[name, String(value)]],
+    ),
+    json: urls.routesJson(tableQuery(filters, { page: 1 })),
+    notice,
+    foot,
+  };
+}

@@ -1,0 +1,44 @@
+/** Columns over time as paths of an SVG, without inline style: one path for all columns of a colour. */
+import type { SummaryStep } from '../../profiler/route-summary.ts';
+
+/** The drawing's own coordinates: a column per step, HEIGHT high. */
+const HEIGHT = 20;
+const WIDTH = 0.8;
+/** What has happened is seen, however short it was. */
+const LEAST = 1;
+
+export interface Trend {
+  /** For `viewBox`; it is stretched to its place. */
+  box: string;
+  /** Steps where nothing failed; empty where there are none. */
+  plain: string;
+  failed: string;
+}
+
+/** `shares`: 0 to 1, by step; null: no column. */
+export function columnPath(shares: readonly (number | null)[]): string {
+  return shares
+    .map((share, index) => {
+      if (share === null) return '';
+      const high = Math.round(Math.max(LEAST, Math.min(1, share) * HEIGHT) * 10) / 10;
+      return `M${index} ${HEIGHT}v-${high}h${WIDTH}v${high}z`;
+    })
+    .join('');
+}
+
+export function boxOf(steps: readonly SummaryStep[]): string {
+  return `0 0 ${Math.max(1, steps.length)} ${HEIGHT}`;
+}
+
+/** The 95th percentile of each step, against the highest of them. */
+export function trendOf(steps: readonly SummaryStep[]): Trend {
+  const highest = Math.max(0, ...steps.map(({ p95Ms }) => p95Ms ?? 0));
+  const share = ({ p95Ms }: SummaryStep): number => (highest === 0 ? 0 : (p95Ms ?? 0) / highest);
+  const draw = (isDrawn: (step: SummaryStep) => boolean): string =>
+    columnPath(steps.map((step) => (step.count > 0 && isDrawn(step) ? share(step) : null)));
+  return {
+    box: boxOf(steps),
+    plain: draw(({ errors }) => errors === 0),
+    failed: draw(({ errors }) => errors > 0),
+  };
+}
