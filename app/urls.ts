@@ -31,14 +31,26 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/search.json`, query),
   searchBar: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/search_bar`, query),
+  live: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/live`, query),
   latest: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/latest`, query),
   profile: (token: string, panel?: string, anchor?: string) =>
     `${PROFILER_PREFIX}/${token}${panelQuery(panel)}${anchor === undefined ? '' : `#${anchor}`}`,
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
+  /** Of one panel, or of all. */
+  profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
   exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
   toolbar: (token: string) => `${PROFILER_PREFIX}/${token}/toolbar`,
+  routes: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/routes`, query),
+  routesJson: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/routes.json`, query),
+  compare: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/compare`, query),
+  compareJson: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/compare.json`, query),
   asset: (file: string) => `${PROFILER_PREFIX}/assets/${file}`,
   action: (name: string) => `${PROFILER_PREFIX}/-/${name}`,
 } as const;

@@ -7,6 +7,7 @@
  */
 import type { Json, Panel } from '../profiler/panel.ts';
 import { toPlain } from '../profiler/plain.ts';
+import { comparableConfiguration } from './configuration/comparable.ts';
 
 export interface ConfigurationFacts {
   /** Settings by name, as the process uses them; undefined or null: not set. */
@@ -70,6 +71,7 @@ export function createConfigurationPanel(
   return {
     name: 'configuration',
     title: 'Configuration',
+    comparable: comparableConfiguration,
     collect: () => null,
     shared: () => (data ??= read()),
     present: (stored) => ({

@@ -2,6 +2,7 @@
 import type { Context } from '../profiler/context.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { Panel, PanelPage } from '../profiler/panel.ts';
+import { comparableCalls } from './http-client/comparable.ts';
 import { addressOf, coveredMs, pageOf, round, roundOrNull } from './shared/rows.ts';
 
 export interface HeaderRow {
@@ -231,6 +232,7 @@ export function createHttpClientPanel(): Panel<HttpClientData> {
   return {
     name: 'http_client',
     title: 'HTTP client',
+    comparable: comparableCalls,
     collect,
     findings: ({ calls }, { durationMs }) => [
       ...failureFindings(calls),

@@ -3,6 +3,7 @@ import type { Context } from '../profiler/context.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { Panel } from '../profiler/panel.ts';
 import { filled } from '../profiler/plain.ts';
+import { comparableRuntime } from './runtime/comparable.ts';
 import { round } from './shared/rows.ts';
 
 interface Interval {
@@ -103,6 +104,7 @@ export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
   return {
     name: 'runtime',
     title: 'Runtime',
+    comparable: comparableRuntime,
     collect,
     derive,
     findings,

@@ -2,6 +2,7 @@
 import type { Context } from '../profiler/context.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { Json, Panel, PanelPage } from '../profiler/panel.ts';
+import { comparableViews } from './views/comparable.ts';
 import { addressOf, coveredMs, pageOf, round, roundOrNull } from './shared/rows.ts';
 
 export interface ViewEntry {
@@ -133,6 +134,7 @@ export function createViewsPanel(): Panel<ViewsData, KeptViews> {
   return {
     name: 'views',
     title: 'Views',
+    comparable: comparableViews,
     collect,
     derive,
     findings,

@@ -2,6 +2,7 @@
  * The contract of a panel: one name in three rooms (`app/panels/<name>.ts`, `views/panels/<name>.ejs`,
  * `test/panels/<name>.test.ts`). A panel reads the facts of one context once and returns plain JSON; it asks nobody.
  */
+import type { Comparable } from './comparable.ts';
 import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
@@ -44,6 +45,13 @@ export interface Panel<Data = unknown, Kept = Data> {
    * `model`, beside `data`. `query` holds the GET parameters as they came: strings, nothing is trusted.
    */
   present?(data: Data, page: PanelPage): object;
+  /**
+   * The panel as Markdown, below a heading of the second level; made when it is asked for. Default: its data as tables.
+   * Recorded text goes through app/view-helpers/markdown.ts, which it can't break out of.
+   */
+  markdown?(data: Data, page: PanelPage): string;
+  /** What two profiles are compared by, made when a comparison is asked for. */
+  comparable?(data: Data): Comparable;
 }
 
 export interface DeriveFrom {
@@ -60,6 +68,8 @@ export interface DeriveFrom {
 export interface PanelPage {
   profile: Profile;
   query: Readonly<Record<string, string>>;
+  /** Late facts beside the profile, by name (`plan` of slow statements); absent where the page has none. */
+  amendments?: Readonly<Record<string, unknown>>;
 }
 
 /** What a profile that was read holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
