@@ -5,14 +5,21 @@ import { createProfilerControllers } from './controllers/profiler/index.ts';
 import { createGuard, type GuardOptions } from './middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
+import { panelMarkdown } from './panel-markdown.ts';
 import type { Retention } from './profiler/housekeeper.ts';
 import { type FindingRule, ruleTexts } from './profiler/finding.ts';
+import type { FormSigner } from './profiler/form-signature.ts';
 import type { Panel } from './profiler/panel.ts';
 import type { Profiles } from './profiler/profiles.ts';
+import type { Recording } from './profiler/recording.ts';
 import { createPages } from './routes/profiler.ts';
 
 export interface PageHandlerOptions {
   profiles: Profiles;
+  recording: Recording;
+  forms: FormSigner;
+  /** Aborted when the profiler closes. */
+  ending: AbortSignal;
   /** In the order of the menu. */
   panels: readonly Panel[];
   rules: readonly FindingRule[];
@@ -31,15 +38,20 @@ function describeRetention({ ageMs, count, bytes }: Retention): string {
 }
 
 export function createPageHandler(
-  { profiles, panels, rules, retention, originOf, access, redactText }: PageHandlerOptions,
+  options: PageHandlerOptions,
   { renderPage, assets, foot }: PageParts,
 ): Dispatch {
+  const { profiles, recording, forms, ending, panels, rules, retention, originOf, access, redactText } = options;
   const headers = pageHeaders();
   const ownHeaders = (): typeof headers => headers;
   const controllers = createProfilerControllers({
     profiles,
+    recording,
+    forms,
+    ending,
     panels,
     rules: ruleTexts(rules),
+    panelMarkdown,
     renderPage,
     assets,
     ownHeaders,

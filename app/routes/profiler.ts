@@ -2,7 +2,7 @@
  * The table of the profiler's own addresses: method, path, name -> action. Paths are spelled in app/urls.ts; here they
  * are matched, in order. `createPages` is what a host mounts.
  *
- * `/_profiler/-/<action>` is for what changes state (POST only, signed); there is no such action yet.
+ * `/_profiler/-/<action>` is for what changes state (POST only, signed).
  */
 import {
   createDispatch,
@@ -11,7 +11,7 @@ import {
   type PageRoute,
 } from '../controllers/profiler/dispatch.ts';
 import type { ProfilerControllers } from '../controllers/profiler/index.ts';
-import { PROFILER_PREFIX } from '../urls.ts';
+import { PROFILER_PREFIX, urls } from '../urls.ts';
 
 const TOKEN = '(?<token>[0-9a-f]{6})';
 
@@ -20,19 +20,34 @@ function get(name: string, below: string, action: PageRoute['action']): PageRout
   return { name, method: 'GET', path: new RegExp(`^${PROFILER_PREFIX}${below}$`), action };
 }
 
+function post(name: string, action: PageRoute['action']): PageRoute {
+  return { name: `_profiler_${name}`, method: 'POST', path: new RegExp(`^${urls.action(name)}$`), action };
+}
+
 export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
   return [
     get('_profiler_home', '/', controllers.home),
     get('_profiler_search', '/search', controllers.search),
     get('_profiler_search_bar', '/search_bar', controllers.searchBar),
+    get('_profiler_live', '/live', controllers.live),
     get('_profiler_latest', '/latest', controllers.latest),
     get('_profiler_json', '/search\\.json', controllers.searchJson),
     get('_profiler_json', `/${TOKEN}\\.json`, controllers.json),
+    get('_profiler_markdown', `/${TOKEN}\\.md`, controllers.markdown),
+    get('_profiler_routes', '/routes', controllers.routes),
+    get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
+    get('_profiler_compare', '/compare', controllers.compare),
+    get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
     get('_profiler_toolbar', `/${TOKEN}/toolbar`, controllers.toolbar),
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
     get('_profiler', `/${TOKEN}`, controllers.profile),
+    post('pin', controllers.pin),
+    post('unpin', controllers.unpin),
+    post('clear', controllers.clear),
+    post('pause', controllers.pause),
+    post('resume', controllers.resume),
   ];
 }
 

@@ -9,11 +9,14 @@ import { createProfilerControllers } from '../../app/controllers/profiler/index.
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { ownHeaders } from '../../app/middleware/own-headers.ts';
+import { panelMarkdown } from '../../app/panel-markdown.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
+import { createFormSigner } from '../../app/profiler/form-signature.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
+import { createRecording } from '../../app/profiler/recording.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
@@ -118,7 +121,11 @@ export function createPageFixture(
   const viewsFolder = options.viewsFolder ?? join(packageRoot(), 'views');
   const services: PageServices = {
     profiles,
+    recording: createRecording(storage),
+    forms: createFormSigner({}),
+    ending: new AbortController().signal,
     panels,
+    panelMarkdown,
     renderPage: createPageRenderer({ viewsFolder, assets }),
     assets,
     ownHeaders,

@@ -1,14 +1,24 @@
 /** All controllers of the profiler's pages, by the names that the table of routes uses. */
+import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
+import { createCompareController } from './compare-controller.ts';
 import { createListController } from './list-controller.ts';
+import { createLiveController } from './live-controller.ts';
+import { createMarkdownController } from './markdown-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
+import { createRoutesController } from './routes-controller.ts';
 
 export function createProfilerControllers(services: PageServices) {
   return {
     ...createListController(services),
     ...createProfileController(services),
+    ...createMarkdownController(services),
+    ...createRoutesController(services),
+    ...createCompareController(services),
     ...createAssetController(services),
+    ...createLiveController(services),
+    ...createActionsController(services),
   } as const;
 }
 

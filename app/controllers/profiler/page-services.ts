@@ -4,16 +4,25 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RuleTexts } from '../../profiler/finding.ts';
+import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
+import type { Recording } from '../../profiler/recording.ts';
 import type { Assets } from './assets.ts';
 
 export interface PageServices {
   profiles: Profiles;
+  recording: Recording;
+  /** For forms that change something. */
+  forms: FormSigner;
+  /** Aborted when the profiler closes. */
+  ending: AbortSignal;
   /** In the order of the menu. */
   panels: readonly Panel[];
   /** Of the rules by which findings are made; default: none are explained. */
   rules?: RuleTexts;
+  /** Markdown of the built-in panels, by name. */
+  panelMarkdown?: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
   renderPage: (view: string, model: object) => string;
   assets: Assets;
   /** Security headers of every answer that is the profiler's own: the policy, nosniff, frames, referrer. */
@@ -33,6 +42,8 @@ export interface PageRequest {
   /** Parts of the path by name: `token`, `file`. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
+  /** `scheme://host[:port]` as the client sees it; null where the host is invalid. */
+  origin: () => string | null;
 }
 
 /** Answers, or throws an error of the catalogue, which the host's error handler answers. */

@@ -1,0 +1,30 @@
+/** `/_profiler/<token>.md`: a profile, or with `?panel=` one panel of it, as Markdown. */
+import { createError } from '../../errors.ts';
+import { readOne } from './filters.ts';
+import type { PageAction, PageServices } from './page-services.ts';
+import { panelsOf } from './profile-model.ts';
+import { profileMarkdown } from './profile-markdown.ts';
+import { requireProfile } from './require-profile.ts';
+import { createRespond } from './respond.ts';
+
+const MARKDOWN_TYPE = 'text/markdown; charset=UTF-8';
+
+export function createMarkdownController(services: PageServices): { markdown: PageAction } {
+  const respond = createRespond(services);
+  return {
+    async markdown(page) {
+      const name = readOne(page.query, 'panel');
+      const { profile } = await requireProfile(services, page);
+      const all = panelsOf(profile, services.panels);
+      const panels = name === null ? all : all.filter((panel) => panel.name === name);
+      if (panels.length === 0) throw createError('UNKNOWN_PANEL', [name ?? '', profile.token]);
+      const body = profileMarkdown({
+        profile,
+        panels,
+        builtIn: services.panelMarkdown ?? {},
+        query: Object.fromEntries(page.query),
+      });
+      respond(page, { type: MARKDOWN_TYPE, body });
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * A profile as Markdown: for an issue, a chat, or a program that reads text. What is stored is masked already; here it is
+ * made harmless to a renderer (app/view-helpers/markdown.ts).
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Finding } from '../../profiler/finding.ts';
+import type { Panel, PanelPage } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { blocks, code, heading, ofData, pairs, prose } from '../../view-helpers/markdown.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+
+export interface MarkdownOptions {
+  profile: Profile;
+  /** Those that are wanted, in their order; one of them stands alone, without what other panels found. */
+  panels: readonly Panel[];
+  /** Markdown of the built-in panels, by name. */
+  builtIn: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
+  query: PanelPage['query'];
+}
+
+function statusOf({ status, outcome, state }: Profile): string {
+  if (status === null) return state === 'running' ? 'running' : 'not answered';
+  const phrase = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
+  return outcome === 'aborted' ? `${phrase}, cut off` : phrase;
+}
+
+function headOf(profile: Profile): string {
+  const { origin, url, route, durationMs, startedAt, token, requestId, error } = profile;
+  const rows: [string, string | null][] = [
+    ['Status', statusOf(profile)],
+    ['Address', url.startsWith('/') ? `${origin ?? ''}${url}` : url],
+    ['Route', route],
+    ['Thrown', error === null ? null : `${error.name}: ${error.message}`],
+    ['Time', durationMs === null ? null : numberHelpers.durationText(durationMs)],
+    ['At', numberHelpers.timestampText(startedAt)],
+    ['Request id', requestId],
+    ['Token', token],
+  ];
+  return pairs(rows, true);
+}
+
+function findingsOf(findings: readonly Finding[]): string {
+  if (findings.length === 0) return '';
+  const items = findings.map(({ label, severity, sentence, place }) => {
+    const at = place === undefined ? '' : ` (${code(place)})`;
+    return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}`;
+  });
+  return blocks([heading(2, 'Findings'), items.join('\n')]);
+}
+
+function bodyOf(panel: Panel, { profile, query, builtIn }: MarkdownOptions): string {
+  const record = profile.panels[panel.name];
+  if (record?.error) return `${prose(panel.title)} could not be recorded: ${code(record.error)}`;
+  const data = record?.data ?? null;
+  if (data === null) return 'Nothing was recorded.';
+  try {
+    const render = panel.markdown?.bind(panel) ?? builtIn[panel.name];
+    return render === undefined ? ofData(data) : render(data, { profile, query });
+  } catch {
+    // Data of another version, or a panel of the host's that fails: as tables, all the same.
+    return ofData(data);
+  }
+}
+
+function cutOf({ cut }: Profile): string {
+  const parts = Object.entries(cut).map(([name, count]) => `${count} of ${code(name)}`);
+  return parts.length === 0 ? '' : `Left out, as the budget of the request was spent: ${parts.join(', ')}.`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Of what the request ran on, as recorded; it may be of another build, or missing. */
+function versionsOf({ panels }: Profile): string {
+  const data = panels.configuration?.data;
+  if (!isRecord(data)) return '';
+  const packages: unknown[] = Array.isArray(data.packages) ? data.packages : [];
+  const rows = Array.isArray(data.process) ? data.process.filter(isRecord) : [];
+  const of = (name: string): unknown => rows.find((row) => row.name === name)?.value;
+  const parts = [
+    ...packages.filter((text) => typeof text === 'string' && /^(?:express|express-hindsight) /.test(text)),
+    ...(of('node') === undefined ? [] : [`Node ${String(of('node'))}`]),
+    ...(of('platform') === undefined ? [] : [of('platform')]),
+  ];
+  return parts.length === 0 ? '' : blocks(['---', parts.map((part) => code(part, 100)).join(' · ')]);
+}
+
+export function profileMarkdown(options: MarkdownOptions): string {
+  const { profile, panels } = options;
+  const path = profile.url.replace(/[?#].*$/s, '');
+  const shown = panels.length === 1 ? panels : panels.filter(({ name }) => hasContent(profile, name));
+  const document = blocks([
+    `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
+    headOf(profile),
+    panels.length === 1 ? '' : findingsOf(profile.findings),
+    ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, options)]),
+    cutOf(profile),
+    versionsOf(profile),
+  ]);
+  return `${document}\n`;
+}
+
+function hasContent(profile: Profile, name: string): boolean {
+  const record = profile.panels[name];
+  return record !== undefined && (record.data !== null || record.error !== null);
+}

@@ -1,0 +1,25 @@
+/** Outgoing calls as Markdown: a table of all, then what failed in full. */
+import { blocks, table } from '../../view-helpers/markdown.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { CallEntry, HttpClientData } from '../http-client.ts';
+
+const { count, durationText } = numberHelpers;
+
+export function httpClientMarkdown({ calls, totals }: HttpClientData): string {
+  const failed = totals.failed > 0 ? `, ${totals.failed} failed` : '';
+  return blocks([
+    `${count(totals.calls, 'call')} to ${count(totals.hosts, 'host')}, ${durationText(totals.durationMs)} in all${failed}.`,
+    table<CallEntry>(
+      [
+        { title: 'Start', value: ({ startMs }) => `+${durationText(startMs)}`, plain: true },
+        { title: 'Time', value: ({ durationMs }) => durationText(durationMs), plain: true },
+        { title: 'Status', value: ({ status }) => status },
+        { title: 'Method', value: ({ method }) => method },
+        { title: 'Address', value: ({ url }) => url },
+        { title: 'Error', value: ({ error }) => error },
+        { title: 'Place', value: ({ caller }) => caller },
+      ],
+      calls,
+    ),
+  ]);
+}

@@ -1,0 +1,32 @@
+/** The timeline as Markdown: the shares of the time, then each span, indented by its depth. */
+import { blocks, heading, table } from '../../view-helpers/markdown.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { TimelineData } from '../timeline.ts';
+
+const INDENT = '· ';
+const { durationText, percentText } = numberHelpers;
+
+export function timelineMarkdown({ totalMs, headersMs, spans, shares }: TimelineData): string {
+  const headers = headersMs === null ? '' : `, headers after ${durationText(headersMs)}`;
+  return blocks([
+    `${durationText(totalMs)} in all${headers}.`,
+    table<TimelineData['shares'][number]>(
+      [
+        { title: 'What', value: ({ label }) => label, plain: true },
+        { title: 'Time', value: ({ ms }) => durationText(ms), plain: true },
+        { title: 'Share', value: ({ ms }) => percentText(ms, totalMs), plain: true },
+      ],
+      shares,
+    ),
+    heading(3, 'Spans'),
+    table<TimelineData['spans'][number]>(
+      [
+        { title: 'Start', value: ({ startMs }) => `+${durationText(startMs)}`, plain: true },
+        { title: 'Time', value: ({ durationMs }) => durationText(durationMs), plain: true },
+        { title: 'Kind', value: ({ kind }) => kind, plain: true },
+        { title: 'Span', value: ({ label, depth }) => INDENT.repeat(Math.min(12, depth)) + label },
+      ],
+      spans,
+    ),
+  ]);
+}

@@ -1,0 +1,201 @@
+/**
+ * Markdown of profiles, as it is pasted into an issue or read by a machine. Recorded text is never markup there: a value stands
+ * in a code span, a cell or a fence that it can't end, so that no renderer makes a heading, a link, HTML or a mention of it.
+ * Sentences of ours that hold recorded text are escaped, and what a renderer would link in them stands in code spans.
+ */
+
+/** What can't be seen, or turns the direction of what follows. */
+const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const LONGEST_VALUE = 500;
+const LONGEST_FENCE = 12_000;
+const MOST_ROWS = 200;
+/** Widest table; what has more columns is shown as JSON. */
+const MOST_COLUMNS = 12;
+
+export type Cell = unknown;
+
+function shown(character: string): string {
+  const code = character.charCodeAt(0);
+  return code < 0x20
+    ? String.fromCharCode(0x2400 + code)
+    : `‹U+${code.toString(16).toUpperCase().padStart(4, '0')}›`;
+}
+
+function visible(text: string): string {
+  return text.toWellFormed().replace(/\r\n?/g, '\n').replace(UNSEEN, shown);
+}
+
+function more(count: number, noun: string): string {
+  return `${count} more ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** On one line, within `limit`; what was cut is counted. */
+function line(value: unknown, limit: number): string {
+  const text = typeof value === 'string' ? value : ((JSON.stringify(value) as string | undefined) ?? '');
+  const flat = visible(text.slice(0, limit + 1))
+    .replace(/\s*\n\s*/g, ' ⏎ ')
+    .replace(/\t/g, ' ')
+    .trim();
+  return text.length > limit ? `${flat.slice(0, limit)}… (${more(text.length - limit, 'character')})` : flat;
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+}
+
+function span(text: string): string {
+  const ticks = '`'.repeat(longestRun(text) + 1);
+  return /^`|`$|^ .* $/.test(text) ? `${ticks} ${text} ${ticks}` : `${ticks}${text}${ticks}`;
+}
+
+/** A recorded value in a line: a code span. A dash where there is none. */
+export function code(value: unknown, limit = LONGEST_VALUE): string {
+  if (value === null || value === undefined) return '–';
+  const text = line(value, limit);
+  return text === '' ? '(empty)' : span(text);
+}
+
+/** What renderers make links or mentions of by themselves: addresses, domains, `@name`, `#12`. */
+const LINKED = /[@/\\]|#\d|[a-z_]\.[a-z_]/i;
+/** What is markup wherever it stands in a word, and what is markup as a whole word at the beginning of a line. */
+const MARKS = /[*_[\]<>`~|&$\\]/g;
+const LINE_MARK = /^(?:[-+=#]+|\d+[.)])$/;
+
+/** A sentence of ours that may hold recorded text. */
+export function prose(sentence: string): string {
+  return line(sentence, 2000)
+    .split(' ')
+    .map((word) => {
+      if (LINKED.test(word)) return span(word);
+      return LINE_MARK.test(word) ? word.replace(/(?=.$)/, '\\') : word.replace(MARKS, '\\$&');
+    })
+    .join(' ');
+}
+
+/** A title of ours. */
+export function heading(level: number, text: string): string {
+  return `${'#'.repeat(Math.min(6, level))} ${prose(text)}`;
+}
+
+/** Text as it is, in a block that it can't end. `language`: a word of ours. */
+export function fence(text: string, language = ''): string {
+  const whole = visible(text.slice(0, LONGEST_FENCE)).replace(/\n+$/, '');
+  const ticks = '`'.repeat(Math.max(3, longestRun(whole) + 1));
+  const cut =
+    text.length > LONGEST_FENCE ? `\n\n${more(text.length - LONGEST_FENCE, 'character')} left out.` : '';
+  return `${ticks}${language}\n${whole}\n${ticks}${cut}`;
+}
+
+/** A cell of a table is split at each `|` before anything else is seen in it. */
+function cell(content: string): string {
+  return content.replace(/(\\*)\|/g, (_all, slashes: string) => (slashes === '' ? '\\|' : `${slashes}\\x7c`));
+}
+
+export interface Column<Row> {
+  title: string;
+  /** A recorded value; `null` is a dash. */
+  value: (row: Row) => Cell;
+  /** Ours, and plain: a number with its unit, a word. Not in a code span. */
+  plain?: boolean;
+}
+
+/** At most 200 rows; those left out are counted. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const kept = columns.filter(({ value }) => rows.some((row) => !isNothing(value(row))));
+  if (kept.length === 0) return '';
+  const head = `| ${kept.map(({ title }) => cell(prose(title))).join(' | ')} |`;
+  const rule = `|${' --- |'.repeat(kept.length)}`;
+  const body = rows.slice(0, MOST_ROWS).map((row) => {
+    const cells = kept.map(({ value, plain = false }) => {
+      const content = value(row);
+      return cell(plain && typeof content === 'string' ? prose(content) : code(content));
+    });
+    return `| ${cells.join(' | ')} |`;
+  });
+  const left = rows.length - body.length;
+  return [head, rule, ...body, ...(left > 0 ? ['', `${more(left, 'row')} left out.`] : [])].join('\n');
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || value === '';
+}
+
+/** Names and values. `plain`: the names are ours. */
+export function pairs(rows: readonly (readonly [name: string, value: unknown])[], plain = false): string {
+  return table(
+    [
+      { title: 'Name', value: ([name]) => name, plain },
+      { title: 'Value', value: ([, value]) => value },
+    ],
+    rows.filter(([, value]) => !isNothing(value)),
+  );
+}
+
+/** Blocks with an empty line between them; empty ones are left out. */
+export function blocks(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
+}
+
+/** An object all of whose values fit into cells. */
+function isFlat(value: unknown): value is Record<string, unknown> {
+  if (isScalar(value) || Array.isArray(value)) return false;
+  return Object.values(value as object).every(
+    (inner) => isScalar(inner) || JSON.stringify(inner).length <= 120,
+  );
+}
+
+/** `durationMs` -> `duration ms`. */
+function titleOf(name: string): string {
+  return name
+    .replace(/[_-]+/g, ' ')
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase();
+}
+
+function listOf(name: string, values: readonly unknown[], level: number): string {
+  if (values.length === 0) return '';
+  const title = heading(level, titleOf(name));
+  if (values.every(isScalar))
+    return `${title}\n\n${values
+      .slice(0, MOST_ROWS)
+      .map((value) => `- ${code(value)}`)
+      .join('\n')}`;
+  const names = new Set(values.flatMap((value) => (isFlat(value) ? Object.keys(value) : [])));
+  if (!values.every(isFlat) || names.size > MOST_COLUMNS)
+    return `${title}\n\n${fence(JSON.stringify(values, null, 2), 'json')}`;
+  const columns = Array.from(names, (key): Column<Record<string, unknown>> => ({
+    title: titleOf(key),
+    value: (row) => row[key],
+  }));
+  return `${title}
+
+${table(columns, values)}`;
+}
+
+/** Data of a panel that has no Markdown of its own: its fields as tables, what is nested as JSON. */
+export function ofData(data: unknown, level = 3): string {
+  if (Array.isArray(data)) return listOf('rows', data, level);
+  if (isScalar(data)) return code(data);
+  const fields = Object.entries(data as Record<string, unknown>);
+  const single = fields.filter(([, value]) => isScalar(value) && !isNothing(value));
+  const nested = fields.filter(([, value]) => !isScalar(value));
+  return blocks([
+    single.length === 0
+      ? ''
+      : pairs(
+          single.map(([name, value]) => [titleOf(name), value] as const),
+          true,
+        ),
+    ...nested.map(([name, value]) => {
+      if (Array.isArray(value)) return listOf(name, value, level);
+      const inner = Object.entries(value as object);
+      if (inner.length === 0) return '';
+      const body = isFlat(value) ? pairs(inner) : fence(JSON.stringify(value, null, 2), 'json');
+      return `${heading(level, titleOf(name))}\n\n${body}`;
+    }),
+  ]);
+}

@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { marked } from 'marked';
+import { openWorld } from '../../support/every-page.ts';
+import { withPages } from '../../support/page-client.ts';
+import { createPageFixture } from '../../support/page-fixture.ts';
+import { HOSTILE, samplePanels } from '../../support/page-samples.ts';
+
+/** Names of the elements that a renderer makes of it, without those that break a long value or fence it otherwise. */
+function structure(markdown: string): string[] {
+  const $ = load(marked.parse(markdown, { gfm: true, async: false }) as string);
+  return $('body *').toArray().map(({ name }) => name); // prettier-ignore
+}
+
+async function markdownOf(text: string, query = ''): Promise<string> {
+  const world = await openWorld(text);
+  try {
+    return await world.get(`/_profiler/${world.token}.md${query}`);
+  } finally {
+    await world.close();
+  }
+}
+
+describe('a profile as Markdown', () => {
+  it('holds head, findings, and each panel with data', async () => {
+    const $ = load(marked.parse(await markdownOf('word')) as string);
+    expect($('h1').text()).to.match(/^POST.*: 500 Internal Server Error$/);
+    const titles = $('h2').toArray().map((title) => $(title).text()); // prettier-ignore
+    expect(titles).to.include.members([
+      'Findings',
+      'Request',
+      'Timeline',
+      'Exception',
+      'Logs',
+      'Routing',
+      'Database',
+    ]);
+    expect($('pre code.language-sql').length).to.be.above(0);
+    expect($('pre code.language-http').first().text()).to.include('Host: ');
+    expect($('p').last().text()).to.match(/express 5\.1\.0 · Node 22\.11\.0/);
+  });
+
+  it('is one panel where one is asked for, with the line of the request', async () => {
+    const text = await markdownOf('word', '?panel=exception');
+    const $ = load(marked.parse(text) as string);
+    expect($('h2').toArray().map((title) => $(title).text())).to.deep.equal(['Exception']); // prettier-ignore
+    expect($('h3').first().text()).to.equal('Error: failed word');
+    expect($('pre').first().text()).to.match(/^> *\d+ \| .*new Error/m);
+    expect($('pre').eq(1).text()).to.match(/^Error: failed word\n {4}at /);
+    expect(text).to.include('500 Internal Server Error').and.to.include('Node 22.11.0');
+  });
+
+  for (const [name, text] of Object.entries(HOSTILE).filter(([kind]) => kind !== 'endless')) {
+    it(`is no markup of what was recorded: ${name}`, async () => {
+      const made = structure(await markdownOf(text));
+      expect(made).to.not.include.members(['a']);
+      for (const element of ['a', 'img', 'script', 'textarea', 'br']) expect(made).to.not.include(element);
+      const twin = structure(await markdownOf('word'));
+      const count = (elements: string[], wanted: string): number =>
+        elements.filter((element) => element === wanted).length;
+      for (const element of ['h1', 'h2', 'h3', 'table', 'ul', 'hr'])
+        expect(count(made, element), element).to.equal(count(twin, element));
+    });
+  }
+
+  it('stays within bounds', async () => {
+    expect(Buffer.byteLength(await markdownOf(HOSTILE.endless))).to.be.below(400_000);
+  });
+
+  it('is answered as Markdown, with the headers of every page, also to HEAD', async () => {
+    const fixture = createPageFixture(samplePanels());
+    const { token } = await fixture.record();
+    await withPages(fixture.pages, async ({ address }) => {
+      for (const method of ['GET', 'HEAD']) {
+        const response = await fetch(`${address}/_profiler/${token}.md?panel=request`, { method });
+        expect(response.status).to.equal(200);
+        expect(response.headers.get('content-type')).to.equal('text/markdown; charset=UTF-8');
+        expect(response.headers.get('x-content-type-options')).to.equal('nosniff');
+        expect(response.headers.get('content-security-policy')).to.include("default-src 'none'");
+      }
+    });
+  });
+
+  it('is refused for an unknown token or panel, and for a panel given twice', async () => {
+    const fixture = createPageFixture(samplePanels());
+    const { token } = await fixture.record();
+    await withPages(fixture.pages, async ({ address }) => {
+      const status = async (path: string): Promise<number> => (await fetch(address + path)).status;
+      expect(await status('/_profiler/ffffff.md')).to.equal(404);
+      expect(await status(`/_profiler/${token}.md?panel=nosuch`)).to.equal(404);
+      expect(await status(`/_profiler/${token}.md?panel=`)).to.equal(404);
+      expect(await status(`/_profiler/${token}.md?panel=request&panel=logs`)).to.equal(400);
+      expect(await status(`/_profiler/${token}.md?panel[]=request`)).to.equal(400);
+    });
+  });
+
+  it('shows the data of a panel that has no Markdown of its own, or whose Markdown fails', async () => {
+    const data = { reads: [{ key: 'a', ms: 1 }] };
+    const fixture = createPageFixture([
+      { name: 'cache', title: 'Cache', collect: () => data },
+      {
+        name: 'broken',
+        title: 'Broken',
+        collect: () => data,
+        markdown: () => {
+          throw new Error('no');
+        },
+      },
+      {
+        name: 'own',
+        title: 'Own',
+        collect: () => data,
+        markdown: ({ reads }: typeof data) => `${reads.length} read`,
+      },
+    ] as Parameters<typeof createPageFixture>[0]);
+    const { token } = await fixture.record();
+    await withPages(fixture.pages, async ({ address }) => {
+      const text = await (await fetch(`${address}/_profiler/${token}.md`)).text();
+      expect(text.match(/\| key \| ms \|/g)).to.have.length(2);
+      expect(text).to.include('## Own\n\n1 read');
+    });
+  });
+});
