@@ -10,24 +10,33 @@ export interface StripBar {
 const TOUCHING = 0.001;
 const MOST_BARS = 150;
 
-/** `spans` in the order of their start, or nearly so; own code is the ground line and no bar. */
-export function stripBars(spans: readonly StripBar[], totalMs: number): StripBar[] {
+/** Spans of one kind, in the order of their start, joined where they are closer than `gapMs`. */
+function joined(spans: readonly StripBar[], gapMs: number): StripBar[] {
   const bars: StripBar[] = [];
   const last = new Map<string, StripBar>();
   for (const { kind, startMs, durationMs } of spans) {
-    if (kind === 'app' || durationMs <= 0) continue;
     const before = last.get(kind);
-    if (
-      before !== undefined &&
-      startMs - (before.startMs + before.durationMs) < totalMs * TOUCHING &&
-      startMs >= before.startMs
-    ) {
+    if (before !== undefined && startMs - (before.startMs + before.durationMs) < gapMs) {
       before.durationMs = Math.max(before.durationMs, startMs + durationMs - before.startMs);
       continue;
     }
     const bar = { kind, startMs, durationMs };
     last.set(kind, bar);
     bars.push(bar);
+  }
+  return bars;
+}
+
+/** Own code is the ground line and no bar. Of very many, those that lie close are one, so that the whole is drawn. */
+export function stripBars(spans: readonly StripBar[], totalMs: number): StripBar[] {
+  const drawn = spans
+    .filter(({ kind, durationMs }) => kind !== 'app' && durationMs > 0)
+    .sort((a, b) => a.startMs - b.startMs);
+  let touching = TOUCHING;
+  let bars = joined(drawn, totalMs * touching);
+  while (bars.length > MOST_BARS && touching < 1) {
+    touching *= 2;
+    bars = joined(bars, totalMs * touching);
   }
   return bars.slice(0, MOST_BARS);
 }

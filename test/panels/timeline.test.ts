@@ -1,19 +1,23 @@
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database.ts';
 import { createHttpClientPanel } from '../../app/panels/http-client.ts';
+import { createRequestPanel } from '../../app/panels/request.ts';
 import { createRoutingPanel } from '../../app/panels/routing.ts';
 import { createRuntimePanel } from '../../app/panels/runtime.ts';
-import { createTimelinePanel, type Span, type TimelineData } from '../../app/panels/timeline.ts';
+import type { Span } from '../../app/panels/timeline/spans.ts';
+import { createTimelinePanel, type TimelineData } from '../../app/panels/timeline.ts';
 import { createViewsPanel } from '../../app/panels/views.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, call, lasting, layer, query, reading, view } from '../support/observed-samples.ts';
+import { requestFact, responseFact } from '../support/page-fixture.ts';
 import { dataOf } from '../support/panel-data.ts';
 
 const panel = createTimelinePanel();
 /** What it is derived from. */
 const sources = [
+  createRequestPanel(),
   createRoutingPanel(),
   createDatabasePanel(),
   createHttpClientPanel(),
@@ -28,19 +32,39 @@ function collect(fill: (context: Context) => void, ms = 100): TimelineData {
 }
 
 interface Row {
+  id: string;
   span: Span;
+  label: string;
+  href: string | null;
   count: number;
-  bars: unknown[];
+  bars: { kind: string; startMs: number; durationMs: number }[];
+  busyMs: number;
+  lines: { span: Span }[];
+  openHref: string | null;
+  zoomHref: string | null;
 }
 
-function present(data: TimelineData, given: Record<string, string> = {}) {
-  return panel.present?.(data, { profile: {} as Profile, query: given }) as {
-    page: { rows: Row[]; total: number };
-    short: number;
-    filtered: number;
-    axisMs: number;
-    ticks: number[];
-  };
+interface Model {
+  page: { rows: Row[]; total: number; next: number | null };
+  short: number;
+  filtered: number;
+  outside: number;
+  folds: number;
+  steps: { text: string; href: string }[];
+  axis: { fromMs: number; toMs: number; ticks: { atMs: number; text: string }[]; zoomed: boolean };
+}
+
+function present(data: TimelineData, given: Record<string, string> = {}): Model {
+  return panel.present?.(data, { profile: {} as Profile, query: given }) as Model;
+}
+
+function labels(rows: readonly Row[]): string[] {
+  return rows.map(({ span, label }) => `${'  '.repeat(span.depth)}${label}`);
+}
+
+/** Parameters of the link that it is. */
+function queryOf(href: string | null | undefined): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams((href ?? '').replace(/#.*/, '')));
 }
 
 describe('the timeline panel', () => {
@@ -54,13 +78,13 @@ describe('the timeline panel', () => {
       '  app helmet',
       '  app session',
       '    db select … from sessions',
+      '    wait code or wait, not recorded',
       '  app router /orders',
       '    app requireUser',
       '      db select … from users',
       '    app GET /orders/:id showOrder',
       '      db select … from orders',
       '      db select … from order_items',
-      '      db select … from products',
     ]);
     const names = spans.map(({ label }) => label);
     expect(names).to.include.members([
@@ -108,7 +132,8 @@ describe('the timeline panel', () => {
         layer({ name: 'last', startMs: 8, durationMs: 1, nextMs: null, outcome: 'running' }),
       );
     });
-    expect(spans.slice(1).map(({ label, durationMs }) => [label, durationMs])).to.deep.equal([
+    const layers = spans.slice(1).filter(({ kind }) => kind === 'app');
+    expect(layers.map(({ label, durationMs }) => [label, durationMs])).to.deep.equal([
       ['first', 4],
       ['failing', 2],
       ['last', 92],
@@ -121,26 +146,176 @@ describe('the timeline panel', () => {
     const loop = all.page.rows.find(({ count }) => count > 1);
     expect(loop?.count).to.equal(18);
     expect(loop?.bars).to.have.length(18);
-    expect(present(data, { over: '1' }).short).to.equal(2);
+    expect(present(data, { over: '1' }).short).to.equal(3);
     expect(present(data).short).to.equal(0);
     const cheap = collect((context) => {
       context.add('layer', layer({ nextMs: 0.04 }));
       for (let i = 0; i < 5; i++)
         context.add('query', query({ bindings: [i], startMs: 1 + i, durationMs: 0.05 }));
     });
-    expect(present(cheap).short).to.equal(1);
-    expect(present(cheap).page.rows.map(({ count }) => count)).to.deep.equal([1, 5]);
+    expect(present(cheap, { shown: '1', layers: '1', queries: '1' }).short).to.equal(1);
+    const shown = present(cheap, { shown: '1', layers: '1', queries: '1' }).page.rows;
+    expect(shown.map(({ count }) => count)).to.deep.equal([1, 5]);
     expect(present(cheap, { over: '0' }).short).to.equal(0);
-    expect(present(data, { shown: '1', layers: '1' }).filtered).to.equal(31);
+    const off = data.spans.filter(({ kind }) => kind !== 'app').length;
+    expect(present(data, { shown: '1', layers: '1' }).filtered).to.equal(off);
     expect(present(data, { over: 'nonsense' }).short).to.equal(0);
   });
 
   it('steps its axis in round numbers for any duration', () => {
     for (const ms of [0, 0.02, 0.9, 7, 313.6, 12_345, 3_600_000]) {
-      const { ticks, axisMs } = present(collect(() => undefined, ms));
+      const { ticks, toMs } = present(collect(() => undefined, ms)).axis;
       expect(ticks.length, `${ms} ms`).to.be.within(1, 8);
-      expect(axisMs).to.be.at.least(ms);
-      expect(ticks.every(Number.isFinite)).to.equal(true);
+      expect(toMs).to.be.at.least(ms);
+      expect(ticks.every(({ atMs }) => Number.isFinite(atMs))).to.equal(true);
     }
+  });
+
+  it('nests a view in the view that took it in, whatever else ran at that time', () => {
+    const { spans } = collect((context) => {
+      context.add('layer', layer({ name: 'show', kind: 'handler', outcome: 'running', nextMs: null }));
+      context.add('view', view({ name: 'page', startMs: 10, durationMs: 50 }));
+      context.add('query', query({ startMs: 11, durationMs: 5 }));
+      context.add('view', view({ name: 'part', startMs: 20, durationMs: 5, depth: 1, parent: 0 }));
+    });
+    const names = spans.filter(({ kind }) => kind !== 'wait').map(({ label, depth }) => `${depth} ${label}`);
+    expect(names).to.deep.equal(['0 request', '1 ALL / show', '2 page', '3 part', '2 select … from users']);
+  });
+
+  it('gives each row that holds others its own time', () => {
+    const { spans } = collect((context) => {
+      context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 0, durationMs: 2, outcome: 'running', nextMs: null })); // prettier-ignore
+      context.add('query', query({ startMs: 10, durationMs: 20, waitMs: 0 }));
+      context.add('query', query({ startMs: 20, durationMs: 30, waitMs: 0, bindings: [2] }));
+    });
+    const show = spans.find(({ label }) => label.includes('show'));
+    expect(show?.ownMs).to.equal(60);
+    expect(spans.filter(({ kind }) => kind === 'db').every(({ ownMs }) => ownMs === undefined)).to.equal(
+      true,
+    );
+  });
+
+  it('draws the waits between: what nothing ran in, by what is known of it', () => {
+    const { spans, shares } = collect((context) => {
+      context.add('request', requestFact({}));
+      context.add('response', responseFact({ response: { headersAtMs: 80 } }));
+      context.add('layer', layer({ name: 'jsonParser', startMs: 2, durationMs: 1, nextMs: 18 }));
+      context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 20, durationMs: 5, outcome: 'running', nextMs: null })); // prettier-ignore
+      context.add('query', query({ startMs: 25, durationMs: 15, waitMs: 0 }));
+    });
+    const waits = spans.filter(({ kind }) => kind === 'wait');
+    expect(waits.map(({ label, startMs, durationMs }) => [label, startMs, durationMs])).to.deep.equal([
+      ['before the first layer', 0, 2],
+      ['the body comes in', 3, 17],
+      ['code or wait, not recorded', 40, 40],
+      ['the answer goes out', 80, 20],
+    ]);
+    expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
+      'Not recorded': 79, Database: 15, 'Own code': 6,
+    }); // prettier-ignore
+  });
+
+  it('calls no wait what a function did without a break', () => {
+    const { spans } = collect((context) => {
+      context.add('layer', layer({ name: 'busy', startMs: 0, durationMs: 99.5, nextMs: null, outcome: 'running' })); // prettier-ignore
+    });
+    expect(spans.filter(({ kind }) => kind === 'wait')).to.deep.equal([]);
+  });
+
+  it('draws collections, and says which request held the loop where that is known', () => {
+    const by = { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' };
+    const held = [{ startMs: 10, durationMs: 20, by }, { startMs: 50, durationMs: 12 }]; // prettier-ignore
+    const { spans } = collect((context) => {
+      context.add('runtime', { read: () => reading({ held, collections: [{ startMs: 5, durationMs: 2, kind: 'minor' }] }) }); // prettier-ignore
+    });
+    expect(spans.slice(1).map(({ label, token, anchor }) => [label, token, anchor])).to.deep.equal([
+      ['garbage collection, minor', undefined, 'gc1'],
+      ['event loop held by GET /reports/daily', 'abc123', 'h1'],
+      ['event loop held', undefined, 'h2'],
+    ]);
+  });
+
+  it('draws the connecting of a call as the wait it is', () => {
+    const { spans } = collect((context) => {
+      context.add('call', call({ startMs: 10, durationMs: 80, connection: { lookupMs: 5, connectMs: 10, tlsMs: null } })); // prettier-ignore
+    });
+    expect(spans.find(({ kind }) => kind === 'out')?.parts).to.deep.equal([
+      { kind: 'wait', startMs: 10, durationMs: 15 },
+      { kind: 'out', startMs: 25, durationMs: 65 },
+    ]);
+  });
+
+  it('shows a part of the axis by its address, and counts what lies elsewhere', () => {
+    const data = collect(addBusyPage);
+    const { axis, page, outside } = present(data, { from: '130', to: '290' });
+    expect(axis).to.include({ fromMs: 130, toMs: 290, zoomed: true });
+    expect(axis.ticks[0]?.text).to.equal('150 ms');
+    expect(outside).to.be.greaterThan(20);
+    for (const { bars, label } of page.rows)
+      for (const bar of bars) {
+        expect(bar.startMs, label).to.be.within(0, 160);
+        expect(bar.startMs + bar.durationMs, label).to.be.at.most(160.5);
+      }
+    expect(queryOf(present(data).steps[1]?.href)).to.include({ from: '100', to: '200' });
+    for (const odd of [
+      { from: '9', to: '2' },
+      { from: 'x' },
+      { to: '-1' },
+      { from: '1e9' },
+      { from: 'Infinity' },
+    ])
+      expect(present(data, odd as Record<string, string>).axis.toMs, JSON.stringify(odd)).to.be.greaterThan(
+        300,
+      );
+  });
+
+  it('finds spans by text, with what they ran inside of', () => {
+    const { page, filtered } = present(collect(addBusyPage), { find: 'SHIPMENTS' });
+    expect(labels(page.rows)).to.deep.equal([
+      'request',
+      '  router /orders',
+      '    GET /orders/:id showOrder',
+      '      select … from shipments',
+    ]);
+    expect(filtered).to.be.greaterThan(20);
+    expect(present(collect(addBusyPage), { find: 'nothing like it' }).page.total).to.equal(0);
+  });
+
+  describe('of very many spans', () => {
+    const crowd = (): TimelineData =>
+      collect((context) => {
+        context.add('layer', layer({ name: 'load', startMs: 0, durationMs: 1, nextMs: 300 }));
+        context.add('layer', layer({ name: 'report', kind: 'handler', startMs: 300, durationMs: 1, outcome: 'running', nextMs: null })); // prettier-ignore
+        for (let i = 0; i < 500; i++) {
+          const sql = `select "a${i}" from "table_${String.fromCharCode(97 + (i % 26))}" where b = $1`;
+          context.add('query', query({ sql, startMs: 2 + i * 1.9, durationMs: 0.2 + (i % 50) / 40, waitMs: 0, caller: `src/a.ts:${i}` })); // prettier-ignore
+        }
+      }, 1000);
+
+    it('folds those of one kind by their parent, the longest listed, the rest counted', () => {
+      const { page, folds } = present(crowd());
+      const rows = page.rows.filter(({ lines }) => lines.length > 0);
+      expect(folds).to.equal(2);
+      expect(rows.map(({ id, label }) => `${id} ${label}`)).to.deep.equal([
+        'f1-db 157 queries',
+        'f159-db 343 queries',
+      ]);
+      const lengths = rows[0]?.lines.map(({ span }) => span.durationMs) ?? [];
+      expect(lengths).to.have.length(40);
+      expect(lengths).to.deep.equal([...lengths].sort((a, b) => b - a));
+      expect(rows[0]?.bars.length).to.be.at.most(60);
+    });
+
+    it('opens one parent by its address, each span on a row, page by page', () => {
+      const data = crowd();
+      const fold = present(data).page.rows.find(({ lines }) => lines.length > 0);
+      const opened = present(data, queryOf(fold?.openHref));
+      expect(opened.folds).to.equal(0);
+      expect(opened.page.next).to.not.equal(null);
+      expect(opened.page.rows.slice(1, 4).every(({ count, span }) => count === 1 && span.depth > 0)).to.equal(
+        true,
+      );
+      expect(present(data, { all: '1' }).page.rows.length).to.be.greaterThan(500);
+    });
   });
 });

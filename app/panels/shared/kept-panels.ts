@@ -23,18 +23,29 @@ export interface KeptCall {
   url: string;
   startMs: number;
   durationMs: number | null;
+  /** Parts of a new connection. */
+  connection?: { lookupMs: number | null; connectMs: number | null; tlsMs: number | null } | null;
 }
 
 export interface KeptView {
   name: string;
   startMs: number;
   durationMs: number | null;
-  depth: number;
+  /** Index of the view that took it in. */
+  parent?: number | null;
 }
 
 export interface KeptRuntime {
   durationMs: number;
-  held?: { startMs: number; durationMs: number }[];
+  held?: KeptHold[];
+  collections?: { startMs: number; durationMs: number; kind: string }[];
+}
+
+/** A time when the event loop was held; `by` where it is known which request did. */
+export interface KeptHold {
+  startMs: number;
+  durationMs: number;
+  by?: { profile: string; what: string; where: string };
 }
 
 function dataOf({ panels }: Profile, name: string): unknown {

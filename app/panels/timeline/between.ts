@@ -1,0 +1,66 @@
+/**
+ * The waits between: times of the request in which nothing recorded ran, and no layer's function did either. What is left
+ * is own code after an `await`, or a wait that no observer tells of (a timer, a file, the client that sends its body).
+ */
+import { type Draft, endOf } from './spans.ts';
+
+interface Times {
+  startMs: number;
+  durationMs: number;
+}
+
+/** Shorter gaps are what lies between any two things. */
+const SHORTEST = 1;
+/** Of the request: gaps below this share would be rows that nobody asks about. */
+const SMALLEST_SHARE = 0.01;
+/** Layers that read the body: while they wait, it comes in. */
+const BODY_READERS = /^(?:json|urlencoded|text|raw)Parser$|^multerMiddleware$/;
+
+export interface BetweenOptions {
+  totalMs: number;
+  /** When the headers went out; null before. */
+  headersMs: number | null;
+  layers: readonly Draft[];
+}
+
+function gapsOf(times: readonly Times[], totalMs: number): Times[] {
+  const sorted = [...times].sort((a, b) => a.startMs - b.startMs);
+  const gaps: Times[] = [];
+  let until = 0;
+  for (const time of [...sorted, { startMs: totalMs, durationMs: 0 }]) {
+    const startMs = Math.min(time.startMs, totalMs);
+    if (startMs > until) gaps.push({ startMs: until, durationMs: startMs - until });
+    until = Math.max(until, endOf(time));
+  }
+  return gaps;
+}
+
+/** The part of a gap after the headers went out is the sending of the answer. */
+function splitAt(gap: Times, at: number | null): Times[] {
+  if (at === null || at <= gap.startMs || at >= endOf(gap)) return [gap];
+  return [
+    { startMs: gap.startMs, durationMs: at - gap.startMs },
+    { startMs: at, durationMs: endOf(gap) - at },
+  ];
+}
+
+export function betweenDrafts(
+  taken: readonly Times[],
+  { totalMs, headersMs, layers }: BetweenOptions,
+): Draft[] {
+  const shortest = Math.max(SHORTEST, totalMs * SMALLEST_SHARE);
+
+  function labelOf({ startMs }: Times): string {
+    if (headersMs !== null && startMs >= headersMs) return 'the answer goes out';
+    if (startMs < (layers[0]?.startMs ?? 0)) return 'before the first layer';
+    const running = layers.findLast((layer) => layer.startMs <= startMs && endOf(layer) > startMs);
+    return running !== undefined && BODY_READERS.test(running.label)
+      ? 'the body comes in'
+      : 'code or wait, not recorded';
+  }
+
+  return gapsOf(taken, totalMs)
+    .flatMap((gap) => splitAt(gap, headersMs))
+    .filter(({ durationMs }) => durationMs >= shortest)
+    .map((gap) => ({ ...gap, kind: 'wait', label: labelOf(gap), reason: 'between' }));
+}

@@ -1,0 +1,213 @@
+/** What the page of the timeline shows: a part of the axis, spans over a threshold, of some kinds, with a text; the rest counted. */
+import type { PanelPage } from '../../profiler/panel.ts';
+import type { TimelineData } from '../timeline.ts';
+import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
+import { type Axis, axisOf } from './axis.ts';
+import { foldByParent, KIND_NOUNS, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
+import { endOf, type Span, type SpanKind } from './spans.ts';
+
+/** Kinds that can be left out, as a form names them. */
+const FILTERS: readonly { name: string; label: string; kind: SpanKind }[] = [
+  { name: 'layers', label: 'Layers', kind: 'app' },
+  { name: 'queries', label: 'Queries', kind: 'db' },
+  { name: 'calls', label: 'Calls', kind: 'out' },
+  { name: 'views', label: 'Views', kind: 'view' },
+  { name: 'waits', label: 'Waits', kind: 'wait' },
+];
+
+/** Shorter rows are left out at first: middleware that only looks at a request, mostly. */
+const SHORTEST_SHOWN = 0.1;
+/** More rows are not read one by one, whatever their length. */
+const ROWS_UNFOLDED = 200;
+/** Lines inside of all folds of a page. */
+const LINES_SHOWN = 80;
+const LONGEST_FIND = 200;
+const LINE_COST = 130;
+
+/** The row of another panel that proves a span; layers stand in the routing panel. */
+function hrefOf({ kind, panel, anchor }: Span): string | null {
+  if (panel === undefined) return kind === 'app' ? addressOf('routing', {}) : null;
+  if (anchor === undefined) return addressOf(panel, {});
+  const open = panel === 'database' && anchor.startsWith('q') ? anchor : null;
+  return `${addressOf(panel, { open })}#${anchor}`;
+}
+
+function costOf({ span, bars, grouped }: TimelineRow): number {
+  return 480 + span.label.length + bars.length * 72 + (grouped === 'kind' ? 250 : 0);
+}
+
+/** A span, and those that it ran inside of. */
+function withAncestors(spans: readonly Span[], kept: ReadonlySet<number>): Set<number> {
+  const all = new Set(kept);
+  for (const index of kept) {
+    let above = spans[index]?.parent ?? null;
+    while (above !== null && !all.has(above)) {
+      all.add(above);
+      above = spans[above]?.parent ?? null;
+    }
+  }
+  return all;
+}
+
+function isInside(spans: readonly Span[], index: number, root: number): boolean {
+  let at: number | null = index;
+  while (at !== null && at !== root) at = spans[at]?.parent ?? null;
+  return at === root;
+}
+
+interface Wanted {
+  over: number;
+  find: string;
+  sent: boolean;
+  filters: ((typeof FILTERS)[number] & { on: boolean })[];
+  /** Index of the span whose inside is shown by itself. */
+  open: number | null;
+}
+
+function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
+  const given = Number(query.over ?? SHORTEST_SHOWN);
+  // A form without its checks is one whose boxes are all empty only when it says that it was sent.
+  const sent = query.shown === '1';
+  const open = /^s(\d{1,5})$/.exec(query.open ?? '')?.[1];
+  return {
+    over: Number.isFinite(given) && given >= 0 ? given : SHORTEST_SHOWN,
+    find: (query.find ?? '').slice(0, LONGEST_FIND),
+    sent,
+    filters: FILTERS.map((filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined })),
+    open: open !== undefined && Number(open) > 0 && Number(open) < spans.length ? Number(open) : null,
+  };
+}
+
+/** Spans by what was asked for, and how many of them are not shown for which reason. */
+function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { fromMs, toMs }: Axis) {
+  const off = new Set(filters.filter(({ on }) => !on).map(({ kind }) => kind));
+  const text = find.toLowerCase();
+  let outside = 0;
+  let filtered = 0;
+  const kept = new Set<number>();
+  spans.forEach((span, index) => {
+    const mine = open === null || isInside(spans, index, open);
+    if (index > 0 && (!mine || span.startMs > toMs || endOf(span) < fromMs)) outside++;
+    else if (index > 0 && (off.has(span.kind) || !span.label.toLowerCase().includes(text))) filtered++;
+    else if (index > 0 || text === '' || span.label.toLowerCase().includes(text)) kept.add(index);
+  });
+  const shown = withAncestors(spans, kept);
+  const listed = spans.flatMap((span, index): ListedSpan[] => (shown.has(index) ? [{ span, index }] : []));
+  return { listed, outside, filtered, found: kept.size };
+}
+
+/** Rows over the threshold, and what holds them. */
+function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly Span[]): TimelineRow[] {
+  const long = rows.filter(
+    ({ busyMs, durationMs, id }) => id === 's0' || Math.max(busyMs, durationMs) >= over,
+  );
+  const indexes = new Set(long.flatMap(({ members }) => members.map(({ index }) => index)));
+  const kept = withAncestors(spans, indexes);
+  return rows.filter(({ members }) => members.some(({ index }) => kept.has(index)));
+}
+
+function clip(row: TimelineRow, { fromMs, toMs, lengthMs }: Axis): TimelineRow['bars'] {
+  const hair = lengthMs / 400;
+  return row.bars.flatMap(({ kind, startMs, durationMs }) => {
+    const from = Math.max(fromMs, startMs);
+    const to = Math.min(toMs, Math.max(startMs + durationMs, startMs + hair));
+    return to < from ? [] : [{ kind, startMs: from - fromMs, durationMs: Math.max(hair, to - from) }];
+  });
+}
+
+/** The longest of a fold, each with its place. */
+function linesOf({ members }: TimelineRow, most: number) {
+  const longest = [...members].sort((a, b) => b.span.durationMs - a.span.durationMs).slice(0, most);
+  return longest.map(({ span }) => ({ span, href: hrefOf(span) }));
+}
+
+export function presentTimeline(data: TimelineData, { query }: PanelPage) {
+  const { spans } = data;
+  const wanted = wantedOf(data, query);
+  const { over, find, sent, filters, open } = wanted;
+  const axis = axisOf(data, query);
+  const { lengthMs } = axis;
+  const { listed, outside, filtered, found } = choose(data, wanted, axis);
+  const all = loopRows(listed, lengthMs);
+  const single = longEnough(all, over, spans);
+  const tooMany =
+    single.reduce((sum, row) => sum + costOf(row), 0) > PAGE_BUDGET || single.length > ROWS_UNFOLDED;
+  const folded = tooMany && open === null && query.all !== '1' ? foldByParent(single, lengthMs) : single;
+  const folds = folded.filter(({ grouped }) => grouped === 'kind').length;
+  const linesEach = Math.max(5, Math.floor(LINES_SHOWN / Math.max(1, folds)));
+  const cost = (row: TimelineRow): number =>
+    costOf(row) + (row.grouped === 'kind' ? Math.min(linesEach, row.count) * LINE_COST : 0);
+  const { row: first, ...others } = query;
+  const page = pageOf(folded, { query: { ...others, from: first ?? '' }, cost });
+
+  const kept = Object.fromEntries(filters.filter(({ on }) => sent && on).map(({ name }) => [name, '1']));
+  const zoom: Record<string, number> = axis.zoomed ? { from: ms(axis.fromMs), to: ms(axis.toMs) } : {};
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf('timeline', {
+      over: over === SHORTEST_SHOWN ? null : over,
+      find,
+      shown: sent ? '1' : null,
+      ...kept,
+      ...zoom,
+      open: open === null ? null : `s${open}`,
+      ...changes,
+    });
+  const isParent = new Set(spans.map(({ parent }) => parent));
+
+  const rows = page.rows.map((row) => {
+    const { span, count, grouped } = row;
+    const noun = KIND_NOUNS[span.kind];
+    const zoomable =
+      grouped === 'no' && isParent.has(row.members[0]?.index ?? -1) && span.durationMs < lengthMs * 0.8;
+    return {
+      ...row,
+      bars: clip(row, axis),
+      noun: noun[0],
+      label: grouped === 'kind' ? `${count} ${noun[1]}` : count > 1 ? `${count} × ${span.label}` : span.label,
+      href: grouped === 'kind' ? null : hrefOf(span),
+      /** Drawn thin: most of what it holds stands below it. */
+      outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
+      lines: grouped === 'kind' ? linesOf(row, linesEach) : [],
+      openHref:
+        grouped === 'kind' && span.parent !== null ? link({ open: `s${span.parent}`, row: null }) : null,
+      zoomHref:
+        zoomable && span.durationMs > 0
+          ? link({ from: ms(span.startMs), to: ms(endOf(span)), row: null })
+          : null,
+    };
+  });
+  return {
+    over,
+    find,
+    filters,
+    axis,
+    page: { ...page, rows },
+    /** Where the axis is cut into steps: each a link that shows it alone. */
+    steps: axis.ticks.slice(0, -1).map(({ text, atMs }, index) => {
+      const next = axis.ticks[index + 1];
+      return {
+        text: `${text} to ${next?.text ?? ''}`,
+        href: link({ from: ms(atMs), to: ms(next?.atMs ?? 0), row: null }),
+      };
+    }),
+    wholeHref: link({ from: null, to: null, open: null, row: null }),
+    opened: open === null ? null : (spans[open]?.label ?? null),
+    openId: open === null ? null : `s${open}`,
+    firstHref: link({ row: null }),
+    nextHref: page.next === null ? null : link({ row: page.next }),
+    allHref: link({ all: 1 }),
+    clearHref: addressOf('timeline', {}),
+    folds,
+    spans: spans.length,
+    found,
+    outside,
+    short: all.length - single.length,
+    shortHref: link({ over: 0, row: null }),
+    filtered,
+  };
+}
+
+/** As it stands in an address. */
+function ms(value: number): number {
+  return Math.round(value * 100) / 100;
+}

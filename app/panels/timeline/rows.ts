@@ -1,0 +1,126 @@
+/** Spans -> rows of the waterfall: loops are one row; where all do not fit on a page, what ran in one parent folds by kind. */
+import { coveredMs } from '../shared/rows.ts';
+import { endOf, type Span, type SpanKind, type SpanPart } from './spans.ts';
+
+export interface ListedSpan {
+  span: Span;
+  index: number;
+}
+
+export interface TimelineRow {
+  /** The first of its spans. */
+  span: Span;
+  /** Position in the order of reading, also the row's id; a fold's begins with `f`. */
+  id: string;
+  /** Spans in this row. */
+  count: number;
+  bars: SpanPart[];
+  /** From the first begin to the last end. */
+  durationMs: number;
+  /** Milliseconds in which any of them ran: what runs side by side counts once. */
+  busyMs: number;
+  /** Of one statement in a loop, or of one kind in a parent. */
+  grouped: 'no' | 'loop' | 'kind';
+  members: ListedSpan[];
+}
+
+/** Bars of one row; more could not be told apart. */
+const BARS_SHOWN = 60;
+/** Bars closer than this share of the axis are one. */
+const TOUCHING = 0.002;
+/** In one parent: fewer than these stay rows of their own. */
+const FOLDED_FROM = 5;
+
+/** Bars of the spans of a row in the order of their start; of more than can be drawn, those that touch are one. */
+function barsOf(members: readonly ListedSpan[], lengthMs: number): SpanPart[] {
+  const bars: SpanPart[] = [];
+  const pieces = members.flatMap(({ span }): SpanPart[] => span.parts ?? [span]);
+  for (const { kind, startMs, durationMs } of pieces.sort((a, b) => a.startMs - b.startMs)) {
+    const last = bars.at(-1);
+    if (pieces.length > BARS_SHOWN && last?.kind === kind && startMs - endOf(last) < lengthMs * TOUCHING)
+      last.durationMs = Math.max(last.durationMs, startMs + durationMs - last.startMs);
+    else bars.push({ kind, startMs, durationMs });
+  }
+  return bars.slice(0, BARS_SHOWN);
+}
+
+function rowOf(
+  members: ListedSpan[],
+  { grouped, id, lengthMs }: Pick<TimelineRow, 'grouped' | 'id'> & { lengthMs: number },
+): TimelineRow {
+  const span = members[0]?.span ?? {
+    kind: 'app',
+    label: '',
+    startMs: 0,
+    durationMs: 0,
+    depth: 0,
+    parent: null,
+  };
+  const spans = members.map((member) => member.span);
+  return {
+    span,
+    id,
+    count: members.length,
+    bars: barsOf(members, lengthMs),
+    durationMs: spans.reduce((end, other) => Math.max(end, endOf(other)), 0) - span.startMs,
+    busyMs: coveredMs(spans),
+    grouped,
+    members,
+  };
+}
+
+/** Spans of a loop (they share the anchor of its group) in one parent are one row. */
+export function loopRows(listed: readonly ListedSpan[], lengthMs: number): TimelineRow[] {
+  const groups = new Map<string, ListedSpan[]>();
+  for (const item of listed) {
+    const { span, index } = item;
+    const { kind, panel, anchor, parent, label } = span;
+    const loops = anchor?.startsWith('g') === true && panel === 'database';
+    const key = loops ? `${kind} ${anchor} ${String(parent)} ${label}` : String(index);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()].map((members) =>
+    rowOf(members, {
+      grouped: members.length > 1 ? 'loop' : 'no',
+      id: `s${members[0]?.index ?? 0}`,
+      lengthMs,
+    }),
+  );
+}
+
+/** What holds other rows can't be folded away. */
+function leaves(rows: readonly TimelineRow[]): Set<TimelineRow> {
+  const parents = new Set(rows.flatMap(({ members }) => members.map(({ span }) => span.parent)));
+  return new Set(rows.filter(({ members }) => members.every(({ index }) => !parents.has(index))));
+}
+
+/** In each parent, many rows of one kind become one. */
+export function foldByParent(rows: readonly TimelineRow[], lengthMs: number): TimelineRow[] {
+  const foldable = leaves(rows);
+  const keyOf = ({ span }: TimelineRow): string => `${String(span.parent)}-${span.kind}`;
+  const groups = new Map<string, TimelineRow[]>();
+  for (const row of rows) {
+    if (!foldable.has(row) || row.span.parent === null) continue;
+    const group = groups.get(keyOf(row));
+    if (group === undefined) groups.set(keyOf(row), [row]);
+    else group.push(row);
+  }
+  return rows.flatMap((row) => {
+    const group = foldable.has(row) ? groups.get(keyOf(row)) : undefined;
+    if (group === undefined || group.length < FOLDED_FROM) return [row];
+    if (group[0] !== row) return [];
+    const members = group.flatMap((one) => one.members);
+    return [rowOf(members, { grouped: 'kind', id: `f${keyOf(row)}`, lengthMs })];
+  });
+}
+
+/** `12 queries` */
+export const KIND_NOUNS: Readonly<Record<SpanKind, readonly [one: string, many: string]>> = {
+  app: ['layer', 'layers'],
+  db: ['query', 'queries'],
+  out: ['outgoing call', 'outgoing calls'],
+  view: ['view', 'views'],
+  wait: ['wait', 'waits'],
+};

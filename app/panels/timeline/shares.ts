@@ -1,0 +1,57 @@
+/** Where the time went: each millisecond counted once, for the first of its kinds in the order of `SHARES`. */
+import { round } from '../shared/rows.ts';
+import type { Draft, SpanKind } from './spans.ts';
+
+export interface Share {
+  kind: SpanKind;
+  label: string;
+  ms: number;
+  /** Spans of this kind; left out for own code. */
+  count?: number;
+}
+
+const SHARES: readonly { kind: SpanKind; label: string; of: (draft: Draft) => boolean }[] = [
+  { kind: 'wait', label: 'Event loop held', of: ({ reason }) => reason === 'held' },
+  { kind: 'wait', label: 'Garbage collection', of: ({ reason }) => reason === 'collection' },
+  { kind: 'db', label: 'Database', of: ({ kind }) => kind === 'db' },
+  { kind: 'out', label: 'Outgoing calls', of: ({ kind }) => kind === 'out' },
+  { kind: 'view', label: 'Views', of: ({ kind }) => kind === 'view' },
+  { kind: 'wait', label: 'Waiting for the pool', of: ({ reason }) => reason === 'pool' },
+  { kind: 'wait', label: 'Not recorded', of: ({ reason }) => reason === 'between' },
+];
+
+/** One sweep over begins and ends; what no draft covers is own code. */
+export function sharesOf(drafts: readonly Draft[], totalMs: number): Share[] {
+  const edges: { at: number; share: number; step: 1 | -1 }[] = [];
+  const counts = SHARES.map(() => 0);
+  for (const draft of drafts) {
+    const share = SHARES.findIndex(({ of }) => of(draft));
+    const from = Math.min(totalMs, Math.max(0, draft.startMs));
+    const to = Math.min(totalMs, draft.startMs + draft.durationMs);
+    if (share === -1 || to <= from) continue;
+    counts[share] = (counts[share] ?? 0) + 1;
+    edges.push({ at: from, share, step: 1 }, { at: to, share, step: -1 });
+  }
+  edges.sort((a, b) => a.at - b.at);
+  const running = SHARES.map(() => 0);
+  const spent = SHARES.map(() => 0);
+  let last = 0;
+  for (const { at, share, step } of edges) {
+    const now = running.findIndex((count) => count > 0);
+    if (now !== -1) spent[now] = (spent[now] ?? 0) + at - last;
+    last = at;
+    running[share] = (running[share] ?? 0) + step;
+  }
+  const own = totalMs - spent.reduce((sum, ms) => sum + ms, 0);
+  return [
+    ...SHARES.map(({ kind, label }, index): Share => ({
+      kind,
+      label,
+      ms: round(spent[index] ?? 0),
+      count: counts[index] ?? 0,
+    })),
+    { kind: 'app' as const, label: 'Own code', ms: round(Math.max(0, own)) },
+  ]
+    .filter(({ ms }) => ms > 0)
+    .sort((a, b) => b.ms - a.ms);
+}

@@ -1,0 +1,88 @@
+/** Drafts -> spans in the order of reading: what ran inside of a span follows it, each level in the order of its start. */
+import { coveredMs, round } from '../shared/rows.ts';
+import { type Draft, endOf, type Span } from './spans.ts';
+
+export interface TreeOptions {
+  root: Draft;
+  /** In the order of their start. */
+  layers: readonly Draft[];
+  others: readonly Draft[];
+  /** When the answer was over; null while it runs. */
+  answeredMs: number | null;
+}
+
+/** The innermost layer that ran at a moment: of those that began by then, the last that had not ended. */
+function layerAt(layers: readonly Draft[], ms: number): Draft | null {
+  for (let index = layers.length - 1; index >= 0; index--) {
+    const layer = layers[index];
+    if (layer !== undefined && layer.startMs <= ms && endOf(layer) >= ms) return layer;
+  }
+  return null;
+}
+
+function childrenOf({ root, layers, others }: TreeOptions): Map<Draft, Draft[]> {
+  const children = new Map<Draft, Draft[]>();
+  const add = (above: Draft, draft: Draft): void => {
+    const list = children.get(above);
+    if (list === undefined) children.set(above, [draft]);
+    else list.push(draft);
+  };
+  for (const layer of layers) add(layer.inside ?? root, layer);
+  for (const draft of others) {
+    const above = draft.global === true ? root : (draft.inside ?? layerAt(layers, draft.startMs) ?? root);
+    add(above, draft);
+  }
+  for (const list of children.values()) list.sort((a, b) => a.startMs - b.startMs);
+  return children;
+}
+
+/** Milliseconds of a span in which nothing of what is inside of it ran. */
+function ownOf(draft: Draft, inside: readonly Draft[]): number {
+  const end = endOf(draft);
+  const clipped = inside
+    .filter(({ reason }) => reason !== 'between' && reason !== 'collection')
+    .map((child) => {
+      const startMs = Math.max(draft.startMs, child.startMs);
+      return { startMs, durationMs: Math.max(0, Math.min(end, endOf(child)) - startMs) };
+    });
+  return Math.max(0, draft.durationMs - coveredMs(clipped));
+}
+
+export function spansOf(options: TreeOptions): Span[] {
+  const { root, answeredMs } = options;
+  const children = childrenOf(options);
+  const spans: Span[] = [];
+
+  function spanOf(draft: Draft, depth: number, parent: number | null): Span {
+    const { kind, label, startMs, durationMs, parts, panel, anchor, token } = draft;
+    const inside = children.get(draft);
+    return {
+      kind,
+      label,
+      startMs: round(startMs),
+      durationMs: round(durationMs),
+      depth,
+      parent,
+      ...(inside === undefined ? {} : { ownMs: round(ownOf(draft, inside)) }),
+      ...(parts === undefined ? {} : { parts }),
+      ...(panel === undefined ? {} : { panel }),
+      ...(anchor === undefined ? {} : { anchor }),
+      ...(token === undefined ? {} : { token }),
+      ...(answeredMs !== null && startMs > answeredMs ? { after: true } : {}),
+    };
+  }
+
+  const waiting: { draft: Draft; depth: number; parent: number | null }[] = [
+    { draft: root, depth: 0, parent: null },
+  ];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { draft, depth, parent } = next;
+    const index = spans.push(spanOf(draft, depth, parent)) - 1;
+    const inside = children.get(draft) ?? [];
+    for (let child = inside.length - 1; child >= 0; child--) {
+      const below = inside[child];
+      if (below !== undefined) waiting.push({ draft: below, depth: depth + 1, parent: index });
+    }
+  }
+  return spans;
+}
