@@ -5,9 +5,7 @@ import { code, fence, heading, ofData, pairs, prose, table } from '../../app/vie
 
 /** As a renderer shows it, with all that it makes of Markdown by itself. */
 function rendered(markdown: string): ReturnType<typeof load> {
-  return load(
-    marked.parse(markdown, { gfm: true, async: false, mangle: false, headerIds: false } as object) as string,
-  );
+  return load(marked.parse(markdown, { gfm: true, async: false, mangle: false, headerIds: false } as object));
 }
 
 /** Names of the elements in it, in order. */

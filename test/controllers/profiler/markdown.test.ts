@@ -8,7 +8,7 @@ import { HOSTILE, samplePanels } from '../../support/page-samples.ts';
 
 /** Names of the elements that a renderer makes of it, without those that break a long value or fence it otherwise. */
 function structure(markdown: string): string[] {
-  const $ = load(marked.parse(markdown, { gfm: true, async: false }) as string);
+  const $ = load(marked.parse(markdown, { gfm: true, async: false }));
   return $('body *').toArray().map(({ name }) => name); // prettier-ignore
 }
 
@@ -23,7 +23,7 @@ async function markdownOf(text: string, query = ''): Promise<string> {
 
 describe('a profile as Markdown', () => {
   it('holds head, findings, and each panel with data', async () => {
-    const $ = load(marked.parse(await markdownOf('word')) as string);
+    const $ = load(marked.parse(await markdownOf('word')));
     expect($('h1').text()).to.match(/^POST.*: 500 Internal Server Error$/);
     const titles = $('h2').toArray().map((title) => $(title).text()); // prettier-ignore
     expect(titles).to.include.members([
@@ -42,7 +42,7 @@ describe('a profile as Markdown', () => {
 
   it('is one panel where one is asked for, with the line of the request', async () => {
     const text = await markdownOf('word', '?panel=exception');
-    const $ = load(marked.parse(text) as string);
+    const $ = load(marked.parse(text));
     expect($('h2').toArray().map((title) => $(title).text())).to.deep.equal(['Exception']); // prettier-ignore
     expect($('h3').first().text()).to.equal('Error: failed word');
     expect($('pre').first().text()).to.match(/^> *\d+ \| .*new Error/m);
