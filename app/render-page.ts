@@ -26,7 +26,7 @@
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
- *             codeText(text, { label, id }): a long text without numbers and marks
+ *             codeText(text, { label, id }): a long text without numbers and marks; jsonText(text, { label, id }): indented JSON, coloured
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
  *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
  *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown, most) its plain form, framePlace(frame),
@@ -40,9 +40,9 @@
  * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
  *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's
  *   subject { profile, children, [kind] }, findings { findings: FindingsModel, token, titles }, strip { timeline, [kind] }, panels-menu { menu, current, token }
- *   panel-body { panel, profile, query }: a panel's view, or what stands for it; panel-error { title, error }
+ *   panel-body { panel, profile, query, [amendments] }: a panel's view, or what stands for it; panel-error { title, error }
  *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
- *   kv { label, rows: { name, value, [say], [id] }[], [id] }: names and values, copied by button; value may be SafeHtml
+ *   kv { label, rows: { name, value, [say], [id], [by], [place] }[], [id] }: names and values, copied by button; value may be SafeHtml
  *   metrics { items: { label, value }[] }: totals, five to seven
  *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
  *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent

@@ -16,12 +16,23 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
-import { bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
+import type { ExplainClient, Explainer } from './explain.ts';
+import {
+  type BindingType,
+  bindingTypes,
+  bytesOf,
+  messageOf,
+  rowsOf,
+  statementOf,
+  textOf,
+} from './statement.ts';
 
 export interface QueryFact {
   /** As sent, with the dialect's placeholders. */
   sql: string;
   bindings: Json[];
+  /** By binding, where its JSON does not tell; absent where it tells of all. */
+  types?: readonly (BindingType | null)[];
   /** `select`, `insert`, `raw` …; null for BEGIN and the like. */
   method: string | null;
   startMs: number;
@@ -52,6 +63,8 @@ export interface ObserveKnexOptions {
   /** Leave out to record no callers. */
   findCaller?: FindCaller;
   instance?: string;
+  /** Takes slow statements, to plan them after the answer; leave out to plan none. */
+  explainer?: Explainer | undefined;
 }
 
 export interface Observation {
@@ -59,7 +72,7 @@ export interface Observation {
 }
 
 /** What is used of Knex's client, which its types leave open. */
-interface Client {
+interface Client extends ExplainClient {
   config?: object;
   pool?: object;
   query(this: Client, connection: Connection, query: unknown): Promise<unknown>;
@@ -103,7 +116,7 @@ function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, 
 }
 
 export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observation {
-  const { tracker, findCaller, instance = 'default' } = options;
+  const { tracker, findCaller, instance = 'default', explainer } = options;
   const client = knex.client as Client;
   const prototype = Object.getPrototypeOf(client) as Client;
   const original = { ...pick(prototype) };
@@ -152,6 +165,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const { sql, bindings, method } = statementOf(query);
     const lease = leaseOf(connection);
     const plain = toPlain(Array.isArray(bindings) ? bindings : [], BINDINGS);
+    const types = bindingTypes(bindings);
     const fact: QueryFact = {
       sql: cutText(sql, SQL_LENGTH),
       bindings: Array.isArray(plain) ? plain : [],
@@ -166,8 +180,15 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       caller,
       instance,
     };
+    if (types !== null) fact.types = types;
     context.add('query', fact, bytesOf(fact.sql, fact.bindings));
     return fact;
+  }
+
+  /** What was executed, unmasked and uncut: it stays in memory until it is planned. */
+  function explain(context: Context, fact: QueryFact, query: unknown): void {
+    const { sql, bindings } = statementOf(query);
+    explainer?.note({ context, fact, client, sql, bindings: listOf(bindings) });
   }
 
   function callerOf(query: unknown, below: (...args: never[]) => unknown): string | null {
@@ -193,6 +214,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       fact.startMs = startMs;
       const end = (): void => {
         fact.durationMs = context.elapsedMs() - startMs;
+        if (explainer !== undefined && fact.durationMs >= explainer.overMs) explain(context, fact, query);
       };
       answer.then(
         (result) => {
@@ -303,6 +325,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       for (const undo of restore) undo();
     },
   };
+}
+
+/** A list of its own: what the application does with its one later changes nothing. */
+function listOf(bindings: unknown): readonly unknown[] {
+  return Array.isArray(bindings) ? [...(bindings as unknown[])] : [];
 }
 
 /** What an engine hands to `then` for `await`: a function without name or source. */

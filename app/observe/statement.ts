@@ -6,6 +6,32 @@ import { cutText } from '../profiler/plain.ts';
 /** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
 
+/** What the JSON of a recorded value does not tell by itself. */
+export type BindingType = 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined';
+
+function typeOf(value: unknown): BindingType | null {
+  if (typeof value === 'bigint') return 'bigint';
+  if (value === undefined) return 'undefined';
+  if (typeof value !== 'object' || value === null) return null;
+  if (Array.isArray(value)) return typeof value[0] === 'bigint' ? 'bigints' : null;
+  return value instanceof Date ? 'date' : ArrayBuffer.isView(value) ? 'bytes' : null;
+}
+
+/** null where the JSON of all tells what they are, as of texts and numbers. Never throws. */
+export function bindingTypes(bindings: unknown): (BindingType | null)[] | null {
+  if (!Array.isArray(bindings)) return null;
+  try {
+    let types: (BindingType | null)[] | null = null;
+    for (let index = 0; index < bindings.length; index++) {
+      const type = typeOf(bindings[index]);
+      if (type !== null) (types ??= new Array<BindingType | null>(bindings.length).fill(null))[index] = type;
+    }
+    return types;
+  } catch {
+    return null;
+  }
+}
+
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }

@@ -3,22 +3,26 @@
  *
  * Facts `query` -> data with each statement's text stored once and bindings under the names of their columns, so that
  * the recorder masks a password by its column. Order, groups and colours are made when the page is asked for
- * (`database-page.ts`). Queries of the profiler itself are never facts.
+ * (`database/page.ts`). Queries of the profiler itself are never facts.
  */
 import type { Context } from '../profiler/context.ts';
+import type { Facts } from '../profiler/facts.ts';
 import type { Finding } from '../profiler/finding.ts';
-import type { Json, Panel, PanelSummary } from '../profiler/panel.ts';
-import { presentDatabase } from './database-page.ts';
+import type { Panel, PanelSummary } from '../profiler/panel.ts';
+import type { SourceExcerpt } from '../profiler/thrown.ts';
+import { comparableDatabase } from './database/comparable.ts';
+import { type KeptExcerpt, takeExcerpts } from './database/excerpts.ts';
+import { presentDatabase } from './database/page.ts';
 import { type GroupKind, groupQueries } from './shared/query-groups.ts';
 import { coveredMs, round, roundOrNull } from './shared/rows.ts';
 import { createStatementBook, type StatementBook } from './shared/statement-book.ts';
+import type { Binding } from './shared/sql-values.ts';
 import { isControl } from './shared/statements.ts';
 
 export interface DatabaseQuery {
   /** Index in `statements`. */
   statement: number;
-  /** Column, or `$1` where it is not plain, and value. */
-  bindings: { name: string; value: Json }[];
+  bindings: Binding[];
   startMs: number;
   durationMs: number | null;
   rows: number | null;
@@ -45,6 +49,8 @@ export interface DatabaseData {
   statements: { sql: string; label: string }[];
   queries: DatabaseQuery[];
   groups: DatabaseGroup[];
+  /** Source round the lines that loop, are slow or fail; absent where there are none. */
+  excerpts?: KeptExcerpt[];
   totals: {
     queries: number;
     /** Different ones, values aside. */
@@ -63,6 +69,8 @@ export interface DatabaseData {
 export interface DatabasePanelOptions {
   /** From here on a statement is called slow. */
   slowMs?: number;
+  /** Source round a place in own code, `src/a.ts:41`; null where it may not or can't be read. */
+  excerptAt?: (place: string) => SourceExcerpt | null;
 }
 
 const SLOW_MS = 100;
@@ -71,7 +79,21 @@ const LONG_WAIT_MS = 20;
 /** Findings of one kind; the panel shows the rest. */
 const MOST_FINDINGS = 3;
 
-function collect(context: Context, book: StatementBook): DatabaseData | null {
+interface Collecting {
+  book: StatementBook;
+  slowMs: number;
+  excerptAt: (place: string) => SourceExcerpt | null;
+}
+
+function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (string | null)[]): Binding[] {
+  return bindings.map((value, at) => {
+    const name = columns[at] ?? `$${at + 1}`;
+    const type = types?.[at] ?? null;
+    return type === null ? { name, value } : { name, value, type };
+  });
+}
+
+function collect(context: Context, { book, slowMs, excerptAt }: Collecting): DatabaseData | null {
   const facts = context.all('query');
   if (facts.length === 0) return null;
   const statements: DatabaseData['statements'] = [];
@@ -96,7 +118,7 @@ function collect(context: Context, book: StatementBook): DatabaseData | null {
     shapes.add(shape);
     return {
       statement: statementOf(fact.sql),
-      bindings: fact.bindings.map((value, at) => ({ name: columns[at] ?? `$${at + 1}`, value })),
+      bindings: bindingsOf(fact, columns),
       startMs: round(fact.startMs),
       durationMs: roundOrNull(fact.durationMs),
       rows: fact.rows,
@@ -111,20 +133,23 @@ function collect(context: Context, book: StatementBook): DatabaseData | null {
   });
   const sum = (of: (query: DatabaseQuery) => number | null): number =>
     round(queries.reduce((total, query) => total + (of(query) ?? 0), 0));
+  const groups = grouped.map(({ kind, members }): DatabaseGroup => {
+    const first = queries[members[0] ?? 0];
+    const durationMs = members.reduce((total, index) => total + (queries[index]?.durationMs ?? 0), 0);
+    return {
+      kind,
+      statement: first?.statement ?? 0,
+      caller: first?.caller ?? null,
+      members,
+      durationMs: round(durationMs),
+    };
+  });
+  const excerpts = takeExcerpts({ queries, groups, slowMs, excerptAt });
   return {
     statements,
     queries,
-    groups: grouped.map(({ kind, members }) => {
-      const first = queries[members[0] ?? 0];
-      const durationMs = members.reduce((total, index) => total + (queries[index]?.durationMs ?? 0), 0);
-      return {
-        kind,
-        statement: first?.statement ?? 0,
-        caller: first?.caller ?? null,
-        members,
-        durationMs: round(durationMs),
-      };
-    }),
+    groups,
+    ...(excerpts.length === 0 ? {} : { excerpts }),
     totals: {
       queries: queries.length,
       statements: shapes.size,
@@ -239,12 +264,16 @@ function summaryOf({ totals, groups, queries, statements }: DatabaseData): Panel
   return { text: String(count), tone: worried ? 'warn' : 'plain', count };
 }
 
-export function createDatabasePanel({ slowMs = SLOW_MS }: DatabasePanelOptions = {}): Panel<DatabaseData> {
+export function createDatabasePanel({
+  slowMs = SLOW_MS,
+  excerptAt = () => null,
+}: DatabasePanelOptions = {}): Panel<DatabaseData> {
   const book = createStatementBook();
   return {
     name: 'database',
     title: 'Database',
-    collect: (context) => collect(context, book),
+    comparable: comparableDatabase,
+    collect: (context) => collect(context, { book, slowMs, excerptAt }),
     summary: summaryOf,
     findings(data, { durationMs }) {
       const groups = data.groups

@@ -2,7 +2,7 @@
 import { escapeHtml, markup, SafeHtml } from '../safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
-/** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, `u` underlined, empty: plain) and text. */
+/** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, `v` value in place, `u` underlined, empty: plain) and text. */
 export type CodeToken = readonly [string, string];
 
 export interface CodeLine {
@@ -33,7 +33,7 @@ export interface CodeOptions {
 const LONGEST_LINE = 5000;
 /** Most lines that are sent. */
 const MOST_LINES = 2000;
-const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c']);
+const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c', 'v']);
 /** A text that was cut runs to the end of its line: looked for from each of its quotes, it would take the square of its length. */
 const JSON_TOKEN =
   /("(?:[^"\\]|\\.)*(?:"|\\?$))(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
@@ -105,6 +105,12 @@ function jsonTokens(line: string): CodeToken[] {
 export const codeHelpers = {
   codeLines,
   codeText,
+  /** JSON that is written down and indented already, coloured; it may be cut anywhere. */
+  jsonText: (text: string, { label, id }: Pick<CodeOptions, 'label' | 'id'>): SafeHtml =>
+    codeLines(
+      text.split('\n').map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) })),
+      { label, ...(id === undefined ? {} : { id }), plain: true, wrap: true },
+    ),
   /** A plain value, pretty-printed and coloured, as lines for `codeLines`. Those that are not shown are never coloured. */
   jsonLines(value: unknown): CodeLine[] {
     const text = JSON.stringify(value, null, 2) as string | undefined;

@@ -20,7 +20,7 @@ export interface ProfileController {
 }
 
 export function createProfileController(services: PageServices): ProfileController {
-  const { profiles, renderPage, foot, rules = {} } = services;
+  const { profiles, recording, forms, renderPage, foot, rules = {} } = services;
   const respond = createRespond(services);
 
   /** A profile names its child; most have none, and then there is nothing to ask for. */
@@ -34,18 +34,28 @@ export function createProfileController(services: PageServices): ProfileControll
       const token = page.params.token ?? '';
       const found = await profiles.read(token);
       if (found === null && profiles.isSampledOut(token)) {
-        const title = `${token}: sampled out`;
-        respond(page, { type: HTML, body: renderPage('profiler/sampled-out', { title, token, foot }) });
+        const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt(), foot };
+        respond(page, { type: HTML, body: renderPage('profiler/sampled-out', model) });
         return;
       }
       if (found === null) throw await createUnknownTokenError(services, token);
-      const { profile } = found;
+      const { profile, amendments } = found;
       const name = wanted ?? defaultPanel(profile);
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((known) => known.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const children = await childrenOf(profile);
-      const model = createProfileModel({ profile, children, panels, panel, query: page.query, foot, rules });
+      const model = createProfileModel({
+        profile,
+        amendments,
+        csrf: await forms.sign(),
+        children,
+        panels,
+        panel,
+        query: page.query,
+        foot,
+        rules,
+      });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },
     async exception(page) {

@@ -15,6 +15,10 @@ export interface MenuItem {
 export interface ProfileModel {
   title: string;
   profile: Profile;
+  /** Late facts beside it, by name. */
+  amendments: Readonly<Record<string, unknown>>;
+  /** For forms that change something. */
+  csrf: string;
   children: readonly ProfileIndex[];
   panel: Panel;
   menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
@@ -93,6 +97,8 @@ function titleOf(profile: Profile, panel: Panel): string {
 
 export function createProfileModel(options: {
   profile: Profile;
+  amendments: ProfileModel['amendments'];
+  csrf: string;
   children: readonly ProfileIndex[];
   panels: readonly Panel[];
   panel: Panel;
@@ -101,10 +107,12 @@ export function createProfileModel(options: {
   /** Of the rules by which findings are made. */
   rules: RuleTexts;
 }): ProfileModel {
-  const { profile, children, panels, panel, query, foot, rules } = options;
+  const { profile, amendments, csrf, children, panels, panel, query, foot, rules } = options;
   return {
     title: titleOf(profile, panel),
     profile,
+    amendments,
+    csrf,
     children,
     panel,
     menu: menuOf(profile, panels),

@@ -3,18 +3,21 @@
  * knows PostgreSQL's quoting and what other dialects share with it. No parser: it needs no grammar to colour.
  */
 
-/** Class as in the style sheet (`k` keyword, `s` string, `d` number or placeholder, `c` comment, empty: the rest) and text. */
-export type SqlToken = readonly [kind: '' | 'k' | 's' | 'd' | 'c', text: string];
+/**
+ * Class as in the style sheet (`k` keyword, `s` string, `d` number or placeholder, `c` comment, `v` a value in the place of
+ * its placeholder, empty: the rest) and text.
+ */
+export type SqlToken = readonly [kind: '' | 'k' | 's' | 'd' | 'c' | 'v', text: string];
 
 const KEYWORDS = new Set(
   (
     'add all alter analyze and any array as asc begin between by cascade case cast check column commit conflict ' +
     'constraint create cross current_date current_timestamp database default delete desc distinct do drop else end ' +
     'except exists explain false fetch filter following for foreign from full function group having if ilike in index ' +
-    'inner insert intersect interval into is isolation join key lateral left level like limit lock natural not ' +
+    'inner insert intersect interval into is isolation join key lateral left level like limit lock materialized natural not ' +
     'nothing null nulls offset on only or order outer over partition preceding primary read recursive references ' +
     'release returning right rollback row rows savepoint schema select set similar skip some start table temporary ' +
-    'then to transaction trigger true truncate union unique update using values view when where window with work write'
+    'then to transaction trigger true truncate union unique update using values view when where window with within work write'
   ).split(' '),
 );
 
@@ -22,28 +25,46 @@ const KEYWORDS = new Set(
 const TOKEN = new RegExp(
   [
     String.raw`--[^\n]*`,
-    String.raw`/\*(?:[^*]|\*(?!/))*(?:\*/)?`,
+    String.raw`/\*`,
     String.raw`[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)`,
-    String.raw`'(?:[^']|'')*(?:'|$)`,
-    String.raw`"(?:[^"]|"")*(?:"|$)`,
+    String.raw`(?:[bBnNxX]|[uU]&)?'(?:[^']|'')*(?:'|$)`,
+    String.raw`(?:[uU]&)?"(?:[^"]|"")*(?:"|$)`,
     '`[^`]*(?:`|$)',
-    String.raw`\$(?:[A-Za-z_]\w*)?\$`,
-    String.raw`\$\d+|\?\d*|:[A-Za-z_]\w*(?!:)`,
-    String.raw`\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b`,
+    String.raw`\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$`,
+    String.raw`\$\d+|:[A-Za-z_]\w*(?!:)`,
+    String.raw`0[xX][\da-fA-F_]+\b|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b`,
     String.raw`[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*`,
     String.raw`\s+`,
-    String.raw`::|<=|>=|<>|!=|[\s\S]`,
+    String.raw`::|->>|->|#>>|#>|@>|<@|\|\||\?\||\?&|@\?|@@|&&|!~\*|!~|~\*|=>|:=|<=|>=|<>|!=|\?\d*|[\s\S]`,
   ].join('|'),
   'g',
 );
+const COMMENT_EDGE = /\/\*|\*\//g;
 const LONGEST = 20_000;
 
 function kindOf(text: string): SqlToken[0] {
   const first = text[0] ?? '';
   if (text.startsWith('--') || text.startsWith('/*')) return 'c';
-  if (first === "'" || /^[eE]'/.test(text)) return 's';
-  if (/^(?:\$\d|\?|:[A-Za-z_]|\d)/.test(text)) return 'd';
+  if (first === "'" || /^(?:[eEbBnNxX]|[uU]&)'/.test(text)) return 's';
+  if (/^(?:\$\d|\?\d*$|:[A-Za-z_]|\d)/.test(text)) return 'd';
   return /^[A-Za-z_]/.test(first) && KEYWORDS.has(text.toLowerCase()) ? 'k' : '';
+}
+
+/** Where a block comment ends: in PostgreSQL they nest. */
+function commentEnd(text: string, from: number): number {
+  let depth = 0;
+  COMMENT_EDGE.lastIndex = from;
+  for (let edge = COMMENT_EDGE.exec(text); edge !== null; edge = COMMENT_EDGE.exec(text)) {
+    depth += edge[0] === '/*' ? 1 : -1;
+    if (depth === 0) return COMMENT_EDGE.lastIndex;
+  }
+  return text.length;
+}
+
+/** A dollar-quoted text ends with the tag that it began with. */
+function quoteEnd(text: string, from: number, tag: string): number {
+  const close = text.indexOf(tag, from + tag.length);
+  return close === -1 ? text.length : close + tag.length;
 }
 
 export function sqlTokens(sql: string): SqlToken[] {
@@ -52,76 +73,34 @@ export function sqlTokens(sql: string): SqlToken[] {
   TOKEN.lastIndex = 0;
   for (let match = TOKEN.exec(text); match !== null; match = TOKEN.exec(text)) {
     const [word] = match;
-    if (/^\$\w*\$$/.test(word) && !/^\$\d/.test(word)) {
-      // A dollar-quoted text ends with the tag that it began with.
-      const close = text.indexOf(word, match.index + word.length);
-      const end = close === -1 ? text.length : close + word.length;
-      tokens.push(['s', text.slice(match.index, end)]);
-      TOKEN.lastIndex = end;
-      if (end >= text.length) break;
-      continue;
-    }
-    tokens.push([kindOf(word), word]);
-    if (TOKEN.lastIndex >= text.length) break;
+    let end = TOKEN.lastIndex;
+    if (word === '/*') end = commentEnd(text, match.index);
+    else if (word.length > 1 && word.startsWith('$') && word.endsWith('$'))
+      end = quoteEnd(text, match.index, word);
+    const isLonger = end !== TOKEN.lastIndex;
+    const whole = isLonger ? text.slice(match.index, end) : word;
+    tokens.push([word.startsWith('$') && word.endsWith('$') && word !== '$' ? 's' : kindOf(whole), whole]);
+    TOKEN.lastIndex = end;
+    if (end >= text.length) break;
   }
   TOKEN.lastIndex = 0;
   return tokens;
 }
 
-/** Neighbours of one class joined, so that a page needs few elements. */
+/** Neighbours of one class joined, so that a page needs few elements. Values stay by themselves. */
 export function joinTokens(tokens: readonly SqlToken[]): SqlToken[] {
   const joined: SqlToken[] = [];
   for (const [kind, text] of tokens) {
     const last = joined.at(-1);
     const isSpace = text.trim() === '';
-    if (last !== undefined && (last[0] === kind || (isSpace && last[0] !== 'c')))
+    if (last !== undefined && last[0] !== 'v' && (last[0] === kind || (isSpace && last[0] !== 'c')))
       joined[joined.length - 1] = [last[0], last[1] + text];
-    else joined.push([kind, text]);
+    else joined.push(isSpace ? ['', text] : [kind, text]);
   }
   return joined;
 }
 
-/** Words that begin a line of a formatted statement. */
-const CLAUSES = new Set(
-  'select from where group order having limit offset set values returning union left inner join and insert update delete with on'.split(
-    ' ',
-  ),
-);
-const NEVER_AFTER = new Set(['left', 'inner', 'between', 'for', 'delete', 'conflict', 'key', 'nulls']);
-
-function indentOf(word: string): string {
-  return word === 'and' || word === 'on' || word === 'set' ? '  ' : '';
-}
-
-/** Clauses on lines of their own, at the outermost level only; texts and comments stay as they are. */
-export function sqlLines(sql: string): SqlToken[][] {
-  const lines: SqlToken[][] = [[]];
-  let depth = 0;
-  let before = '';
-  let between = false;
-  for (const [kind, text] of sqlTokens(sql)) {
-    const word = text.toLowerCase();
-    if (text === '(') depth++;
-    if (text === ')') depth = Math.max(0, depth - 1);
-    const breaks =
-      kind === 'k' &&
-      depth === 0 &&
-      CLAUSES.has(word) &&
-      !NEVER_AFTER.has(before) &&
-      before !== '' &&
-      !(between && word === 'and');
-    if (depth === 0 && (word === 'between' || word === 'and')) between = word === 'between';
-    if (breaks) lines.push(indentOf(word) === '' ? [] : [['', indentOf(word)]]);
-    const isSpace = text.trim() === '';
-    if (!isSpace) before = word;
-    const current = lines.at(-1) ?? [];
-    if (isSpace && (current.length === 0 || breaks)) continue;
-    current.push([kind, isSpace ? ' ' : text]);
-  }
-  return lines.map((line) => joinTokens(trimEnd(line))).filter((line) => line.length > 0);
-}
-
-function trimEnd(line: SqlToken[]): SqlToken[] {
-  while (line.at(-1)?.[1].trim() === '') line.pop();
-  return line;
+/** What says something: neither space nor comment. */
+export function significant(tokens: readonly SqlToken[]): SqlToken[] {
+  return tokens.filter(([kind, text]) => kind !== 'c' && text.trim() !== '');
 }

@@ -1,8 +1,8 @@
 /** What can be told of a statement without parsing it: its shape, a short label, the columns of its bindings. */
-import { type SqlToken, sqlTokens } from './sql-tokens.ts';
+import { significant as withoutSpace, type SqlToken, sqlTokens } from './sql-tokens.ts';
 
 function significant(sql: string): SqlToken[] {
-  return sqlTokens(sql).filter(([kind, text]) => kind !== 'c' && text.trim() !== '');
+  return withoutSpace(sqlTokens(sql));
 }
 
 const NO_SPACE_BEFORE = new Set([',', ')', '.', ';', '::']);
@@ -130,6 +130,8 @@ export function bindingColumns(sql: string): (string | null)[] {
   const tokens = significant(sql);
   const names: (string | null)[] = [];
   const insert = insertColumns(tokens);
+  /** `?` is an operator where placeholders are numbered. */
+  const isNumbered = tokens.some(([kind, text]) => kind === 'd' && text.startsWith('$'));
   let depth = 0;
   let column = 0;
   for (const [index, [, text]] of tokens.entries()) {
@@ -138,30 +140,10 @@ export function bindingColumns(sql: string): (string | null)[] {
       if (text === ')') depth--;
       if (text === ',' && depth === 1) column++;
     }
-    if (!/^(?:\$\d+|\?)$/.test(text)) continue;
+    if (!(isNumbered ? /^\$\d+$/ : /^\?$/).test(text)) continue;
     const at = text === '?' ? names.length : Number(text.slice(1)) - 1;
     if (at < 0 || at >= NAMED) continue;
     names[at] ??= (depth > 0 ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
   }
   return Array.from(names, (name) => name ?? null);
-}
-
-/** A plain value as SQL. What was cut or is no scalar is written as a text and so marked. */
-function literal(value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return /^\d+n$/.test(text) ? text.slice(0, -1) : `'${text.replaceAll("'", "''")}'`;
-}
-
-/** The statement with its values in place: to run again by hand. */
-export function runnableSql(sql: string, values: readonly unknown[]): string {
-  let next = 0;
-  return sqlTokens(sql)
-    .map(([kind, text]) => {
-      if (kind !== 'd' || !/^(?:\$\d+|\?)$/.test(text)) return text;
-      const at = text === '?' ? next++ : Number(text.slice(1)) - 1;
-      return at < values.length ? literal(values[at]) : text;
-    })
-    .join('');
 }

@@ -1,0 +1,141 @@
+/**
+ * What `EXPLAIN (FORMAT JSON)` answers -> the small tree that is kept. Only known fields are taken, and of the values in
+ * them none: where a condition tells a value of the statement, its placeholder is put back, and what can't be told stands
+ * as `…`, so that nothing is kept here that masking by column has taken out of the query.
+ */
+import type { PlanNode } from '../profiler/query-plan.ts';
+
+export interface ParsedPlan {
+  root: PlanNode;
+  /** Nodes left out. */
+  cut: number;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const MOST_NODES = 60;
+const DEEPEST = 30;
+const LONGEST_TERM = 400;
+const LONGEST_NAME = 200;
+/** Conditions and keys worth reading; others of their kind are left out. */
+const TERMS = [
+  'Filter', 'Index Cond', 'Recheck Cond', 'Hash Cond', 'Merge Cond', 'Join Filter', 'One-Time Filter', 'TID Cond', 'Order By',
+  'Sort Key', 'Presorted Key', 'Group Key', 'Conflict Filter', 'Cache Key', 'Strategy', 'Operation', 'Partial Mode',
+] as const; // prettier-ignore
+/** A quoted name, a text, a number; numbers within names and placeholders are none. */
+const LITERAL = /"(?:[^"]|"")*"|E?'(?:[^'\\]|\\[\s\S]|'')*'|(?<![\w$."])\d[\d.]*(?:e[+-]?\d+)?/gi;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string').join(', ') : null;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+/** What a literal says, without its quotes. */
+function contentOf(literal: string): string {
+  if (!/^E?'/i.test(literal)) return literal;
+  const text = literal.replace(/^E?'|'$/gi, '').replaceAll("''", "'");
+  return /^e/i.test(literal) ? text.replace(/\\([\s\S])/g, '$1') : text;
+}
+
+/** `2026-11-20 18:06:29+00` as PostgreSQL prints it, as milliseconds; NaN for what is no moment. */
+function momentOf(text: string): number {
+  return Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+}
+
+function isSame(value: unknown, content: string): boolean {
+  if (value instanceof Date) return value.getTime() === momentOf(content);
+  if (Array.isArray(value)) return `{${value.join(',')}}` === content;
+  return ['string', 'number', 'bigint'].includes(typeof value) && String(value) === content;
+}
+
+/** Puts placeholders in the places of values. What the text of the statement itself says stays. */
+export function createValueRemover(sql: string, bindings: readonly unknown[]): (text: string) => string {
+  const own = new Set(sql.match(LITERAL));
+  return (text) =>
+    text.replace(LITERAL, (literal) => {
+      if (literal.startsWith('"')) return literal;
+      const content = contentOf(literal);
+      const at = bindings.findIndex((value) => isSame(value, content));
+      if (at !== -1) return `$${at + 1}`;
+      return own.has(literal) ? literal : '…';
+    });
+}
+
+function relationOf(fields: Fields): Pick<PlanNode, 'relation' | 'alias'> {
+  const name = textOf(fields['Relation Name']);
+  const alias = textOf(fields.Alias)?.slice(0, LONGEST_NAME);
+  if (name === null) return alias === undefined ? {} : { alias };
+  const schema = textOf(fields.Schema);
+  const relation = (schema === null ? name : `${schema}.${name}`).slice(0, LONGEST_NAME);
+  return alias === undefined || alias === name ? { relation } : { relation, alias };
+}
+
+/** Without what only repeats the one table that a scan reads. */
+function withoutTable(text: string, fields: Fields): string {
+  const alias = textOf(fields.Alias);
+  return alias !== null && /^[a-z_]\w*$/.test(alias)
+    ? text.replaceAll(new RegExp(`\\b${alias}\\.`, 'g'), '')
+    : text;
+}
+
+function termsOf(fields: Fields, clean: (text: string) => string): Pick<PlanNode, 'terms'> {
+  const terms: Record<string, string> = {};
+  for (const name of TERMS) {
+    const text = textOf(fields[name]);
+    if (text === null || text === 'Plain' || text === 'Simple') continue;
+    terms[name] = clean(withoutTable(text.slice(0, LONGEST_TERM * 2), fields)).slice(0, LONGEST_TERM);
+  }
+  return Object.keys(terms).length === 0 ? {} : { terms };
+}
+
+function roleOf(fields: Fields): Pick<PlanNode, 'role'> {
+  const name = textOf(fields['Subplan Name']);
+  return name === null ? {} : { role: name.slice(0, LONGEST_NAME) };
+}
+
+/** null for what is no plan. */
+export function parsePlan(answer: unknown, clean: (text: string) => string): ParsedPlan | null {
+  const parsed: unknown = typeof answer === 'string' ? JSON.parse(answer) : answer;
+  const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
+  if (!isFields(first) || !isFields(first.Plan)) return null;
+  let left = MOST_NODES;
+  let cut = 0;
+
+  function take(fields: Fields, depth: number): PlanNode {
+    left--;
+    const nodes: PlanNode[] = [];
+    const below = Array.isArray(fields.Plans) ? fields.Plans.filter(isFields) : [];
+    for (const node of below) {
+      if (left > 0 && depth < DEEPEST) nodes.push(take(node, depth + 1));
+      else cut++;
+    }
+    const join = textOf(fields['Join Type']);
+    const index = textOf(fields['Index Name']);
+    return {
+      type: (textOf(fields['Node Type']) ?? 'Node').slice(0, LONGEST_NAME),
+      ...(join === null || join === 'Inner' ? {} : { join }),
+      ...roleOf(fields),
+      ...relationOf(fields),
+      ...(index === null ? {} : { index: index.slice(0, LONGEST_NAME) }),
+      rows: numberOf(fields['Plan Rows']),
+      cost: numberOf(fields['Total Cost']),
+      ...termsOf(fields, clean),
+      ...(nodes.length === 0 ? {} : { nodes }),
+    };
+  }
+
+  return { root: take(first.Plan, 0), cut };
+}
+
+/** Every node of a plan. */
+export function nodesOf(root: PlanNode): PlanNode[] {
+  return [root, ...(root.nodes ?? []).flatMap(nodesOf)];
+}

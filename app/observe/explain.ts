@@ -1,0 +1,294 @@
+/**
+ * Plans of slow statements: what the application itself ran is planned again (`EXPLAIN`, never `ANALYZE`) after the answer,
+ * on the application's own Knex, and kept beside the profile.
+ *
+ * It never makes the application wait: it takes a connection only where one is idle and another could be had, one at a
+ * time, at most three a second, for at most a second each, in a read-only transaction that is rolled back. The driver is
+ * spoken to directly, so that nothing is recorded as the application's, and in the extended protocol, where a text is one
+ * statement or an error. Each text is planned once a minute; its plan is remembered meanwhile. What goes wrong becomes a
+ * sentence. Only PostgreSQL; other clients are left alone.
+ */
+import { describeError } from '../profiler/describe-error.ts';
+import type { Context } from '../profiler/context.ts';
+import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
+import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
+import type { QueryFact } from './knex.ts';
+
+/** What is used of the pool that Knex keeps. */
+export interface ExplainPool {
+  numFree(): number;
+  numUsed(): number;
+  numPendingAcquires(): number;
+  max?: number;
+}
+
+/** What is used of Knex's client. */
+export interface ExplainClient {
+  dialect?: unknown;
+  driverName?: unknown;
+  pool?: object;
+  acquireConnection(): Promise<object>;
+  releaseConnection(connection: object): unknown;
+}
+
+/** A connection of the driver `pg`. */
+interface Connection {
+  query(
+    query: string | { text: string; values: readonly unknown[]; queryMode: 'extended' },
+  ): Promise<{ rows?: unknown[] }>;
+  __knex__disposed?: unknown;
+}
+
+export interface SlowStatement {
+  context: Context;
+  fact: QueryFact;
+  /** That of the instance, not of a transaction. */
+  client: ExplainClient;
+  sql: string;
+  /** As executed. */
+  bindings: readonly unknown[];
+}
+
+export interface Explainer {
+  readonly overMs: number;
+  /** A statement that took at least `overMs`. */
+  note(slow: SlowStatement): void;
+  /** The final profile of a request is on its way to the storage. */
+  ended(token: string): void;
+  close(): void;
+}
+
+export interface ExplainerOptions {
+  /** Milliseconds from which on a statement is planned. */
+  overMs: number;
+  /** Masks as the profile was masked, with what the request itself gave as a secret. */
+  mask: (context: Context, plans: KeptPlans) => KeptPlans;
+  /** Puts it beside the profile. */
+  keep: (token: string, plans: KeptPlans) => Promise<unknown>;
+  /** Runs work in no request's context. */
+  unobserved: <T>(work: () => T) => T;
+}
+
+const MOST_PER_REQUEST = 3;
+const MOST_PER_SECOND = 3;
+/** Requests that have slow statements and have not ended. */
+const MOST_REQUESTS = 50;
+/** Requests whose statements wait to be planned. */
+const LONGEST_QUEUE = 20;
+const LONGEST_SQL = 20_000;
+const MOST_BINDINGS = 1000;
+const REMEMBERED_MS = 60_000;
+const MOST_REMEMBERED = 200;
+/** Looks for an idle connection, and the pause between them. */
+const MOST_LOOKS = 10;
+const LOOK_EVERY = 200;
+const STATEMENT_MS = 1000;
+const LOCK_MS = 100;
+/** Beyond this the connection is given up. */
+const ANSWER_MS = 3000;
+const BEGIN = `begin read only; set local statement_timeout = ${STATEMENT_MS}; set local lock_timeout = ${LOCK_MS}`;
+const TABLES = `select n.nspname || '.' || c.relname as name, c.reltuples::float8 as rows
+  from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+  where n.nspname || '.' || c.relname = any($1::text[]) and c.reltuples >= 0`;
+const CAN_BE_PLANNED = /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with)\b/i;
+const ENDS_TRANSACTION = /^\s*(?:commit|rollback(?!\s+to\b))/i;
+
+type Outcome = Pick<QueryPlan, 'plannedAt' | 'root' | 'tables' | 'cut'> | Pick<MissingPlan, 'problem'>;
+
+interface Remembered {
+  at: number;
+  outcome: Outcome;
+}
+
+function problem(sentence: string): Outcome {
+  return { problem: sentence };
+}
+
+function isPostgres({ dialect, driverName }: ExplainClient): boolean {
+  return driverName === 'pg' && dialect === 'postgresql';
+}
+
+/** An idle connection that nobody would miss. */
+function hasIdle({ pool }: ExplainClient): boolean {
+  const { numFree, numUsed, numPendingAcquires, max } = (pool ?? {}) as Partial<ExplainPool>;
+  if (numFree === undefined || numUsed === undefined || numPendingAcquires === undefined) return false;
+  const free = numFree.call(pool);
+  const canGrow = max !== undefined && free + numUsed.call(pool) < max;
+  return numPendingAcquires.call(pool) === 0 && (free > 1 || (free === 1 && canGrow));
+}
+
+/** Names of transactions that have begun and not ended. */
+function hasOpenTransaction(context: Context): boolean {
+  const open = new Set<string>();
+  for (const { transaction, sql } of context.all('query')) {
+    if (transaction === null) continue;
+    if (ENDS_TRANSACTION.test(sql)) open.delete(transaction);
+    else open.add(transaction);
+  }
+  return open.size > 0;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
+
+function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error(`no answer within ${ms} ms`));
+    }, ms).unref();
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
+}
+
+async function tablesOf(connection: Connection, names: readonly string[]): Promise<Record<string, number>> {
+  if (names.length === 0) return {};
+  const { rows = [] } = await connection.query({ text: TABLES, values: [names], queryMode: 'extended' });
+  return Object.fromEntries(
+    (rows as { name: string; rows: number }[]).map(({ name, rows: count }) => [name, count]),
+  );
+}
+
+async function plan(connection: Connection, { sql, bindings }: SlowStatement): Promise<Outcome> {
+  const { rows } = await connection.query({
+    text: `explain (format json, verbose) ${sql}`,
+    values: bindings,
+    queryMode: 'extended',
+  });
+  const answer = (rows?.[0] as { 'QUERY PLAN'?: unknown } | undefined)?.['QUERY PLAN'];
+  const parsed = parsePlan(answer, createValueRemover(sql, bindings));
+  if (parsed === null) return problem('The database gave no plan.');
+  const names = new Set(nodesOf(parsed.root).flatMap(({ relation }) => relation ?? []));
+  return {
+    plannedAt: Date.now(),
+    root: parsed.root,
+    tables: await tablesOf(connection, [...names]),
+    ...(parsed.cut === 0 ? {} : { cut: parsed.cut }),
+  };
+}
+
+async function planOn(connection: Connection, slow: SlowStatement): Promise<Outcome> {
+  try {
+    await connection.query(BEGIN);
+    return await plan(connection, slow);
+  } catch (error) {
+    return problem(`It could not be planned: ${describeError(error).message.slice(0, 300)}.`);
+  } finally {
+    await connection.query('rollback');
+  }
+}
+
+/** On a connection of the application's pool; one that does not answer is not given back as if it were well. */
+async function planOnPool(slow: SlowStatement): Promise<Outcome> {
+  const connection = (await slow.client.acquireConnection()) as Connection;
+  try {
+    return await within(planOn(connection, slow), ANSWER_MS);
+  } catch (error) {
+    connection.__knex__disposed = error;
+    return problem(`It could not be planned: ${describeError(error).message.slice(0, 300)}.`);
+  } finally {
+    await slow.client.releaseConnection(connection);
+  }
+}
+
+export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOptions): Explainer {
+  const slow = new Map<string, SlowStatement[]>();
+  /** Of each pool by the text of the statement. */
+  const remembered = new WeakMap<object, Map<string, Remembered>>();
+  let queue: SlowStatement[][] = [];
+  let runs: number[] = [];
+  let running = false;
+  let closed = false;
+
+  function memoryOf({ pool }: ExplainClient): Map<string, Remembered> {
+    const key = pool ?? slow;
+    const known = remembered.get(key) ?? new Map<string, Remembered>();
+    remembered.set(key, known);
+    return known;
+  }
+
+  /** Waits for its turn: at most so many in any second. */
+  async function awaitTurn(): Promise<void> {
+    for (;;) {
+      const now = performance.now();
+      runs = runs.filter((at) => now - at < 1000);
+      if (runs.length < MOST_PER_SECOND || closed) break;
+      await pause(1000 - (now - (runs[0] ?? now)));
+    }
+    runs.push(performance.now());
+  }
+
+  async function explain(statement: SlowStatement): Promise<Outcome> {
+    const memory = memoryOf(statement.client);
+    const known = memory.get(statement.sql);
+    if (known !== undefined && performance.now() - known.at < REMEMBERED_MS) return known.outcome;
+    await awaitTurn();
+    for (let looks = 1; !hasIdle(statement.client); looks++) {
+      if (looks >= MOST_LOOKS || closed)
+        return problem('No connection of the pool was idle for a while, so it was not planned.');
+      await pause(LOOK_EVERY);
+    }
+    const outcome = await planOnPool(statement);
+    if (memory.size >= MOST_REMEMBERED) memory.clear();
+    memory.set(statement.sql, { at: performance.now(), outcome });
+    return outcome;
+  }
+
+  async function explainAll(statements: readonly SlowStatement[]): Promise<void> {
+    const [first] = statements;
+    if (first === undefined) return;
+    const plans: KeptPlans['plans'] = [];
+    const facts = first.context.all('query');
+    for (const statement of statements) {
+      const outcome = await explain(statement);
+      plans.push({ query: facts.indexOf(statement.fact), ...outcome });
+    }
+    await keep(first.context.token, mask(first.context, { overMs, plans }));
+  }
+
+  async function run(): Promise<void> {
+    running = true;
+    while (queue.length > 0 && !closed) {
+      // What fails here is one plan that nobody sees.
+      await explainAll(queue.shift() ?? []).catch(() => undefined);
+    }
+    running = false;
+  }
+
+  return {
+    overMs,
+    note(statement) {
+      const { context, client, sql, bindings, fact } = statement;
+      if (closed || !isPostgres(client) || context.kind === 'profiler' || !CAN_BE_PLANNED.test(sql)) return;
+      if (sql.length > LONGEST_SQL || bindings.length > MOST_BINDINGS) return;
+      const known = slow.get(context.token) ?? [];
+      const same = known.find((other) => other.sql === sql);
+      if (same !== undefined && (same.fact.durationMs ?? 0) >= (fact.durationMs ?? 0)) return;
+      const kept = [...known.filter((other) => other !== same), statement]
+        .sort((a, b) => (b.fact.durationMs ?? 0) - (a.fact.durationMs ?? 0))
+        .slice(0, MOST_PER_REQUEST);
+      const [oldest] = slow.keys();
+      if (known.length === 0 && slow.size >= MOST_REQUESTS && oldest !== undefined) slow.delete(oldest);
+      slow.set(context.token, kept);
+    },
+    ended(token) {
+      const statements = slow.get(token);
+      const context = statements?.[0]?.context;
+      // Work after the answer may still end its transaction: the profile is then written anew.
+      if (statements === undefined || context === undefined || hasOpenTransaction(context)) return;
+      slow.delete(token);
+      if (closed || queue.length >= LONGEST_QUEUE) return;
+      queue.push(statements);
+      if (!running) unobserved(() => void run());
+    },
+    close() {
+      closed = true;
+      queue = [];
+      slow.clear();
+    },
+  };
+}

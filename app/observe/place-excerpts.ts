@@ -1,0 +1,43 @@
+/**
+ * Source round a place in own code, `src/orders/order-view.ts:41`: what a caller's name stands for. Read through
+ * source-files.ts, which decides what may be read; remembered for a moment, since a busy route asks for the same line.
+ */
+import { isAbsolute, resolve } from 'node:path';
+import { cutText } from '../profiler/plain.ts';
+import type { SourceExcerpt } from '../profiler/thrown.ts';
+import type { SourceFiles } from './source-files.ts';
+
+const BEFORE = 3;
+const AFTER = 2;
+const LONGEST_LINE = 200;
+const REMEMBERED_MS = 2000;
+const MOST_REMEMBERED = 200;
+
+/** null for a place that is not below the root, lies in a library, or can't be read. */
+export function createPlaceExcerpts(options: {
+  root: string;
+  files: Pick<SourceFiles, 'lines'>;
+}): (place: string) => SourceExcerpt | null {
+  const { root, files } = options;
+  const known = new Map<string, { at: number; excerpt: SourceExcerpt | null }>();
+
+  function read(place: string): SourceExcerpt | null {
+    const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
+    if (file === '' || isAbsolute(file) || /(?:^|\/)node_modules\//.test(file)) return null;
+    const lines = files.lines(resolve(root, file));
+    const line = Number(number);
+    if (lines === null || line < 1 || line > lines.length) return null;
+    const from = Math.max(1, line - BEFORE);
+    return { from, lines: lines.slice(from - 1, line + AFTER).map((text) => cutText(text, LONGEST_LINE)) };
+  }
+
+  return (place) => {
+    const now = performance.now();
+    const before = known.get(place);
+    if (before !== undefined && now - before.at < REMEMBERED_MS) return before.excerpt;
+    const excerpt = read(place);
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    known.set(place, { at: now, excerpt });
+    return excerpt;
+  };
+}

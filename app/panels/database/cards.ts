@@ -1,0 +1,67 @@
+/** Loops as the page explains them above the list: the lines that loop, the durations, one read that may stand for all. */
+import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import type { DatabaseData, DatabaseGroup } from '../database.ts';
+import { sqlLines } from '../shared/sql-lines.ts';
+import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
+import { groupLabels, type SharedParts } from './rows.ts';
+
+export interface GroupCard {
+  id: string;
+  label: string;
+  tone: 'bad' | 'warn';
+  count: number;
+  /** Columns whose values differ. */
+  differs: string[];
+  tokens: SqlToken[];
+  caller: string | null;
+  excerpt: SourceExcerpt | null;
+  durationMs: number;
+  bars: number[];
+  slowestMs: number;
+  medianMs: number;
+  /** One read that may stand for all; null where the statement does not show it. */
+  instead: { tokens: SqlToken[] }[] | null;
+}
+
+export interface ListedGroup {
+  group: DatabaseGroup;
+  at: number;
+}
+
+const BARS_SHOWN = 60;
+
+/** `where id = $1 limit $2` -> `where id = any($1)`; null where nothing as plain as that is there. */
+function readInstead(sql: string, column: string, count: number): { tokens: SqlToken[] }[] | null {
+  const pattern = new RegExp(`("?${column.replace(/\W/g, '\\$&')}"?\\s*=\\s*)(\\$\\d+)`);
+  if (sql.length > 1000 || !pattern.test(sql)) return null;
+  const changed = sql.replace(pattern, '$1any($2)').replace(/\s+limit\s+(?:\$\d+|1)\s*;?$/i, '');
+  const lines = sqlLines(changed).map((tokens) => ({ tokens }));
+  lines.at(-1)?.tokens.push(['c', `  -- ${count} values`]);
+  return lines;
+}
+
+export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: SharedParts): GroupCard {
+  const durations = group.members.map((index) => data.queries[index]?.durationMs ?? 0);
+  const sorted = [...durations].sort((a, b) => a - b);
+  const differs = shared.differingIn(at);
+  const sql = data.statements[group.statement]?.sql ?? '';
+  const [only] = differs;
+  return {
+    id: `g${at + 1}`,
+    label: groupLabels[group.kind],
+    tone: group.kind === 'n+1' ? 'bad' : 'warn',
+    count: group.members.length,
+    differs,
+    tokens: joinTokens(shared.lineOf(group.statement)),
+    caller: group.caller,
+    excerpt: shared.excerptOf(group.caller),
+    durationMs: group.durationMs,
+    bars: durations.slice(0, BARS_SHOWN),
+    slowestMs: sorted.at(-1) ?? 0,
+    medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    instead:
+      group.kind === 'n+1' && differs.length === 1 && only !== undefined
+        ? readInstead(sql, only, group.members.length)
+        : null,
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * Plans of slow statements as the page draws them: a tree with the share of the cost that each node has by itself, and
+ * what stands out in sentences. They are late facts beside the profile (app/profiler/query-plan.ts), values of the
+ * statement are put back from the profile's own, masked bindings.
+ */
+import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { DatabaseData, DatabaseQuery } from '../database.ts';
+import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
+import { valuesInPlace } from '../shared/sql-values.ts';
+
+export interface PlanRow {
+  depth: number;
+  /** `Index Scan`, `Left Hash Join`. */
+  title: string;
+  /** `on orders as o`, `using orders_pkey`. */
+  about: string;
+  rows: number;
+  /** Of the whole plan, by itself: 0 to 1. */
+  share: number;
+  terms: { name: string; tokens: SqlToken[] }[];
+  /** A sentence tells of it. */
+  marked: boolean;
+}
+
+export interface ShownPlan {
+  id: string;
+  /** Absent where there is none. */
+  tree?: PlanRow[];
+  /** What stands out, worst first; or why there is no plan. */
+  says: string[];
+  plannedAt: number | null;
+  /** Nodes left out. */
+  cut: number;
+}
+
+const { count } = numberHelpers;
+/** Smaller tables are read whole for good reason. */
+const LARGE_TABLE = 1000;
+/** A filter that keeps no more than this share wants an index. */
+const KEPT_SHARE = 0.1;
+const MANY_SORTED = 10_000;
+const REPEATED = 10;
+/** From here on an estimate is called wrong. */
+const WRONG_BY = 10;
+const WRONG_ROWS = 100;
+const LONGEST_VALUE = 60;
+const MOST_SAYS = 4;
+const DEEPEST_SHOWN = 8;
+const COMPARED =
+  /(\w+\(\(?"?[a-z_][\w$]*"?\)?(?:::[\w ]+)?\)|[a-z_][\w$]*|"[^"]+")\)?(?:::[\w ]+(?:\([\d,]+\))?(?:\[\])?)?\s(?:=|<|>|<=|>=)\s/gi;
+
+function bareName(relation: string): string {
+  return relation.slice(relation.lastIndexOf('.') + 1);
+}
+
+/** Columns that a condition compares; none where one of several would do. */
+function comparedColumns(condition: string): string[] {
+  if (/\bOR\b/.test(condition)) return [];
+  const columns = Array.from(condition.matchAll(COMPARED), ([, column = '']) => column);
+  return [...new Set(columns)].slice(0, 3);
+}
+
+interface Visit {
+  node: PlanNode;
+  parent: PlanNode | null;
+  depth: number;
+  /** What it costs at most in the plan: a limit above stops it before its end. */
+  cost: number;
+}
+
+function visits(root: PlanNode): Visit[] {
+  const found: Visit[] = [];
+  const waiting: Visit[] = [{ node: root, parent: null, depth: 0, cost: root.cost }];
+  for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
+    const { node, depth, cost } = visit;
+    found.push(visit);
+    for (const below of (node.nodes ?? []).toReversed())
+      waiting.push({ node: below, parent: node, depth: depth + 1, cost: Math.min(below.cost, cost) });
+  }
+  return found;
+}
+
+/** The other input of a loop that runs this node again for each of its rows. */
+function outerOf(parent: PlanNode | null, node: PlanNode): PlanNode | null {
+  const [outer, inner] = parent?.nodes ?? [];
+  return parent?.type === 'Nested Loop' && inner === node && outer !== undefined ? outer : null;
+}
+
+function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string | null {
+  if (!node.type.endsWith('Seq Scan') || node.relation === undefined) return null;
+  const total = tables[node.relation];
+  const filter = node.terms?.Filter;
+  if (total === undefined || total < LARGE_TABLE) return null;
+  const name = bareName(node.relation);
+  const outer = outerOf(parent, node);
+  const again =
+    outer !== null && outer.rows >= REPEATED ? `, once for each of about ${count(outer.rows, 'row')}` : '';
+  if (filter === undefined || node.rows > total * KEPT_SHARE) {
+    return again === '' ? null : `Reads all of about ${count(total, 'row')} of ${name}${again}`;
+  }
+  const columns = comparedColumns(filter);
+  const index =
+    columns.length === 0
+      ? `${name} may want an index`
+      : `an index on ${name} (${columns.join(', ')}) may help`;
+  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(node.rows)}${again}: ${index}`;
+}
+
+function sayOfSort({ node }: Visit): string | null {
+  if (node.type !== 'Sort' || (node.nodes?.[0]?.rows ?? 0) < MANY_SORTED) return null;
+  const key = node.terms?.['Sort Key'] ?? '';
+  return `Sorts about ${count(node.nodes?.[0]?.rows, 'row')}${key === '' ? '' : ` by ${key}`}; an index in that order may save it`;
+}
+
+function sayOfEstimate(root: PlanNode, { rows }: DatabaseQuery): string | null {
+  if (rows === null || root.type === 'ModifyTable' || Math.abs(rows - root.rows) < WRONG_ROWS) return null;
+  const [less, more] = [Math.max(1, Math.min(rows, root.rows)), Math.max(rows, root.rows)];
+  if (more / less < WRONG_BY) return null;
+  return `Expected about ${count(root.rows, 'row')} and ${count(rows)} came: the statistics of its tables may be old (ANALYZE)`;
+}
+
+function aboutOf({ relation, alias, index, role }: PlanNode): string {
+  const parts: string[] = [];
+  if (index !== undefined) parts.push(`using ${index}`);
+  if (relation !== undefined) parts.push(`on ${bareName(relation)}`);
+  if (alias !== undefined) parts.push(relation === undefined ? `on ${alias}` : `as ${alias}`);
+  if (role !== undefined) parts.push(`(${role})`);
+  return parts.join(' ');
+}
+
+function rowOf({ node, depth, cost }: Visit, whole: number, query: DatabaseQuery, marked: boolean): PlanRow {
+  const below = (node.nodes ?? []).reduce((sum, child) => sum + Math.min(child.cost, cost), 0);
+  return {
+    depth: Math.min(depth, DEEPEST_SHOWN),
+    title: node.join === undefined ? node.type : `${node.join} ${node.type}`,
+    about: aboutOf(node),
+    rows: node.rows,
+    share: whole > 0 ? Math.min(1, Math.max(0, cost - below) / whole) : 0,
+    terms: Object.entries(node.terms ?? {}).map(([name, text]) => ({
+      name,
+      tokens: joinTokens(valuesInPlace(text, query.bindings, LONGEST_VALUE).tokens),
+    })),
+    marked,
+  };
+}
+
+function showPlan(plan: QueryPlan, query: DatabaseQuery): ShownPlan {
+  const { root, tables, plannedAt, cut = 0 } = plan;
+  const marked = new Set<PlanNode>();
+  const says: string[] = [];
+  const found = visits(root);
+  for (const visit of found) {
+    const sentence = sayOfScan(visit, tables) ?? sayOfSort(visit);
+    if (sentence === null) continue;
+    marked.add(visit.node);
+    if (says.length < MOST_SAYS) says.push(sentence);
+  }
+  const estimate = sayOfEstimate(root, query);
+  if (estimate !== null) says.push(estimate);
+  return {
+    id: `p${plan.query + 1}`,
+    tree: found.map((visit) => rowOf(visit, root.cost, query, marked.has(visit.node))),
+    says,
+    plannedAt,
+    cut,
+  };
+}
+
+function isPlans(value: unknown): value is KeptPlans {
+  return typeof value === 'object' && value !== null && Array.isArray((value as Partial<KeptPlans>).plans);
+}
+
+function isMissing(plan: QueryPlan | MissingPlan): plan is MissingPlan {
+  return 'problem' in plan;
+}
+
+/** By index of the query; nothing where none was slow, or none could be planned. */
+export function shownPlans(data: DatabaseData, amendment: unknown): Map<number, ShownPlan> {
+  const shown = new Map<number, ShownPlan>();
+  if (!isPlans(amendment)) return shown;
+  for (const plan of amendment.plans) {
+    const query = data.queries[plan.query];
+    if (query === undefined) continue;
+    const missing = { id: `p${plan.query + 1}`, plannedAt: null, cut: 0 };
+    shown.set(plan.query, isMissing(plan) ? { ...missing, says: [plan.problem] } : showPlan(plan, query));
+  }
+  return shown;
+}
