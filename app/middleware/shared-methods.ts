@@ -28,7 +28,7 @@ function outermost(prototype: object): object | null {
   return found;
 }
 
-/** A property that inherits as a plain one does, and tells when an object gets one of its own. */
+/** A property that inherits as a plain one does, and tells each time that another object than `target` gets one of its own. */
 function toldWhenReplaced(
   name: string,
   value: unknown,
@@ -43,13 +43,17 @@ function toldWhenReplaced(
         current = given;
         return;
       }
-      Object.defineProperty(this, name, {
-        value: given,
-        writable: true,
-        enumerable: true,
-        configurable: true,
-      });
       onReplaced(this);
+      let own = given;
+      Object.defineProperty(this, name, {
+        configurable: true,
+        enumerable: true,
+        get: () => own,
+        set: (next: unknown) => {
+          own = next;
+          onReplaced(this);
+        },
+      });
     },
   };
 }

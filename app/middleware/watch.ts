@@ -149,6 +149,7 @@ export function createWatch(options: WatchOptions): Watch {
       origin,
       requestId,
       receivedRequestId,
+      live: req,
     });
     const body = context.outline ? null : tapBody(req, { previewBytes });
     if (body !== null) context.add('body', withParsed(body, req), previewBytes);

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/describe-error.ts';
+import { rawHeader } from '../profiler/raw-headers.ts';
 import type { FindCaller } from './caller.ts';
 
 export interface CallFact {
@@ -92,13 +93,6 @@ function sentHeaders(request: ClientRequest): string[] {
   );
 }
 
-function headerValue(pairs: readonly string[], name: string): string | null {
-  for (let index = 0; index + 1 < pairs.length; index += 2) {
-    if (pairs[index]?.toLowerCase() === name) return pairs[index + 1] ?? null;
-  }
-  return null;
-}
-
 function messageOf(error: unknown): string {
   const { name, message } = describeError(error);
   const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
@@ -163,7 +157,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     fact.status = status;
     fact.headersMs = context.elapsedMs() - fact.startMs;
     fact.responseHeaders = cutHeaders(headers);
-    fact.link = headerValue(fact.responseHeaders, 'x-debug-token-link');
+    fact.link = rawHeader(fact.responseHeaders, 'x-debug-token-link');
   }
 
   function end({ context, fact }: Pending): void {

@@ -1,44 +1,29 @@
 /**
- * The request panel: what came in and what went out, in order and with true case.
+ * The request panel: what came in and what went out, in order and with true case, and which layer set which header.
  *
  * Facts request, body, response and route -> rows of { name, value }, which the recorder masks by their name. Response headers
- * that most answers have are shared. Values of
- * cookies are not recorded at all, and of multipart bodies only what a parser made of them: both hold secrets under names
- * that no rule can know, and their raw form would show what the rows hide.
+ * that most answers have are shared. Values of cookies are not recorded at all, and of multipart bodies only what a parser
+ * made of them: both hold secrets under names that no rule can know, and their raw form would show what the rows hide.
  */
-import type { Context } from '../profiler/context.ts';
-import type { BodyFact, RequestFact, ResponseFact, RouteFact, UploadedFile } from '../profiler/facts.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
+import type { RefusedWrite, RequestFact, ResponseFact, RouteFact } from '../profiler/facts.ts';
 import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { filled, toPlain } from '../profiler/plain.ts';
-import {
-  decodePreview,
-  headerValue,
-  mediaTypeOf,
-  pairHeaders,
-  rawHeader,
-  type NamedValue,
-} from './request/http-text.ts';
-import { leavesBodyOut, toCurl } from './request/curl.ts';
+import { type NamedValue, pairHeaders, rawHeader } from '../profiler/raw-headers.ts';
+import { comparableRequest } from './request/comparable.ts';
+import { readBody, type ReceivedBody } from './request/body.ts';
+import { type Held, readHeld } from './request/held.ts';
+import { decodePreview } from './request/http-text.ts';
+import { presentRequest } from './request/page.ts';
 import {
   createHeaderSplit,
   mergeHeaders,
   type OwnHeaders,
   type SplitHeaders,
 } from './shared/common-headers.ts';
+import { createAuthorsWriter, layerName, type NamedAuthors } from './shared/header-authors.ts';
+import { layersOf, responseOf } from './shared/kept-panels.ts';
 import { round } from './shared/rows.ts';
-
-export interface ReceivedBody {
-  bytes: number;
-  contentType: string | null;
-  /** Fields of a form, in order; null where no parser made any. */
-  fields: { name: string; value: Json }[] | null;
-  /** What a parser made of it, where that is not a form. */
-  parsed: Json | undefined;
-  files: UploadedFile[];
-  /** The first bytes as text; null where they are no text, or are not to be kept. */
-  text: string | null;
-  truncated: boolean;
-}
 
 export interface RequestPanelData {
   method: string;
@@ -63,26 +48,35 @@ export interface RequestPanelData {
   /** Received cookies: name and length of the value. */
   jar: { name: string; length: number }[];
   body: ReceivedBody | null;
+  /** Session and user, where the host has them. */
+  held: Held | null;
   response: {
     status: number | null;
     statusMessage: string;
     headers: NamedValue[];
     /** Those that it had in common with others are stored no more. */
     headersLost: boolean;
+    /** Which layer set which of the headers; null where that is not known. */
+    authors: NamedAuthors | null;
     headersAtMs: number | null;
     contentType: string | null;
     bytes: number;
     text: string | null;
     truncated: boolean;
     outcome: ResponseFact['outcome'];
+    /** What was to change it when it was too late. */
+    refused: { method: string; name: string | null; by: string | null; atMs: number }[];
   } | null;
 }
 
 type Client = RequestPanelData['client'];
 type Response = NonNullable<RequestPanelData['response']>;
 
+/** What was to change the answer when it was too late, with the index of its layer among those that ran. */
+export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };
+
 /** What stands in each profile; the rest is in its line, shared, or empty. */
-interface KeptRequest {
+export interface KeptRequest {
   httpVersion: string;
   receivedRequestId: string | undefined;
   client: Pick<Client, 'peer' | 'port' | 'scheme'> & {
@@ -95,9 +89,12 @@ interface KeptRequest {
   headers: NamedValue[];
   jar: RequestPanelData['jar'] | undefined;
   body: ReceivedBody | undefined;
+  held: Held | undefined;
   response:
-    | (Omit<Response, 'headers' | 'headersLost' | 'status' | 'statusMessage' | 'outcome'> & {
+    | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text' | 'truncated'> & {
         headers: OwnHeaders;
+        setBy: string | undefined;
+        refused: KeptRefusal[] | undefined;
       })
     | undefined;
 }
@@ -123,66 +120,6 @@ function readJar(headers: readonly NamedValue[]): RequestPanelData['jar'] {
     });
 }
 
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
-}
-
-/**
- * A form as a browser would have encoded it. Tools send blanks, quotes and the like bare; the redactor would take a secret
- * to end at the first of them.
- */
-function asForm(type: string, text: string | null): string | null {
-  if (type !== 'application/x-www-form-urlencoded' || text === null) return text;
-  return text.replace(
-    /[\s"'`<>;,:(){}[\]\\|]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  );
-}
-
-function readBody(body: BodyFact, headers: readonly NamedValue[]): ReceivedBody | null {
-  if (body.bytes === 0 && body.files.length === 0) return null;
-  const type = mediaTypeOf(body.contentType);
-  const isForm = type === 'application/x-www-form-urlencoded' || type === 'multipart/form-data';
-  const fields =
-    isForm && isFields(body.parsed)
-      ? Object.keys(body.parsed)
-          .slice(0, MOST_PAIRS)
-          .map((name) => ({ name, value: toPlain((body.parsed as Record<string, unknown>)[name]) }))
-      : null;
-  return {
-    bytes: body.bytes,
-    contentType: body.contentType,
-    fields,
-    parsed: fields !== null || body.parsed === undefined ? undefined : toPlain(body.parsed),
-    files: body.files.map(({ field, name, contentType, bytes }) => ({ field, name, contentType, bytes })),
-    text: type.startsWith('multipart/')
-      ? null
-      : asForm(
-          type,
-          decodePreview(body.preview, {
-            contentType: body.contentType,
-            encoding: headerValue(headers, 'content-encoding'),
-          }),
-        ),
-    truncated: body.truncated,
-  };
-}
-
-function readResponse(response: ResponseFact, headers: OwnHeaders): NonNullable<KeptRequest['response']> {
-  const contentType = rawHeader(response.rawHeaders, 'content-type');
-  return {
-    headers,
-    headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
-    contentType,
-    bytes: response.bodyBytes,
-    text: decodePreview(response.previewAscii ?? response.preview, {
-      contentType,
-      encoding: rawHeader(response.rawHeaders, 'content-encoding'),
-    }),
-    truncated: response.truncated,
-  };
-}
-
 function readClient(request: RequestFact): KeptRequest['client'] {
   const { origin } = request;
   return {
@@ -200,31 +137,17 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
   return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
 }
 
-function collect(context: Context, responseHeaders: OwnHeaders): KeptRequest | null {
-  const request = context.first('request');
-  if (request === undefined) return null;
-  const body = context.first('body');
-  const response = context.first('response');
-  const headers = pairHeaders(request.rawHeaders);
-  const at = request.url.indexOf('?');
-  return {
-    httpVersion: request.httpVersion,
-    receivedRequestId: request.receivedRequestId ?? undefined,
-    client: readClient(request),
-    query: at === -1 ? undefined : filled(pairsOf(request.url.slice(at + 1))),
-    routeParams: filled(readParams(context.last('route'))),
-    headers,
-    jar: filled(readJar(headers)),
-    body: body === undefined ? undefined : (readBody(body, headers) ?? undefined),
-    response: response === undefined ? undefined : readResponse(response, responseHeaders),
-  };
-}
-
 /** What the line of the profile says already is not kept twice. */
-function derive(kept: KeptRequest | null, { profile, shared, lost }: DeriveFrom): RequestPanelData | null {
+function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | null {
   if (kept === null) return null;
+  const { profile, shared, lost } = from;
   const { method, url, requestId, clientAddress, origin, status, statusMessage, outcome } = profile;
   const { response, client } = kept;
+  const ran = layersOf(profile);
+  const nameOf = (layer: number): string | null => {
+    const found = ran[layer];
+    return found === undefined ? null : layerName(found);
+  };
   return {
     method,
     url,
@@ -246,44 +169,85 @@ function derive(kept: KeptRequest | null, { profile, shared, lost }: DeriveFrom)
     headers: kept.headers,
     jar: kept.jar ?? [],
     body: kept.body ?? null,
+    held: kept.held ?? null,
     response:
       response === undefined
         ? null
         : {
-            ...response,
             headers: mergeHeaders(response.headers, shared),
             headersLost: lost,
+            authors: lost ? null : (responseOf(from)?.authors ?? null),
+            headersAtMs: response.headersAtMs,
+            contentType: response.contentType,
+            bytes: response.bytes,
+            text: response.text,
+            truncated: response.truncated,
             status,
             statusMessage,
             outcome,
+            refused: (response.refused ?? []).map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
           },
   };
 }
 
 export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
   const split = createHeaderSplit();
-  /** Of the context that was collected last: what it shares is asked for next. */
-  let last: { context: Context; headers: SplitHeaders } | null = null;
+  const splits = createSlot<SplitHeaders>('split headers');
+  const writeAuthors = createAuthorsWriter();
+
+  function readResponse(response: ResponseFact, context: Context): NonNullable<KeptRequest['response']> {
+    const { rawHeaders, headerWrites, headerHooks, refused = [] } = response;
+    const headers = split(rawHeaders);
+    splits.set(context, headers);
+    const contentType = rawHeader(rawHeaders, 'content-type');
+    const layers = context.all('layer');
+    return {
+      headers: headers.own,
+      setBy: writeAuthors({ rawHeaders, headerWrites, headerHooks, layers }),
+      refused: filled(
+        refused.map(({ layer, ...write }) => ({
+          ...write,
+          atMs: round(write.atMs),
+          layer: layers.findIndex((fact) => fact === layer),
+        })),
+      ),
+      headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
+      contentType,
+      bytes: response.bodyBytes,
+      text: decodePreview(response.previewAscii ?? response.preview, {
+        contentType,
+        encoding: rawHeader(rawHeaders, 'content-encoding'),
+      }),
+      truncated: response.truncated,
+    };
+  }
 
   return {
     name: 'request',
     title: 'Request',
+    comparable: comparableRequest,
     collect(context) {
-      const headers = split(context.first('response')?.rawHeaders ?? []);
-      last = { context, headers };
-      return collect(context, headers.own);
+      const request = context.first('request');
+      if (request === undefined) return null;
+      const body = context.first('body');
+      const response = context.first('response');
+      const headers = pairHeaders(request.rawHeaders);
+      const at = request.url.indexOf('?');
+      return {
+        httpVersion: request.httpVersion,
+        receivedRequestId: request.receivedRequestId ?? undefined,
+        client: readClient(request),
+        query: at === -1 ? undefined : filled(pairsOf(request.url.slice(at + 1))),
+        routeParams: filled(readParams(context.last('route'))),
+        headers,
+        jar: filled(readJar(headers)),
+        body: body === undefined ? undefined : (readBody(body, request.rawHeaders) ?? undefined),
+        held: context.kind === 'request' ? readHeld(request) : undefined,
+        response: response === undefined ? undefined : readResponse(response, context),
+      };
     },
-    shared(context) {
-      const common = last?.context === context ? last.headers.common : null;
-      last = null;
-      return common;
-    },
+    shared: (context) => splits.get(context)?.common ?? null,
     derive,
-    present: (data, { profile }) => ({
-      curl: toCurl(data),
-      bodyLeftOut: leavesBodyOut(data),
-      masked: profile.masked,
-      setCookies: (data.response?.headers ?? []).filter(({ name }) => name.toLowerCase() === 'set-cookie'),
-    }),
+    present: (data, page) => presentRequest(data, page),
   };
 }

@@ -38,6 +38,8 @@ export interface RequestFact {
   requestId: string;
   /** The x-request-id as received, when it was not kept. */
   receivedRequestId: string | null;
+  /** The request object itself: what the host's middleware left on it is read when the answer is over. */
+  live?: object;
 }
 
 /** What came in as the body; one fact, completed as the body arrives. */

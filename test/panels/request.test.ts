@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createRequestPanel, type RequestPanelData } from '../../app/panels/request.ts';
 import { shellQuote, toCurl } from '../../app/panels/request/curl.ts';
-import { decodePreview, pairHeaders } from '../../app/panels/request/http-text.ts';
+import { decodePreview } from '../../app/panels/request/http-text.ts';
 import type { BodyFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
@@ -197,10 +197,6 @@ describe('panel request: previews', () => {
     expect(text(Buffer.from('x'), 'text/html', 'gzip')).to.equal(null);
     expect(text(Buffer.from('x'), 'text/html', 'identity')).to.equal('x');
   });
-
-  it('pairs headers, also of an odd list', () => {
-    expect(pairHeaders(['A', '1', 'B'])).to.deep.equal([{ name: 'A', value: '1' }]);
-  });
 });
 
 describe('panel request: as cURL', () => {
@@ -312,5 +308,101 @@ describe('panel request: as cURL', () => {
       '*',
     ]);
     expect(await curlOf({ url: '/a/../b', headers: [] })).to.include('--path-as-is');
+  });
+});
+
+describe('panel request: what the host left on the request', () => {
+  async function heldOf(live: object) {
+    const { data, html, profile } = await record({ request: { live } });
+    return { held: data.held, $: load(html), text: JSON.stringify(profile) };
+  }
+
+  it('shows session and user, masked, without what a password is checked by', async () => {
+    class Session {
+      cookie = { path: '/account-settings', originalMaxAge: 60_000, httpOnly: true };
+      passport = { user: 7 };
+      csrfToken = 'c0ffee-c0ffee';
+      save(): void {
+        throw new Error('saved');
+      }
+    }
+    const { held, $, text } = await heldOf({
+      session: new Session(),
+      user: {
+        id: 7,
+        email: 'ada@shop.example',
+        passwordHash: '$2b$10$abc',
+        hash: 'deadbeef01',
+        salt: 'a1b2c3d4',
+      },
+    });
+    expect(held?.session).to.deep.equal({ passport: { user: 7 }, csrfToken: '••••••' });
+    expect(held?.user).to.include({ id: 7, email: 'ada@shop.example', hash: '••••••', salt: '••••••' });
+    expect(text).to.not.match(/c0ffee|deadbeef|a1b2c3d4|\$2b\$10/);
+    expect($('#held-session th').first().text()).to.equal('session.passport');
+    expect($('#held-session').text()).to.contain('masked: name');
+    expect($('.tabs a[href="#session"]').length).to.equal(1);
+  });
+
+  it('never reads an accessor, which could start or save a session', async () => {
+    let reads = 0;
+    const live = Object.defineProperty({}, 'session', {
+      enumerable: true,
+      get: () => ++reads,
+    });
+    const { held, $ } = await heldOf(live);
+    expect(held).to.deep.equal({ unread: ['session'] });
+    expect(reads).to.equal(0);
+    expect($('#session').text()).to.contain('behind an accessor');
+  });
+
+  it('shows nothing where the host has none', async () => {
+    const { held, $ } = await heldOf({ session: undefined, user: false });
+    expect(held).to.equal(null);
+    expect($('#session').length).to.equal(0);
+  });
+});
+
+describe('panel request: bodies as they are read', () => {
+  it('indents JSON that no parser read, and decodes a form', async () => {
+    const json = await record({
+      method: 'POST',
+      more: withBody({ text: '{"a":[1]}', contentType: 'application/json' }),
+    });
+    expect(load(json.html)('#parsed > span').length).to.equal(5);
+    const form = await record({
+      method: 'POST',
+      more: withBody({ text: 'a=1+2&b=%C3%A9', contentType: 'application/x-www-form-urlencoded' }),
+    });
+    expect(load(form.html)('#fields').text()).to.equal('a1 2bé');
+  });
+
+  it('cuts a long body, says so, and shows all of it when asked', async () => {
+    const text = JSON.stringify(Array.from({ length: 1500 }, (_value, index) => index));
+    const given = { method: 'POST', more: withBody({ text, contentType: 'application/json' }) };
+    const { html, profile } = await record(given);
+    const $ = load(html);
+    expect($('#body').text()).to.match(/[\d ]+ more characters not shown/);
+    expect($('a[href="?panel=request&whole=1"]').length).to.equal(1);
+    const fixture = createPageFixture([panel]);
+    const whole = fixture.services.renderPage('partials/panel-body', {
+      panel,
+      profile,
+      query: { whole: '1' },
+    });
+    expect(load(whole)('#parsed').text()).to.contain('1499');
+  });
+
+  it('writes the request as it came over the wire, each header on one line', async () => {
+    const { html } = await record({
+      method: 'POST',
+      url: '/a?b=1',
+      headers: ['Host', 'shop', 'X-Odd', 'a\nX-Evil: 1'],
+      more: withBody({ text: '{"a":1}', contentType: 'application/json' }),
+    });
+    const lines = load(html)('#http > span')
+      .map((_i, line) => load(line).text())
+      .get();
+    expect(lines).to.deep.equal(['POST /a?b=1 HTTP/1.1', 'Host: shop', 'X-Odd: a X-Evil: 1', '', '{"a":1}']);
   });
 });

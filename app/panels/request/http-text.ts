@@ -1,38 +1,7 @@
-/** Bytes and raw header lists of a request -> what can be read: rows of headers, text where the type says it is text. */
+/** Bytes of a body -> text, where its type says that it is text. */
 
-import type { NamedValue } from '../shared/common-headers.ts';
-
-export type { NamedValue };
-
-/** Most headers a page lists; Node itself stops at 2000. */
-const MOST_HEADERS = 500;
 const TEXT_TYPES =
   /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|ecmascript|graphql|sql|x-ndjson|ndjson|toml|x-www-form-urlencoded|x-sh|csp-report|reports)|image\/svg\+xml|multipart\/.+|message\/.+)$/;
-
-/** Name, value, name, value … -> rows, in order, with true case. */
-export function pairHeaders(rawHeaders: readonly string[]): NamedValue[] {
-  const rows: NamedValue[] = [];
-  for (let i = 0; i + 1 < rawHeaders.length && rows.length < MOST_HEADERS; i += 2)
-    rows.push({ name: rawHeaders[i] ?? '', value: rawHeaders[i + 1] ?? '' });
-  return rows;
-}
-
-/** The first header of this lower-case name; null where none was sent. */
-export function headerValue(headers: readonly NamedValue[], name: string): string | null {
-  for (const row of headers) {
-    if (row.name.length === name.length && row.name.toLowerCase() === name) return row.value;
-  }
-  return null;
-}
-
-/** The same of a raw list: name, value, name, value … */
-export function rawHeader(rawHeaders: readonly string[], name: string): string | null {
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const given = rawHeaders[i] ?? '';
-    if (given.length === name.length && given.toLowerCase() === name) return rawHeaders[i + 1] ?? '';
-  }
-  return null;
-}
 
 /** `text/html` of `Text/HTML; charset=utf-8`; empty where there is none. */
 export function mediaTypeOf(contentType: string | null): string {

@@ -5,10 +5,7 @@
  * Only headers of a fixed list are shared, since what a client gave as a secret is masked in each profile on its own, and
  * only from the second time on that the same ones are sent, in the same order.
  */
-export interface NamedValue {
-  name: string;
-  value: string;
-}
+import { type NamedValue, pairHeaders } from '../../profiler/raw-headers.ts';
 
 /** The headers of an answer in order; null stands for one that the profile keeps itself. */
 export interface CommonHeaders {
@@ -35,8 +32,6 @@ const COMMON = new Set([
 /** Different lists remembered; an application has a few. */
 const MOST_LISTS = 200;
 const MOST_SEEN = 500;
-/** Headers of one answer; the rest is left out. */
-const MOST_HEADERS = 500;
 
 export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
   const names = new Map<string, boolean>();
@@ -69,20 +64,13 @@ export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
   }
 
   return (raw) => {
-    const end = Math.min(raw.length - 1, MOST_HEADERS * 2);
-    const own: OwnHeaders = [];
+    const rows = pairHeaders(raw);
     let key = '';
-    for (let i = 0; i < end; i += 2) {
-      const name = raw[i] ?? '';
-      const value = raw[i + 1] ?? '';
-      const common = isCommon(name, value);
-      key += common ? `${name}:${value}\n` : '\n';
-      own.push(common ? null : { name, value });
-    }
-    const known = lists.get(key);
-    if (known !== undefined) return { common: known, own };
-    const rows: NamedValue[] = [];
-    for (let i = 0; i < end; i += 2) rows.push({ name: raw[i] ?? '', value: raw[i + 1] ?? '' });
+    const own = rows.map((row) => {
+      const common = isCommon(row.name, row.value);
+      key += common ? `${row.name}:${row.value}\n` : '\n';
+      return common ? null : row;
+    });
     const common = own.includes(null) ? listOf(key, rows) : null;
     return common === null ? { common, own: rows } : { common, own };
   };

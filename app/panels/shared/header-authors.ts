@@ -8,10 +8,11 @@
  * before. `s4c9`: set by the fifth layer, changed by the tenth.
  */
 import type { HeaderWrite, ResponseFact } from '../../profiler/facts.ts';
+import type { RanLayer } from './layer-rows.ts';
 
-export type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
+type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
 
-export interface HeaderStep {
+interface HeaderStep {
   verb: HeaderVerb;
   /** Indexes of layers that ran; several where it was one of them; empty where none is known. */
   layers: number[];
@@ -19,7 +20,7 @@ export interface HeaderStep {
   hooked: boolean;
 }
 
-export interface HeaderAuthors {
+interface HeaderAuthors {
   /** Steps of each header as sent, in order; empty where nobody was seen. */
   sent: HeaderStep[][];
   removed: { name: string; steps: HeaderStep[] }[];
@@ -28,11 +29,14 @@ export interface HeaderAuthors {
 const VERBS = { s: 'set', c: 'changed', a: 'added to', r: 'removed' } as const;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,80}$/;
 const MOST_REMOVED = 10;
+/** Spellings of names that are told apart in one process. */
+const MOST_NAMES = 1000;
 const NONE: readonly never[] = [];
 
-/** What is known of one header on the way. */
+/** What is known of one header on the way; used again for the next answer, since there are a dozen of them in each. */
 interface Story {
   name: string;
+  isTold: boolean;
   value: unknown;
   steps: string;
   /** Code of the layer of the last step. */
@@ -40,6 +44,10 @@ interface Story {
   /** Of a header that is sent in several lines: the steps of each value. */
   lines: Map<string, string> | null;
   gone: boolean;
+}
+
+function createStory(name: string): Story {
+  return { name, isTold: false, value: undefined, steps: '', last: '-', lines: null, gone: false };
 }
 
 /** As it goes out: a number is text, several texts are several lines. */
@@ -54,9 +62,9 @@ function extendsValue(before: unknown, after: unknown): boolean {
   return typeof before === 'string' && typeof after === 'string' && before !== '' && after.startsWith(before);
 }
 
-function verbOf(story: Story | undefined, value: unknown): string {
+function verbOf(story: Story, value: unknown): string {
   if (value === undefined) return 'r';
-  if (story === undefined || story.gone) return 's';
+  if (!story.isTold || story.gone) return 's';
   if (textOf(story.value) === textOf(value)) return '';
   return extendsValue(story.value, value) ? 'a' : 'c';
 }
@@ -65,77 +73,106 @@ export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'headerH
   layers: readonly object[];
 }
 
-/** Adds one write to what is known of its header. */
-function note(story: Story, verb: string, { value, code }: { value: unknown; code: string }): void {
+/** A header of several lines: whose is each of them. */
+function noteLines(story: Story, values: readonly unknown[], code: string): void {
   const before = story.value;
+  const lines = (story.lines ??= new Map(before === undefined ? [] : [[textOf(before), story.steps]]));
+  for (const item of values) if (!lines.has(textOf(item))) lines.set(textOf(item), `s${code}`);
+}
+
+/** Adds one write to what is known of its header. */
+function note(story: Story, value: unknown, code: string): void {
+  const verb = verbOf(story, value);
+  if (Array.isArray(value)) noteLines(story, value, code);
+  story.isTold = true;
   story.value = value;
   story.gone = verb === 'r';
-  if (verb === '') return;
-  if (Array.isArray(value)) {
-    const lines = (story.lines ??= new Map(before === undefined ? [] : [[textOf(before), story.steps]]));
-    for (const item of value) if (!lines.has(textOf(item))) lines.set(textOf(item), `s${code}`);
-  }
-  if (verb !== 's' && story.last === code) {
-    // What one layer does in several steps is one.
-    if (verb === 'r') story.steps += `r${code}`;
-    return;
-  }
-  story.steps += `${verb}${code}`;
+  // What one layer does in several steps is one.
+  if (verb === '' || (verb !== 's' && verb !== 'r' && story.last === code)) return;
+  story.steps += verb + code;
   story.last = code;
 }
 
-/** Names as they are sent differ in case; there are few. */
-function createLower(): (name: string) => string {
-  const known = new Map<string, string>();
+function codeOf({ layer, hooked }: HeaderWrite, { layers, headerHooks = NONE }: ToldWrites): string {
+  if (!hooked) {
+    const index = layer === null ? -1 : layers.lastIndexOf(layer);
+    return index === -1 ? '' : String(index);
+  }
+  const waiting = new Set(headerHooks.map((hook) => (hook === null ? -1 : layers.indexOf(hook))));
+  return `h${waiting.has(-1) ? '' : [...waiting].join('|')}`;
+}
+
+/** The story of each name of a header, whatever its case; undefined for the names that are too many. */
+function createStories(): (name: string) => Story | undefined {
+  const byName = new Map<string, Story>();
   return (name) => {
-    let lower = known.get(name);
-    if (lower === undefined) {
-      lower = name.toLowerCase();
-      if (known.size < 500) known.set(name, lower);
-    }
-    return lower;
+    const known = byName.get(name);
+    if (known !== undefined) return known;
+    const lower = name.toLowerCase();
+    const story = byName.get(lower) ?? createStory(name);
+    if (byName.size >= MOST_NAMES) return undefined;
+    byName.set(name, story);
+    byName.set(lower, story);
+    return story;
   };
 }
 
 export function createAuthorsWriter(): (told: ToldWrites) => string | undefined {
-  const lower = createLower();
+  const storyOf = createStories();
 
-  function codeOf({ layer, hooked }: HeaderWrite, { layers, headerHooks = NONE }: ToldWrites): string {
-    if (!hooked) {
-      const index = layer === null ? -1 : layers.lastIndexOf(layer);
-      return index === -1 ? '' : String(index);
+  function forget(touched: readonly Story[]): void {
+    for (const story of touched) {
+      story.isTold = false;
+      story.value = undefined;
+      story.steps = '';
+      story.last = '-';
+      story.lines = null;
+      story.gone = false;
     }
-    const waiting = new Set(headerHooks.map((hook) => (hook === null ? -1 : layers.indexOf(hook))));
-    return `h${waiting.has(-1) ? '' : [...waiting].join('|')}`;
   }
 
-  function entryOf(story: Story | undefined, value: string): string {
-    return story === undefined || story.gone ? '-' : (story.lines?.get(value) ?? story.steps);
+  function tell(told: ToldWrites): Story[] {
+    const touched: Story[] = [];
+    let layer: object | null | undefined;
+    let code = '';
+    for (const write of told.headerWrites ?? NONE) {
+      const story = storyOf(write.name);
+      if (story === undefined) continue;
+      if (!story.isTold) touched.push(story);
+      // One layer sets several in a row.
+      if (write.hooked || write.layer !== layer) code = codeOf(write, told);
+      layer = write.hooked ? undefined : write.layer;
+      note(story, write.value, code);
+    }
+    return touched;
   }
 
-  return (told) => {
-    const { headerWrites = NONE, rawHeaders } = told;
-    if (headerWrites.length === 0) return undefined;
-    const stories = new Map<string, Story>();
-    for (const write of headerWrites) {
-      const name = lower(write.name);
-      let story = stories.get(name);
-      const verb = verbOf(story, write.value);
-      if (story === undefined) {
-        story = { name: write.name, value: undefined, steps: '', last: '-', lines: null, gone: false };
-        stories.set(name, story);
-      }
-      note(story, verb, { value: write.value, code: codeOf(write, told) });
-    }
+  function written(rawHeaders: readonly string[]): string {
     let text = '';
     let before = '-';
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      const entry = entryOf(stories.get(lower(rawHeaders[i] ?? '')), rawHeaders[i + 1] ?? '');
-      text += `${i === 0 ? '' : ','}${entry === before ? '' : entry}`;
+      const story = storyOf(rawHeaders[i] ?? '');
+      const entry =
+        story === undefined || !story.isTold || story.gone
+          ? '-'
+          : (story.lines?.get(rawHeaders[i + 1] ?? '') ?? story.steps);
+      if (i > 0) text += ',';
+      if (entry !== before) text += entry;
       before = entry;
     }
-    const removed = [...stories.values()].filter(({ gone, name }) => gone && TOKEN.test(name));
-    return removed.slice(0, MOST_REMOVED).reduce((all, { name, steps }) => `${all};${name}:${steps}`, text);
+    return text;
+  }
+
+  return (told) => {
+    const { headerWrites = NONE, rawHeaders, layers } = told;
+    if (headerWrites.length === 0 || layers.length === 0) return undefined;
+    const touched = tell(told);
+    let text = written(rawHeaders);
+    let removed = 0;
+    for (const { gone, name, steps } of touched)
+      if (gone && TOKEN.test(name) && ++removed <= MOST_REMOVED) text += `;${name}:${steps}`;
+    forget(touched);
+    return text;
   };
 }
 
@@ -147,7 +184,7 @@ function readSteps(entry: string): HeaderStep[] {
   }));
 }
 
-export function readAuthors(text: string | undefined): HeaderAuthors {
+function readAuthors(text: string | undefined): HeaderAuthors {
   const [sent = '', ...removed] = (text ?? '').split(';');
   let before = '-';
   return {
@@ -160,4 +197,77 @@ export function readAuthors(text: string | undefined): HeaderAuthors {
       return { name: entry.slice(0, at), steps: readSteps(entry.slice(at + 1)) };
     }),
   };
+}
+
+/** A step as pages show it. */
+export interface NamedStep {
+  verb: HeaderVerb;
+  /** Name of the layer, or of who else it was. */
+  by: string;
+  /** `file:line` where the layer was registered. */
+  place: string | null;
+  /** By something that waited for the headers to go out. */
+  hooked: boolean;
+}
+
+export interface NamedAuthors {
+  sent: NamedStep[][];
+  removed: { name: string; steps: NamedStep[] }[];
+}
+
+/** Who writes these where no layer did. */
+const OTHERS: Readonly<Record<string, string>> = {
+  date: 'Node',
+  connection: 'Node',
+  'keep-alive': 'Node',
+  'transfer-encoding': 'Node',
+  'content-length': 'Node',
+  'x-powered-by': 'Express',
+  'x-debug-token': 'Hindsight',
+  'x-debug-token-link': 'Hindsight',
+};
+
+export function layerName({ name, kind, method, pattern }: RanLayer): string {
+  if (name !== '' && name !== '<anonymous>') return name;
+  return kind === 'handler' ? `${method ?? 'ALL'} ${pattern}` : `a ${kind} without a name`;
+}
+
+function nameStep({ verb, layers, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
+  const found = layers.flatMap((index) => ran[index] ?? []);
+  const [only] = found;
+  return {
+    verb,
+    by: found.length === 0 ? 'code outside of all layers' : found.map(layerName).join(' or '),
+    place: found.length === 1 ? (only?.source ?? null) : null,
+    hooked,
+  };
+}
+
+/** null where nothing is known of who set what. */
+export function nameAuthors(
+  text: string | undefined,
+  names: readonly string[],
+  ran: readonly RanLayer[],
+): NamedAuthors | null {
+  if (text === undefined) return null;
+  const { sent, removed } = readAuthors(text);
+  return {
+    sent: names.map((name, index) => {
+      const steps = sent[index] ?? [];
+      const other = OTHERS[name.toLowerCase()];
+      if (steps.length > 0) return steps.map((step) => nameStep(step, ran));
+      return other === undefined ? [] : [{ verb: 'set', by: other, place: null, hooked: false }];
+    }),
+    removed: removed.map(({ name, steps }) => ({ name, steps: steps.map((step) => nameStep(step, ran)) })),
+  };
+}
+
+/** `helmetMiddleware, changed by showOrder`. */
+export function authorsText(steps: readonly NamedStep[]): string {
+  return steps
+    .map(({ verb, by, hooked }, index) => {
+      const who = hooked ? `${by}, as the headers went out` : by;
+      return index === 0 && verb === 'set' ? who : `${verb} by ${who}`;
+    })
+    .join(', ');
 }

@@ -2,6 +2,7 @@
 import type { DeriveFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { mergeHeaders, type OwnHeaders } from './common-headers.ts';
+import { nameAuthors, type NamedAuthors } from './header-authors.ts';
 import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
 
 export interface KeptQuery {
@@ -77,11 +78,13 @@ export interface KeptResponse {
   headersAtMs: number;
   contentType: string | null;
   headers: readonly { name: string; value: string }[];
+  /** Which layer set which of them; null where that is not known. */
+  authors: NamedAuthors | null;
 }
 
 interface KeptRequest {
   client: { scheme: 'http' | 'https' };
-  response?: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders };
+  response?: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders; setBy?: string };
 }
 
 /** What went out; null while no headers did. */
@@ -91,10 +94,13 @@ export function responseOf({
 }: Pick<DeriveFrom, 'profile' | 'sharedOf'>): KeptResponse | null {
   const request = dataOf(profile, 'request') as KeptRequest | null;
   if (!request?.response) return null;
-  const { headersAtMs, contentType, headers } = request.response;
+  const { headersAtMs, contentType, headers, setBy } = request.response;
   if (headersAtMs === null) return null;
   const all = mergeHeaders(headers, sharedOf('request'));
-  return { scheme: request.client.scheme, headersAtMs, contentType, headers: all };
+  const names = all.map(({ name }) => name);
+  // Where some of them are stored no more, their places say nothing.
+  const authors = all.length === headers.length ? nameAuthors(setBy, names, layersOf(profile)) : null;
+  return { scheme: request.client.scheme, headersAtMs, contentType, headers: all, authors };
 }
 
 /** Milliseconds until the headers went out; null before. */

@@ -1,0 +1,156 @@
+/** What the view of the request panel shows: worked out when a page is asked for. */
+import type { PanelPage } from '../../profiler/panel.ts';
+import type { MaskedValue } from '../../profiler/redact.ts';
+import type { NamedValue } from '../../profiler/raw-headers.ts';
+import type { RequestPanelData } from '../request.ts';
+import { authorsText, type NamedStep } from '../shared/header-authors.ts';
+import { addressOf } from '../shared/rows.ts';
+import { leavesBodyOut, toCurl } from './curl.ts';
+import { mediaTypeOf } from './http-text.ts';
+import { type RawHttp, toHttp } from './raw-http.ts';
+
+/** A body as it is easiest to read; what is left out of it is counted. */
+export interface ShownBody {
+  kind: 'json' | 'form' | 'text';
+  /** Of a form. */
+  rows: NamedValue[];
+  /** Pretty-printed where it is JSON. */
+  text: string;
+  /** Characters left out. */
+  cut: number;
+}
+
+export interface HeaderRow extends NamedValue {
+  id: string;
+  /** `helmetMiddleware, changed by showOrder`; null where that is not known. */
+  by: string | null;
+  /** Where its last author was registered. */
+  place: string | null;
+}
+
+export interface RequestPage {
+  tabs: { id: string; title: string; count: number | null }[];
+  curl: string[];
+  bodyLeftOut: boolean;
+  http: RawHttp;
+  /** What came in, as a parser made it or as its type says; null where it is best read as it was sent. */
+  received: ShownBody | null;
+  /** As it was sent. */
+  raw: { text: string; cut: number } | null;
+  answered: ShownBody | null;
+  headers: HeaderRow[];
+  removed: { name: string; by: string }[];
+  setCookies: NamedValue[];
+  masked: { where: string; rule: string }[];
+  /** The page with whole bodies; null where nothing is cut, or this is it. */
+  wholeAddress: string | null;
+}
+
+/** Characters of a body on a page that is not asked for the whole of it. */
+const SHOWN = 4000;
+
+function cutAt(text: string, limit: number): { text: string; cut: number } {
+  if (text.length <= limit) return { text, cut: 0 };
+  const line = text.lastIndexOf('\n', limit);
+  const end = line > limit / 2 ? line : limit;
+  return { text: text.slice(0, end), cut: text.length - end };
+}
+
+function prettyJson(text: string): string | null {
+  try {
+    return JSON.stringify(JSON.parse(text) as unknown, null, 2);
+  } catch {
+    return null;
+  }
+}
+
+function isJson(type: string): boolean {
+  return type === 'application/json' || type.endsWith('+json');
+}
+
+function showText(text: string | null, contentType: string | null, limit: number): ShownBody | null {
+  if (text === null || text === '') return null;
+  const type = mediaTypeOf(contentType);
+  if (type === 'application/x-www-form-urlencoded') {
+    const rows = Array.from(new URLSearchParams(text), ([name, value]) => ({ name, value }));
+    return { kind: 'form', rows, text, cut: 0 };
+  }
+  const pretty = isJson(type) ? prettyJson(text) : null;
+  return { kind: pretty === null ? 'text' : 'json', rows: [], ...cutAt(pretty ?? text, limit) };
+}
+
+function showReceived({ body }: RequestPanelData, limit: number): ShownBody | null {
+  if (body === null) return null;
+  const { parsed, fields, text, contentType } = body;
+  if (parsed !== undefined) {
+    const written = typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2);
+    return { kind: typeof parsed === 'string' ? 'text' : 'json', rows: [], ...cutAt(written, limit) };
+  }
+  const shown = fields === null ? showText(text, contentType, limit) : null;
+  return shown?.kind === 'text' ? null : shown;
+}
+
+function placeOf(steps: readonly NamedStep[]): string | null {
+  return steps.at(-1)?.place ?? null;
+}
+
+function headerRows(response: RequestPanelData['response']): HeaderRow[] {
+  return (response?.headers ?? []).map(({ name, value }, index) => {
+    const steps = response?.authors?.sent[index] ?? [];
+    return {
+      name,
+      value,
+      id: `rh-${index + 1}`,
+      by: steps.length === 0 ? null : authorsText(steps),
+      place: placeOf(steps),
+    };
+  });
+}
+
+function tabsOf(
+  data: RequestPanelData,
+  masked: readonly MaskedValue[],
+  cookies: number,
+): RequestPage['tabs'] {
+  const tab = (id: string, title: string, count: number | null = null) => ({ id, title, count });
+  return [
+    tab('request', 'Request'),
+    tab('body', 'Body'),
+    tab('response', 'Response'),
+    tab('cookies', 'Cookies', cookies),
+    ...(data.held === null ? [] : [tab('session', 'Session')]),
+    tab('client', 'Client'),
+    tab('masked', 'Masked', masked.length),
+    tab('curl-h', 'cURL'),
+    tab('http-h', 'HTTP'),
+  ];
+}
+
+export function presentRequest(data: RequestPanelData, { profile, query }: PanelPage): RequestPage {
+  const whole = query.whole === '1';
+  const limit = whole ? Infinity : SHOWN;
+  const headers = headerRows(data.response);
+  const setCookies = headers.filter(({ name }) => name.toLowerCase() === 'set-cookie');
+  const received = showReceived(data, limit);
+  const text = data.body?.text ?? null;
+  const raw = text === null || text === '' ? null : cutAt(text, limit);
+  const answered = showText(data.response?.text ?? null, data.response?.contentType ?? null, limit);
+  const isCut = [received, raw, answered].some((body) => body !== null && body.cut > 0);
+  return {
+    tabs: tabsOf(data, profile.masked, data.jar.length + setCookies.length),
+    curl: toCurl(data),
+    bodyLeftOut: leavesBodyOut(data),
+    http: toHttp(data),
+    received,
+    raw,
+    answered,
+    headers,
+    removed: (data.response?.authors?.removed ?? []).map(({ name, steps }) => ({
+      name,
+      by: authorsText(steps),
+    })),
+    setCookies,
+    masked: profile.masked,
+    wholeAddress: isCut ? addressOf('request', { whole: 1 }) : null,
+  };
+}

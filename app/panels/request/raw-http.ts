@@ -1,0 +1,30 @@
+/** A recorded request as the lines that went over the wire, for tools that read them (`.http` files, proxies, netcat). */
+import type { RequestPanelData } from '../request.ts';
+
+/** Bodies longer than this are named, not repeated. */
+const LONGEST_BODY = 4000;
+
+/** A value can't begin a line of its own: it would be another header. */
+function oneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ');
+}
+
+export interface RawHttp {
+  lines: string[];
+  /** Why the body is not in it; null where it is, or none was sent. */
+  bodyLeftOut: string | null;
+}
+
+export function toHttp(data: RequestPanelData): RawHttp {
+  const { body, method, url, httpVersion, headers } = data;
+  const head = [
+    `${oneLine(method)} ${oneLine(url)} HTTP/${httpVersion}`,
+    ...headers.map(({ name, value }) => `${oneLine(name)}: ${oneLine(value)}`),
+    '',
+  ];
+  if (body === null || body.bytes === 0) return { lines: head, bodyLeftOut: null };
+  if (body.text === null) return { lines: head, bodyLeftOut: 'it was not kept as text' };
+  if (body.truncated) return { lines: head, bodyLeftOut: 'only its beginning was kept' };
+  if (body.text.length > LONGEST_BODY) return { lines: head, bodyLeftOut: 'it is long, and stands above' };
+  return { lines: [...head, ...body.text.split('\n')], bodyLeftOut: null };
+}

@@ -1,0 +1,26 @@
+/** Headers as Node gives and takes them raw: name, value, name, value … in order and true case. */
+
+/** Most headers a page lists; Node itself stops at 2000. */
+const MOST_HEADERS = 500;
+
+export interface NamedValue {
+  name: string;
+  value: string;
+}
+
+/** Name, value … -> rows. */
+export function pairHeaders(raw: readonly string[]): NamedValue[] {
+  const rows: NamedValue[] = [];
+  const end = Math.min(raw.length - 1, MOST_HEADERS * 2);
+  for (let i = 0; i < end; i += 2) rows.push({ name: raw[i] ?? '', value: raw[i + 1] ?? '' });
+  return rows;
+}
+
+/** The first header of this lower-case name; null where there is none. */
+export function rawHeader(raw: readonly string[], name: string): string | null {
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const given = raw[i] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) return raw[i + 1] ?? '';
+  }
+  return null;
+}

@@ -1,0 +1,177 @@
+import { expect } from 'chai';
+import express, { type RequestHandler } from 'express';
+import type { ServerResponse } from 'node:http';
+import { createResponseWatch } from '../../app/middleware/watched-response.ts';
+import { authorsText } from '../../app/panels/shared/header-authors.ts';
+import type { RequestPanelData } from '../../app/panels/request.ts';
+import { startFindingsApp, withFindingsApp } from '../support/findings-app.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+/** As `on-headers` does it: what it is given runs when the headers go out. */
+function onHeaders(res: ServerResponse, listen: () => void): void {
+  const { writeHead } = res;
+  res.writeHead = function (this: ServerResponse, ...args: unknown[]) {
+    listen();
+    return Reflect.apply(writeHead, this, args) as ServerResponse;
+  };
+}
+
+const policies: RequestHandler = (_req, res, next) => {
+  res.setHeader('X-Frame-Options', 'DENY');
+  res.setHeader('Referrer-Policy', 'no-referrer');
+  res.setHeader('X-Gone', '1');
+  next();
+  res.locals.late = true;
+};
+const session: RequestHandler = (_req, res, next) => {
+  onHeaders(res, () => {
+    res.setHeader('X-Session', '1');
+  });
+  next();
+};
+const timing: RequestHandler = (_req, res, next) => {
+  onHeaders(res, () => res.setHeader('X-Time', '1'));
+  next();
+};
+const later: RequestHandler = (_req, _res, next) => setImmediate(next);
+
+describe('the layer that sets each header', () => {
+  const ask = withFindingsApp((app) => {
+    app.disable('x-powered-by');
+    app.use(policies, session, later);
+    app.get('/order', function showOrder(_req, res) {
+      res.setHeader('x-frame-options', 'SAMEORIGIN');
+      res.removeHeader('X-Gone');
+      res.removeHeader('X-Never');
+      res.vary('Accept').vary('Cookie');
+      res.cookie('a', '1').cookie('b', '2').json({});
+    });
+    app.get('/async', async function waits(_req, res) {
+      await new Promise((done) => setTimeout(done, 2));
+      res.setHeader('X-Late', '1');
+      res.end();
+    });
+    app.get('/two', timing, (_req, res) => res.send('x'));
+    app.get(
+      '/back',
+      function outer(_req, res, next) {
+        next();
+        res.setHeader('X-After', '1');
+        res.end();
+      },
+      function inner() {
+        // Leaves the answer to the one before it.
+      },
+    );
+    app.get('/twice', function twice(_req, res) {
+      res.on('error', () => undefined).send('one');
+      try {
+        res.send('two');
+      } catch {
+        res.end('three');
+      }
+    });
+  });
+
+  async function authorsOf(path: string): Promise<Record<string, string | string[]>> {
+    const { profile } = await ask(path);
+    const { response } = profile.panels.request?.data as RequestPanelData;
+    const found: Record<string, string | string[]> = {};
+    response?.headers.forEach(({ name }, index) => {
+      const text = authorsText(response.authors?.sent[index] ?? []);
+      const known = found[name];
+      found[name] = known === undefined ? text : [known, text].flat();
+    });
+    for (const { name, steps } of response?.authors?.removed ?? []) found[name] = authorsText(steps);
+    return found;
+  }
+
+  it('is told, with who overwrote it, added to it or took it away', async () => {
+    expect(await authorsOf('/order')).to.deep.equal({
+      'x-debug-token': 'Hindsight',
+      'x-debug-token-link': 'Hindsight',
+      'x-frame-options': 'policies, changed by showOrder',
+      'Referrer-Policy': 'policies',
+      'X-Gone': 'policies, removed by showOrder',
+      Vary: 'showOrder',
+      'Set-Cookie': ['showOrder', 'showOrder'],
+      'Content-Type': 'showOrder',
+      'Content-Length': 'showOrder',
+      ETag: 'showOrder',
+      'X-Session': 'session, as the headers went out',
+      Date: 'Node',
+      Connection: 'Node',
+      'Keep-Alive': 'Node',
+    });
+  });
+
+  it('is the one that waited, where a handler goes on later', async () => {
+    expect((await authorsOf('/async'))['X-Late']).to.equal('waits');
+  });
+
+  it('is the one that runs, where it goes on after those behind it', async () => {
+    expect((await authorsOf('/back'))['X-After']).to.equal('outer');
+  });
+
+  it('is one of several, where several wait for the headers to go out', async () => {
+    expect((await authorsOf('/two'))['X-Time']).to.equal('session or timing, as the headers went out');
+  });
+
+  it('is noted of what came too late, which fails as it did', async () => {
+    const { body, profile } = await ask('/twice');
+    expect(body).to.equal('one');
+    const { response } = profile.panels.request?.data as RequestPanelData;
+    expect(response?.refused.map(({ by, method, name }) => [by, method, name])).to.deep.equal([
+      ['twice', 'setHeader', 'Content-Type'],
+      ['twice', 'end', null],
+    ]);
+  });
+
+  it('is kept in few bytes', async () => {
+    const { profile } = await ask('/order');
+    expect(JSON.stringify(profile)).to.not.include('X-Never');
+    const plain = await startFindingsApp((app) => {
+      app.get('/', (_req, res) => res.send('x'));
+    });
+    const { profile: small } = await plain.ask('/');
+    await plain.close();
+    expect(JSON.stringify(small.panels.request?.data).length).to.be.below(3000);
+  });
+});
+
+describe('headers of a response that are watched', () => {
+  it('are set as before where nothing is known of layers, and put back', async () => {
+    const app = express();
+    const { watch, close } = createResponseWatch({
+      tracker: new ContextTracker(),
+      previewBytes: 10,
+      onHeaders: () => undefined,
+      onClose: () => undefined,
+    });
+    const context = new Context({ token: 'abc123', kind: 'request' });
+    app.use((_req, res, next) => {
+      watch(res, context);
+      next();
+    });
+    app.get('/', (_req, res) => {
+      expect(res.setHeader('X-A', '1')).to.equal(res);
+      expect(() => res.setHeader('X-B', undefined as never)).to.throw(/undefined/);
+      res.appendHeader('X-A', '2').end();
+    });
+    const server = app.listen(0, '127.0.0.1');
+    await new Promise((done) => server.once('listening', done));
+    const { port } = server.address() as { port: number };
+    const answer = await fetch(`http://127.0.0.1:${port}/`);
+    expect([answer.status, answer.headers.get('x-a')]).to.deep.equal([200, '1, 2']);
+    const writes = context.first('response')?.headerWrites ?? [];
+    expect(writes.map(({ name, value, layer }) => [name, value, layer])).to.deep.include.members([
+      ['X-A', '1', null],
+      ['X-A', ['1', '2'], null],
+    ]);
+    close();
+    expect(Object.keys(app.response as object)).to.not.include('setHeader');
+    expect(Object.hasOwn(app.response as object, 'setHeader')).to.equal(false);
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  });
+});
