@@ -68,7 +68,7 @@ export interface RouteSummaries {
   newestOnly: boolean;
   /** Milliseconds of all requests looked at. */
   totalMs: number;
-  /** The time that the steps divide, in milliseconds since 1970. */
+  /** The time that the steps divide, in milliseconds since 1970: from the oldest request looked at. */
   from: number;
   until: number;
 }

@@ -119,7 +119,7 @@ export function summarizeRows(
     .sort((a, b) => b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1))
     .slice(0, limit);
   const newestOnly = newest.length >= limit;
-  const first = newestOnly || from === 0 ? (newest.at(-1)?.startedAt ?? from) : from;
+  const first = newest.at(-1)?.startedAt ?? from;
   const groups = new Map<string, ProfileIndex[]>();
   for (const row of newest) {
     const key = keyOf(groupOf(row));

@@ -37,7 +37,7 @@ with newest as materialized (
   order by started_at desc, token limit $3::int
 ), bounds as (
   select count(*)::int as looked, coalesce(sum(duration_ms), 0) as total,
-    case when count(*) >= $3::int or $1::bigint = 0 then coalesce(min(started_at), $1::bigint) else $1::bigint end as first
+    coalesce(min(started_at), $1::bigint) as first
   from newest
 ), groups as (
   select ${GROUP}, count(*)::int as count, count(*) filter (where failed)::int as errors,

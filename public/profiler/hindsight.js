@@ -1,5 +1,6 @@
 // The profiler's pages in the browser: theme, copy, filter, folds, keyboard. Every page is complete without it.
 // What it acts on is declared in the markup: data-theme-toggle, data-copy, data-filter, data-fold, data-key, data-go.
+import { showMark } from './compare.js';
 import { addCopyButtons, copyFrom } from './copy.js';
 import { filterRows } from './filter.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
@@ -29,6 +30,7 @@ function start() {
   trimKeys();
   closeFolds();
   openTarget();
+  showMark();
   document.addEventListener('click', onClick);
   document.addEventListener('input', (event) => {
     if (event.target.matches('[data-filter]')) filterRows(event.target);

@@ -1,4 +1,5 @@
-// The keyboard: j k o / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, never with a modifier.
+// The keyboard: j k o x / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, never with a modifier.
+import { markForComparison } from './compare.js';
 import { nextTheme } from './theme.js';
 
 const dialog = () => document.getElementById('keys');
@@ -43,6 +44,7 @@ const actions = {
   j: () => step(1),
   k: () => step(-1),
   o: openFold,
+  x: markForComparison,
   D: nextTheme,
   g: () => {
     going = true;

@@ -171,11 +171,13 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
     expect((await summarize({ most: 7 })).newestOnly).to.equal(false);
   });
 
-  it('begins with the oldest where all that is kept is asked for', async () => {
+  it('begins its steps with the oldest that it looked at', async () => {
     await storage().write([profileOf(5), profileOf(9)]);
-    const { from, routes } = await summarize({ from: 0 });
-    expect(from).to.equal(START + 5);
-    expect(routes[0]?.steps[0]?.count).to.equal(2);
+    for (const asked of [0, START, START + 5]) {
+      const { from, routes } = await summarize({ from: asked });
+      expect(from).to.equal(START + 5);
+      expect(routes[0]?.steps[0]?.count).to.equal(2);
+    }
   });
 
   it('leaves out what lies beside the time asked for', async () => {

@@ -61,26 +61,32 @@ export const NOTABLE = 0.1;
 /** Milliseconds below which it is not, whatever the share. */
 const NOTABLE_MS = 0.5;
 
+/** Missing, it is not known. */
+const OF_EVERY_REQUEST = new Set(['Time', 'Until the headers', 'CPU of the process']);
+
 interface Side {
   figures: ComparedFigure[];
   work: ComparedWork[];
   values: ComparedValue[];
 }
 
+/** null where the panel recorded nothing, or can't be compared. */
+function comparableOf(profile: Profile, panel: Panel, failed: Set<string>): Comparable | null {
+  const data = profile.panels[panel.name]?.data ?? null;
+  if (data === null || panel.comparable === undefined) return null;
+  try {
+    return panel.comparable(data);
+  } catch {
+    // What another release stored may have another form.
+    failed.add(panel.title);
+    return null;
+  }
+}
+
 function sideOf(profile: Profile, panels: readonly Panel[], failed: Set<string>): Side {
   const time: ComparedFigure[] =
     profile.durationMs === null ? [] : [{ label: 'Time', value: profile.durationMs, unit: 'ms', cost: true }];
-  const given = panels.flatMap((panel): Comparable[] => {
-    const data = profile.panels[panel.name]?.data ?? null;
-    if (data === null || panel.comparable === undefined) return [];
-    try {
-      return [panel.comparable(data)];
-    } catch {
-      // What another release stored may have another form.
-      failed.add(panel.title);
-      return [];
-    }
-  });
+  const given = panels.flatMap((panel) => comparableOf(profile, panel, failed) ?? []);
   return {
     figures: [...time, ...given.flatMap(({ figures = [] }) => figures)],
     work: given.flatMap(({ work = [] }) => work),
@@ -95,9 +101,23 @@ function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string)
   return [...pairs.values()];
 }
 
-function figureRow([left, right]: [ComparedFigure | null, ComparedFigure | null]): FigureRow {
-  const { label, unit, cost } = (left ?? right) as ComparedFigure;
-  const [a, b] = [left?.value ?? null, right?.value ?? null];
+/** A figure that a request recorded nothing for is 0, where it may be none of it: not its time, nor its memory. */
+function valueOf(
+  figure: ComparedFigure | null,
+  { unit, label }: ComparedFigure,
+  whole: boolean,
+): number | null {
+  if (figure !== null) return figure.value;
+  return whole && unit !== 'bytes' && !OF_EVERY_REQUEST.has(label) ? 0 : null;
+}
+
+function figureRow(
+  [left, right]: [ComparedFigure | null, ComparedFigure | null],
+  [wholeA, wholeB]: [boolean, boolean],
+): FigureRow {
+  const known = (left ?? right) as ComparedFigure;
+  const { label, unit, cost } = known;
+  const [a, b] = [valueOf(left, known, wholeA), valueOf(right, known, wholeB)];
   const change = a === null || b === null ? null : b - a;
   const ratio = change === null || a === null || a === 0 ? null : change / a;
   const isSmall = unit === 'ms' && Math.abs(change ?? 0) < NOTABLE_MS;
@@ -105,6 +125,11 @@ function figureRow([left, right]: [ComparedFigure | null, ComparedFigure | null]
     change !== null && change !== 0 && !isSmall && (ratio === null || Math.abs(ratio) >= NOTABLE);
   const tone = !isNotable || cost !== true ? 'plain' : change < 0 ? 'good' : 'bad';
   return { label, unit, a, b, change, ratio, tone };
+}
+
+/** Recorded in full: what is not there did not happen. */
+function isWhole({ outline, cut }: Profile): boolean {
+  return outline === null && cut.detail === undefined;
 }
 
 function amountOf(work: ComparedWork | null): WorkRow['a'] {
@@ -135,10 +160,15 @@ function weightOf({ a, b }: WorkRow): number {
   return Math.abs((b?.ms ?? 0) - (a?.ms ?? 0));
 }
 
+/** The time of a layer holds that of all else. */
+function layersLast(left: string, right: string): number {
+  return Number(left === 'Layers') - Number(right === 'Layers');
+}
+
 /** The largest change first; where none has a duration, in the order they ran. */
 function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]): WorkSection[] {
   const titles = new Set([...a, ...b].map(({ section }) => section));
-  return Array.from(titles, (title): WorkSection => {
+  return [...titles].sort(layersLast).map((title): WorkSection => {
     const inIt = ({ section }: ComparedWork): boolean => section === title;
     const rows = pairUp(a.filter(inIt), b.filter(inIt), ({ key }) => key)
       .map(workRow)
@@ -163,7 +193,9 @@ export function compareProfiles(a: Profile, b: Profile, panels: readonly Panel[]
   });
   const findings = pairUp(a.findings, b.findings, keyOfFinding);
   return {
-    figures: pairUp(left.figures, right.figures, ({ label }) => label).map(figureRow),
+    figures: pairUp(left.figures, right.figures, ({ label }) => label).map((pair) =>
+      figureRow(pair, [isWhole(a), isWhole(b)]),
+    ),
     work: sectionsOf(left.work, right.work),
     values: values.filter((row) => row.a !== row.b),
     valuesAlike: values.filter((row) => row.a === row.b).length,

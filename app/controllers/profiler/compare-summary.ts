@@ -28,6 +28,7 @@ const TOLD: Readonly<Record<string, { counted?: string; one: string; many: strin
   'Event loop held': { one: '', many: '', plain: 'a held event loop' },
   'Garbage collection': { one: '', many: '', plain: 'garbage collection' },
   'Waiting for the pool': { one: '', many: '', plain: 'waiting for a connection' },
+  'Not recorded': { one: '', many: '', plain: 'time that nothing was recorded of' },
   'Own code': { one: '', many: '', plain: 'own code' },
 };
 
@@ -76,8 +77,12 @@ function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): st
   if (a.durationMs === null || b.durationMs === null)
     return `${a.durationMs === null ? 'A' : 'B'} has not ended; compared is what it did so far.`;
   const change = b.durationMs - a.durationMs;
-  const than = change < 0 ? 'shorter' : 'longer';
-  const share = numberHelpers.percentText(Math.abs(change), a.durationMs);
+  const than = change < 0 ? 'less' : 'longer';
+  const times = b.durationMs / a.durationMs;
+  const share =
+    times >= 2
+      ? `${times.toFixed(1)} times as long`
+      : numberHelpers.percentText(Math.abs(change), a.durationMs);
   const size = durationText(Math.abs(change));
   if (Math.abs(change) < LEAST_MS || Math.abs(change) < NOTABLE * a.durationMs) {
     const queries = figures.find(({ label }) => label === 'Queries')?.change ?? 0;

@@ -1,0 +1,63 @@
+// Marks a request for comparison: x on a row of a list, or on a profile; on a second one it opens both side by side.
+// The mark stays in this browser, and the main menu shows it.
+import { say } from './say.js';
+
+const NAME = 'hindsight.compare';
+const TOKEN = /^[0-9a-f]{6}$/;
+
+function marked() {
+  try {
+    const token = localStorage.getItem(NAME);
+    return TOKEN.test(token ?? '') ? token : null;
+  } catch {
+    return null;
+  }
+}
+
+// False where the browser refuses to keep it.
+function remember(token) {
+  try {
+    if (token === null) localStorage.removeItem(NAME);
+    else localStorage.setItem(NAME, token);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// The token of the row that has the focus, else of the profile that is shown.
+function tokenHere() {
+  const row = document.activeElement?.closest('tr[id^="r-"]');
+  const token = row ? row.id.slice(2) : document.getElementById('token')?.textContent;
+  return TOKEN.test(token ?? '') ? token : null;
+}
+
+// The menu's link to comparisons names the mark, and leads on from it; the marked row is set off.
+export function showMark() {
+  const token = marked();
+  const link = document.querySelector('[data-compare]');
+  if (link !== null) {
+    link.href = token === null ? link.dataset.compare : `${link.dataset.compare}?a=${token}`;
+    link.textContent = token === null ? 'Compare' : `Compare ${token}`;
+  }
+  for (const row of document.querySelectorAll('tr[id^="r-"]'))
+    row.classList.toggle('marked', row.id === `r-${token}`);
+}
+
+export function markForComparison() {
+  const token = tokenHere();
+  if (token === null) {
+    say('Move to a request first, with j and k.');
+    return;
+  }
+  const before = marked();
+  if (before !== null && before !== token) {
+    remember(null);
+    location.assign(`${document.querySelector('[data-compare]').dataset.compare}?a=${before}&b=${token}`);
+    return;
+  }
+  if (!remember(before === token ? null : token)) say('The browser did not let us keep the mark.');
+  else if (before === token) say(`${token} is no longer marked for comparison.`);
+  else say(`${token} is marked for comparison; press x on another request to compare both.`);
+  showMark();
+}
