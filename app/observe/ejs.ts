@@ -41,8 +41,8 @@ export interface ViewObserver {
   close(): void;
 }
 
-/** Frames between `app.render` and the handler that called `res.render`, and one more. */
-const NEAR = 3;
+/** The handler that called `res.render`, and one more; a stack is dear by its length too. */
+const NEAR = 2;
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
@@ -52,11 +52,24 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
+  /** Where the `res.render` that runs now was called from; undefined where none does, or its view has begun. */
+  let asked: string | null | undefined;
   let closed = false;
 
   function currentContext(): Context | undefined {
     const context = closed ? undefined : tracker.current();
     return context?.kind === 'profiler' ? undefined : context;
+  }
+
+  function callerBelow(below: (this: never, ...args: unknown[]) => unknown): string | null {
+    return findCaller?.({ below, near: NEAR, skip: 'express' }) ?? null;
+  }
+
+  /** Of one `res.render` one view is the page; others that its template asks for have callers of their own. */
+  function takeAsked(): string | null | undefined {
+    const caller = asked;
+    asked = undefined;
+    return caller;
   }
 
   function watchApp(app: RenderingApp): void {
@@ -67,7 +80,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const caller = findCaller?.({ below: render, near: NEAR, skip: 'express' }) ?? null;
+      const caller = takeAsked() ?? callerBelow(render);
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');
@@ -99,7 +112,14 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     const render = function (this: RenderingResponse, ...args: unknown[]): unknown {
       const app = this.req?.app;
       if (!closed && app !== undefined && typeof app.render === 'function') watchApp(app);
-      return Reflect.apply(original, this, args);
+      // A mounted application's passes on to that of the one it is mounted in.
+      if (asked !== undefined || currentContext() === undefined) return Reflect.apply(original, this, args);
+      asked = callerBelow(render);
+      try {
+        return Reflect.apply(original, this, args);
+      } finally {
+        asked = undefined;
+      }
     };
     prototype.render = render;
     undo.push(() => {

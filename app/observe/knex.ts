@@ -100,9 +100,9 @@ interface Runner {
 
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
-/** Frames between own code and the sending of a statement, and one more; between it and `then`. */
-const NEAR_QUERY = 6;
-const NEAR_THEN = 2;
+/** Frames between the sending of a statement, or `then`, and own code, which is the last of them. */
+const SENT = { near: 6, skip: 'knex' };
+const THEN = { near: 2, skip: 'knex' };
 
 /** Replaces a method until `restore`; what was inherited is inherited again. */
 function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
@@ -191,21 +191,22 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     explainer?.note({ context, fact, client, sql, bindings: listOf(bindings) });
   }
 
-  function callerOf(query: unknown, below: (...args: never[]) => unknown): string | null {
-    const known = typeof query === 'object' && query !== null ? callers.get(query) : undefined;
-    return known ?? findCaller?.({ below, near: NEAR_QUERY, skip: 'knex' }) ?? null;
+  /** The context that a statement of this client belongs to; null where it is not to be recorded. */
+  function contextOf(client: Client): Context | null {
+    const context = tracker.current();
+    return context === undefined || !isObserved(client) || context.isFull('query') ? null : context;
+  }
+
+  /** Called by what is `below` itself: each frame between it and own code has its price. */
+  function knownCallerOf(query: unknown): string | undefined {
+    return typeof query === 'object' && query !== null ? callers.get(query) : undefined;
   }
 
   function watch(
-    client: Client,
-    connection: Connection,
-    query: unknown,
-    below: (...args: never[]) => unknown,
+    context: Context,
+    { connection, query, caller }: { connection: Connection; query: unknown; caller: string | null },
     send: () => Promise<unknown>,
   ): Promise<unknown> {
-    const context = tracker.current();
-    if (context === undefined || !isObserved(client) || context.isFull('query')) return send();
-    const caller = callerOf(query, below);
     const startMs = context.elapsedMs();
     const answer = send();
     try {
@@ -233,11 +234,19 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   }
 
   function query(this: Client, connection: Connection, statement: unknown): Promise<unknown> {
-    return watch(this, connection, statement, query, () => original.query.call(this, connection, statement));
+    const context = contextOf(this);
+    if (context === null) return original.query.call(this, connection, statement);
+    const caller = knownCallerOf(statement) ?? findCaller?.({ ...SENT, below: query }) ?? null;
+    return watch(context, { connection, query: statement, caller }, () =>
+      original.query.call(this, connection, statement),
+    );
   }
 
   function stream(this: Client, connection: Connection, statement: unknown, ...rest: unknown[]) {
-    return watch(this, connection, statement, stream, () =>
+    const context = contextOf(this);
+    if (context === null) return original.stream.call(this, connection, statement, ...rest);
+    const caller = knownCallerOf(statement) ?? findCaller?.({ ...SENT, below: stream }) ?? null;
+    return watch(context, { connection, query: statement, caller }, () =>
       original.stream.call(this, connection, statement, ...rest),
     );
   }
@@ -303,7 +312,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
     if (typeof builder === 'object' && builder !== null) watchThen(builder);
     if (isAwaited) return made;
-    const caller = findCaller({ below: runner, near: NEAR_THEN, skip: 'knex' });
+    const caller = findCaller({ ...THEN, below: runner });
     const send = made.query;
     if (caller === null || send === undefined) return made;
     made.query = (statement) => {
