@@ -56,7 +56,8 @@ export function createCompareController(services: PageServices): CompareControll
     like: Profile | null,
     without: readonly (string | null)[],
   ): Promise<ProfileIndex[]> {
-    const same = like?.route == null ? {} : { route: like.route, method: like.method };
+    const route = like?.route ?? null;
+    const same = like === null || route === null ? {} : { route, method: like.method };
     const { rows } = await profiles.find({ ...same, limit: OFFERED + without.length, offset: 0 });
     return rows.filter(({ token }) => !without.includes(token)).slice(0, OFFERED);
   }

@@ -94,10 +94,21 @@ function sideOf(profile: Profile, panels: readonly Panel[], failed: Set<string>)
   };
 }
 
+/** What one or both have. */
+interface Pair<T> {
+  a: T | null;
+  b: T | null;
+  /** That of A, where it is there. */
+  known: T;
+}
+
 /** Members of both under one key, in the order of A and then of B. */
-function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string): [T | null, T | null][] {
-  const pairs = new Map<string, [T | null, T | null]>(a.map((item) => [keyOf(item), [item, null]]));
-  for (const item of b) pairs.set(keyOf(item), [pairs.get(keyOf(item))?.[0] ?? null, item]);
+function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
+  const pairs = new Map(a.map((item): [string, Pair<T>] => [keyOf(item), { a: item, b: null, known: item }]));
+  for (const item of b) {
+    const before = pairs.get(keyOf(item));
+    pairs.set(keyOf(item), { a: before?.a ?? null, b: item, known: before?.known ?? item });
+  }
   return [...pairs.values()];
 }
 
@@ -111,13 +122,9 @@ function valueOf(
   return whole && unit !== 'bytes' && !OF_EVERY_REQUEST.has(label) ? 0 : null;
 }
 
-function figureRow(
-  [left, right]: [ComparedFigure | null, ComparedFigure | null],
-  [wholeA, wholeB]: [boolean, boolean],
-): FigureRow {
-  const known = (left ?? right) as ComparedFigure;
-  const { label, unit, cost } = known;
-  const [a, b] = [valueOf(left, known, wholeA), valueOf(right, known, wholeB)];
+function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]): FigureRow {
+  const { label, unit, cost } = pair.known;
+  const [a, b] = [valueOf(pair.a, pair.known, wholeA), valueOf(pair.b, pair.known, wholeB)];
   const change = a === null || b === null ? null : b - a;
   const ratio = change === null || a === null || a === 0 ? null : change / a;
   const isSmall = unit === 'ms' && Math.abs(change ?? 0) < NOTABLE_MS;
@@ -137,17 +144,16 @@ function amountOf(work: ComparedWork | null): WorkRow['a'] {
 }
 
 function isAlike(a: WorkRow['a'], b: WorkRow['b']): boolean {
-  if (a === null || b === null || a.times !== b.times) return false;
+  if (a === null || a.times !== b?.times) return false;
   const change = Math.abs((b.ms ?? 0) - (a.ms ?? 0));
   return change < NOTABLE_MS || change < NOTABLE * (a.ms ?? 0);
 }
 
-function workRow([left, right]: [ComparedWork | null, ComparedWork | null]): WorkRow {
-  const { label, tokens } = (left ?? right) as ComparedWork;
+function workRow({ a: left, b: right, known }: Pair<ComparedWork>): WorkRow {
   const [a, b] = [amountOf(left), amountOf(right)];
   return {
-    label,
-    tokens: tokens ?? null,
+    label: known.label,
+    tokens: known.tokens ?? null,
     mark: left?.mark ?? right?.mark ?? null,
     in: left === null ? 'b' : right === null ? 'a' : 'both',
     a,
@@ -187,10 +193,12 @@ export function compareProfiles(a: Profile, b: Profile, panels: readonly Panel[]
   const [left, right] = [sideOf(a, panels, failed), sideOf(b, panels, failed)];
   const values = pairUp(left.values, right.values, ({ section, name }) =>
     JSON.stringify([section, section.endsWith('header') ? name.toLowerCase() : name]),
-  ).map(([one, other]): ValueRow => {
-    const { section, name } = (one ?? other) as ComparedValue;
-    return { section, name, a: one?.value ?? null, b: other?.value ?? null };
-  });
+  ).map(({ a: one, b: other, known: { section, name } }): ValueRow => ({
+    section,
+    name,
+    a: one?.value ?? null,
+    b: other?.value ?? null,
+  }));
   const findings = pairUp(a.findings, b.findings, keyOfFinding);
   return {
     figures: pairUp(left.figures, right.figures, ({ label }) => label).map((pair) =>
@@ -200,9 +208,9 @@ export function compareProfiles(a: Profile, b: Profile, panels: readonly Panel[]
     values: values.filter((row) => row.a !== row.b),
     valuesAlike: values.filter((row) => row.a === row.b).length,
     findings: {
-      gained: findings.flatMap(([inA, inB]) => (inA === null && inB !== null ? [inB] : [])),
-      lost: findings.flatMap(([inA, inB]) => (inB === null && inA !== null ? [inA] : [])),
-      both: findings.filter(([inA, inB]) => inA !== null && inB !== null).length,
+      gained: findings.flatMap((pair) => (pair.a === null ? [pair.known] : [])),
+      lost: findings.flatMap((pair) => (pair.b === null ? [pair.known] : [])),
+      both: findings.filter((pair) => pair.a !== null && pair.b !== null).length,
     },
     failed: [...failed],
   };

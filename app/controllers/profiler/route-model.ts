@@ -88,7 +88,8 @@ export function createRouteModel(options: {
   const steps = summary?.steps ?? [];
   const width = (summaries.until - summaries.from) / Math.max(1, steps.length);
   const name = titleOf(group);
-  const ends = summary === null || summary.slowest === summary.newest ? null : summary;
+  const { newest: last, slowest: longest } = summary ?? {};
+  const differ = longest !== null && longest !== last;
   return {
     title: `${group.method} ${name}: route`.trim(),
     name,
@@ -102,7 +103,7 @@ export function createRouteModel(options: {
     slowest,
     newest,
     requests: summary === null ? null : requestsOf(summary),
-    compare: ends?.slowest == null ? null : urls.compare({ a: ends.newest, b: ends.slowest }),
+    compare: differ ? urls.compare({ a: last, b: longest }) : null,
     back: urls.routes(tableQuery(filters, { page: 1 })),
     json: urls.routesJson(groupQuery(group, period)),
     notice,

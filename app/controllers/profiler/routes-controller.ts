@@ -58,16 +58,14 @@ export function createRoutesController(services: PageServices): RoutesController
     const { summaries, notice } = await summarize(filters);
     const { from, until } = summaries;
     const found = summaries.routes.length > 0;
-    const [slowest, newest] = await Promise.all(
-      (['durationMs', 'startedAt'] as const).map((sort) =>
-        found ? requestsOf(filters.group, { from, until, sort }) : [],
-      ),
-    );
+    const ends = (sort: 'durationMs' | 'startedAt'): Promise<ProfileIndex[]> =>
+      found ? requestsOf(filters.group, { from, until, sort }) : Promise.resolve([]);
+    const [slowest, newest] = await Promise.all([ends('durationMs'), ends('startedAt')]);
     const model = createRouteModel({
       filters,
       summaries,
-      slowest: slowest ?? [],
-      newest: newest ?? [],
+      slowest,
+      newest,
       notice,
       foot,
     });

@@ -1,5 +1,5 @@
 /** What came in and went out, as two profiles are compared by it: headers by name, each time one stands there. */
-import type { Comparable, ComparedValue } from '../../profiler/comparable.ts';
+import type { Comparable, ComparedFigure, ComparedValue } from '../../profiler/comparable.ts';
 import type { RequestPanelData } from '../request.ts';
 
 /** Differ between any two requests. */
@@ -26,24 +26,22 @@ function valuesOf(section: string, rows: readonly Named[]): ComparedValue[] {
   });
 }
 
+/** None where it is not known. */
+function figure(
+  label: string,
+  value: number | null | undefined,
+  unit: ComparedFigure['unit'],
+): ComparedFigure[] {
+  return value === null || value === undefined ? [] : [{ label, value, unit, cost: true }];
+}
+
 export function comparableRequest(data: RequestPanelData): Comparable {
   const { response, body, headers, query, routeParams } = data;
   return {
     figures: [
-      ...(response?.headersAtMs == null
-        ? []
-        : [
-            {
-              label: 'Until the headers',
-              value: response.headersAtMs,
-              unit: 'ms' as const,
-              cost: true as const,
-            },
-          ]),
-      ...(response === null
-        ? []
-        : [{ label: 'Response size', value: response.bytes, unit: 'bytes' as const, cost: true as const }]),
-      ...(body === null ? [] : [{ label: 'Request size', value: body.bytes, unit: 'bytes' as const }]),
+      ...figure('Until the headers', response?.headersAtMs, 'ms'),
+      ...figure('Response size', response?.bytes, 'bytes'),
+      ...figure('Request size', body?.bytes, 'bytes'),
     ],
     values: [
       ...valuesOf('query', query),
