@@ -37,6 +37,7 @@ function without(name, from, packages, { types = false } = {}) {
 
 const ERRORS = '^app/errors\\.ts$';
 const URLS = '^app/urls\\.ts$';
+const PATHS = '^app/paths\\.ts$';
 const CONFIG = '^app/config\\.ts$';
 const PROFILER = '^app/profiler/';
 
@@ -88,7 +89,7 @@ module.exports = {
     },
     room('storage', [PROFILER, ERRORS]),
     room('database', [PROFILER, ERRORS, SHARED, CONFIG]),
-    room('middleware', [PROFILER, ERRORS, URLS]),
+    room('middleware', [PROFILER, ERRORS, URLS, PATHS]),
     room('controllers', [PROFILER, ERRORS, URLS, SHARED]),
     // `services.ts` is the type of what the owner's routers get.
     room('routes', ['^app/controllers/', '^app/middleware/', URLS, '^app/services\\.ts$']),

@@ -1,6 +1,7 @@
 /** The service's application: the order of `app.use` is the path of a request. */
 import ejs from 'ejs';
-import express, { type Express, type RequestHandler } from 'express';
+import type expressPackage from 'express';
+import type { Express, RequestHandler } from 'express';
 import { join } from 'node:path';
 import type { Server } from 'node:http';
 import type { Config } from './config.ts';
@@ -19,7 +20,7 @@ import { createParsers } from './middleware/parsers.ts';
 import { createRefusal } from './middleware/refuse.ts';
 import { createTargetCheck, routeAllTargets } from './middleware/request-target.ts';
 import { createRobots } from './middleware/robots.ts';
-import { packageRoot } from './paths.ts';
+import { packageRoot, requirePackage } from './paths.ts';
 import type { Redactor } from './profiler/redact.ts';
 import type { RouteEntry, Services } from './services.ts';
 
@@ -42,6 +43,8 @@ export interface App {
   /** Lets the error page answer what the HTTP parser refuses, too. */
   refuse(server: Server): void;
 }
+
+const express = requirePackage('express') as typeof expressPackage;
 
 /** Lets the routing panel ask the live routers. */
 function noteRouting({ watch }: Profiler, matcher: DryMatcher): RequestHandler {

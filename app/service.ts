@@ -8,7 +8,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import express from 'express';
+import type expressPackage from 'express';
 import { createApp } from './app.ts';
 import { type Config, SECRET_NAMES } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
@@ -18,10 +18,13 @@ import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
+import { requirePackage } from './paths.ts';
 import type { RouteEntry, Services } from './services.ts';
 
 export { type Config, ConfigError, readConfig } from './config.ts';
 export type { RouteEntry, Services } from './services.ts';
+
+const express = requirePackage('express') as typeof expressPackage;
 
 export interface ServiceOptions {
   config: Config;

@@ -1,8 +1,11 @@
 /** One line per answer on standard output. Secrets are masked; control characters can't reach the terminal. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import morgan from 'morgan';
+import type morganPackage from 'morgan';
+import { requirePackage } from '../paths.ts';
 import { originOf } from './attach-origin.ts';
+
+const morgan = requirePackage('morgan') as typeof morganPackage;
 
 export interface AccessLogOptions {
   redactText: (text: string) => string;
@@ -30,7 +33,7 @@ function shorten(url: string): string {
 }
 
 export function createAccessLog({ redactText, write }: AccessLogOptions): RequestHandler {
-  const line: morgan.FormatFn = (tokens, req, res) => {
+  const line: morganPackage.FormatFn = (tokens, req, res) => {
     const resolved = originOf(req);
     const fields = [
       resolved?.origin.clientAddress ?? tokens['remote-addr']?.(req, res) ?? '-',

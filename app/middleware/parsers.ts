@@ -3,12 +3,15 @@
  * router has, so that a form posted to a wrong path shows its fields in the profile. Other types are left to the routers.
  */
 import type { IncomingMessage } from 'node:http';
-import express from 'express';
+import type expressPackage from 'express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { createError } from '../errors.ts';
+import { requirePackage } from '../paths.ts';
 import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from './body-limit.ts';
 import { announcedBytes, holdBody } from './body-tap.ts';
 import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
+
+const express = requirePackage('express') as typeof expressPackage;
 
 export interface ParserOptions {
   /** Folder for uploads, made when needed. */
