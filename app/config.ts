@@ -30,6 +30,8 @@ export interface ProfilerConfig {
   sampleRate: number;
   /** Milliseconds from which a request that is sampled out is kept as slow. */
   slowMs: number;
+  /** Milliseconds from which on a statement's plan is kept; 0: none is. */
+  explainMs: number;
   /** Asked for as HTTP Basic password before any page is shown; null: none. */
   password: string | null;
   /** Opens places of the application; null: no such links. */
@@ -359,6 +361,7 @@ export function readConfig(env: Environment = process.env): Config {
       previewBytes: readInteger(env, 'PROFILER_PREVIEW_BYTES', { fallback: 16_384, min: 0, max: MEBIBYTE }),
       sampleRate: readShare(env, 'PROFILER_SAMPLE_RATE'),
       slowMs: readInteger(env, 'PROFILER_SLOW_MS', { fallback: 1000, min: 1, max: 3_600_000 }),
+      explainMs: readInteger(env, 'PROFILER_EXPLAIN_MS', { fallback: 100, min: 0, max: 3_600_000 }),
       password: read(env, 'PROFILER_PASSWORD') ?? null,
       editor: readEditor(env),
     },

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { createErrorDescriber } from './observe/errors.ts';
+import { createPlaceExcerpts } from './observe/place-excerpts.ts';
 import type { SourceFiles } from './observe/source-files.ts';
 import type { SourceMaps } from './observe/source-maps.ts';
 import { createPanels } from './panels/index.ts';
@@ -79,6 +80,7 @@ export function createHostPanels({ root, settings, files, maps, process: name }:
       maps,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
+    database: { excerptAt: createPlaceExcerpts({ root, files }) },
     configuration: {
       settings,
       // Reads a file for each: for the first profile, not for the start.

@@ -148,6 +148,11 @@ describe('configuration', () => {
       /^PROFILER_SAMPLE_RATE is "1.5"; set a number from 0 to 1/,
     ],
     ['a retention of nothing', { PROFILER_RETENTION_COUNT: '0' }, /^PROFILER_RETENTION_COUNT /],
+    [
+      'plans of statements that take less than nothing',
+      { PROFILER_EXPLAIN_MS: '-1' },
+      /^PROFILER_EXPLAIN_MS is "-1"; set a whole number from 0 to 3600000\.$/,
+    ],
   ];
   for (const [what, env, message] of wrong) {
     it(`ends the start on ${what}, naming what to change and no secret`, () => {
@@ -155,6 +160,12 @@ describe('configuration', () => {
       expect(() => readConfig(env)).to.not.throw(ConfigError, /secret/);
     });
   }
+
+  it('keeps plans of statements from 100 ms on, or as asked, or none', () => {
+    expect(readConfig({}).profiler.explainMs).to.equal(100);
+    expect(readConfig({ PROFILER_EXPLAIN_MS: '0' }).profiler.explainMs).to.equal(0);
+    expect(readConfig({ PROFILER_EXPLAIN_MS: '20' }).profiler.explainMs).to.equal(20);
+  });
 
   it('takes an editor by its name or by a pattern, with folders that lie elsewhere', () => {
     expect(readConfig({}).profiler.editor).to.equal(null);

@@ -41,6 +41,8 @@ export interface BuiltProfile {
 export interface ProfileBuilder {
   /** Never throws. */
   build(context: Context, state: ProfileDocument['state']): BuiltProfile;
+  /** A late fact of a request, masked as its profile is: with what the request itself gave as a secret too. */
+  mask<T>(context: Context, late: T): T;
   /** Sampled out, and neither failed nor slow. */
   isSampledOut(context: Context): boolean;
 }
@@ -168,6 +170,18 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     };
   }
 
+  function mask<T>(context: Context, late: T): T {
+    const panelsNow: Record<string, KeptPanel | null> = {};
+    for (const panel of panels)
+      panelsNow[panel.name] = takePanel(panel, context, {
+        seen: { kept: {}, shared: {} },
+        shared: [],
+        queries: 0,
+      });
+    const { url, error } = headOf(context, 'final');
+    return redactor.tree({ url, error, panels: panelsNow, late }).value.late;
+  }
+
   /** What is left of a profile when building it failed: the line of the request, nothing that could fail again. */
   function bare(context: Context, state: ProfileHead['state']): ProfileDocument {
     const response = context.first('response');
@@ -204,6 +218,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         return { document: bare(context, state), queries: 0, trail: null, shared: [] };
       }
     },
+    mask,
     isSampledOut: (context) => context.outline && whyKept(context) === null,
   };
 }

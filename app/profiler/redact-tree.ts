@@ -72,8 +72,10 @@ export function note({ masked, path, depth }: Pass, rule: MaskedValue['rule']): 
   if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path.slice(0, depth)), rule });
 }
 
-/** Lines of source, which the exception panel holds; a field that a client names so is none. */
+/** Lines of source, which the panels of exceptions and queries hold; a field that a client names so is none. */
 function isExcerpt(path: Pass['path'], at: number): boolean {
+  if (path[0] !== 'panels') return false;
+  if (path[1] === 'database') return at === 5 && path[3] === 'excerpts';
   return path[1] === 'exception' && path[at - 2] === 'frames';
 }
 

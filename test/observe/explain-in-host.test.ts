@@ -1,0 +1,97 @@
+/** A host whose own Knex is watched: the plan of its slow statement stands beside the profile, masked as the profile is. */
+import * as cheerio from 'cheerio';
+import { expect } from 'chai';
+import express from 'express';
+import type { Knex } from 'knex';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createProfiler, type Profiler } from '../../app/index.ts';
+import type { KeptPlans } from '../../app/profiler/query-plan.ts';
+import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+
+describe('the plan of a slow statement, in a host', () => {
+  const server = withDebianPostgres();
+  let knex: Knex;
+  let profiler: Profiler;
+  let listening: Server;
+  let origin: string;
+
+  before(async () => {
+    knex = openKnex(server().connection);
+    await knex.raw('create table members (id int primary key, password text, name text)');
+    await knex.raw(`insert into members select i, 'p' || i, 'n' || i from generate_series(1, 5000) as i`);
+    await knex.raw('analyze members');
+    profiler = createProfiler({ explainMs: 40 });
+    profiler.watchKnex(knex);
+    const app = express();
+    app.use(profiler.watch);
+    app.use(profiler.pages);
+    app.get('/slow', async (req, res) => {
+      const given = new URL(req.url, 'http://host').searchParams.get('password') ?? '';
+      const text =
+        'select m.id from (select pg_sleep(0.12) as nap) as n, members as m where n.nap is not null and (m.password = ? or m.name = ?)';
+      const { rows } = await knex.raw<{ rows: unknown[] }>(text, [given, `like ${given}`]);
+      res.json(rows);
+    });
+    app.get('/fast', async (_req, res) => {
+      res.json(await knex('members').where({ id: 1 }));
+    });
+    listening = app.listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    origin = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+  });
+  after(async () => {
+    listening.close();
+    listening.closeAllConnections();
+    await profiler.close();
+    await knex.destroy();
+  });
+
+  async function planOf(token: string, withinMs = 3000): Promise<KeptPlans | null> {
+    const until = performance.now() + withinMs;
+    while (performance.now() < until) {
+      const answer = await fetch(`${origin}/_profiler/${token}.json`);
+      const { amendments } = (await answer.json()) as { amendments: { plan?: KeptPlans } };
+      if (amendments.plan !== undefined) return amendments.plan;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return null;
+  }
+
+  it('is kept, without what the request gave as a secret, and shown with the query', async () => {
+    const answer = await fetch(`${origin}/slow?password=hunter22-hunter22`);
+    expect(answer.status).to.equal(200);
+    const token = answer.headers.get('x-debug-token') ?? '';
+    const plan = await planOf(token);
+    expect(plan?.plans).to.have.length(1);
+    expect(plan?.overMs).to.equal(40);
+    expect(JSON.stringify(plan)).to.contain('Seq Scan').and.not.contain('hunter22');
+    const page = await (await fetch(`${origin}/_profiler/${token}?panel=database`)).text();
+    expect(page).not.to.contain('hunter22');
+    const $ = cheerio.load(page);
+    expect($('table.plan tbody tr').length).to.be.at.least(1);
+    expect($('table.plan').text()).to.contain('Seq Scan').and.contain('on members');
+    expect($('#q1 .badge').text()).to.contain('plan');
+    expect($('#p1').length).to.equal(1);
+  });
+
+  it('is made for no statement that was quick', async () => {
+    const answer = await fetch(`${origin}/fast`);
+    expect(await planOf(answer.headers.get('x-debug-token') ?? '', 600)).to.equal(null);
+  });
+
+  it('adds no query to the profile, and the profile shows the line that asked', async () => {
+    const answer = await fetch(`${origin}/slow?password=another-secret`);
+    const token = answer.headers.get('x-debug-token') ?? '';
+    await planOf(token);
+    const json = await (await fetch(`${origin}/_profiler/${token}.json`)).text();
+    expect(json).not.to.contain('another-secret');
+    const { profile } = JSON.parse(json) as { profile: { panels: { database: { data: { queries: unknown[]; excerpts?: { place: string; excerpt: { lines: string[] } }[] } } } } }; // prettier-ignore
+    const { queries, excerpts } = profile.panels.database.data;
+    expect(queries).to.have.length(1);
+    expect(excerpts).to.have.length(1);
+    expect(excerpts?.[0]?.place).to.match(/^test\/observe\/explain-in-host\.test\.ts:\d+$/);
+    expect(excerpts?.[0]?.excerpt.lines.join('\n')).to.contain('await knex.raw');
+  });
+});

@@ -1,0 +1,205 @@
+import { expect } from 'chai';
+import type { Knex } from 'knex';
+import { createExplainer, type Explainer } from '../../app/observe/explain.ts';
+import { observeKnex } from '../../app/observe/knex.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import type { KeptPlans, MissingPlan, QueryPlan } from '../../app/profiler/query-plan.ts';
+import { openKnex, type TestServer, withDebianPostgres, withEmbeddedPostgres } from '../support/postgres.ts';
+
+let number = 0;
+
+function newContext(): Context {
+  return new Context({ token: (++number).toString(16).padStart(6, '0'), kind: 'request' });
+}
+
+/** Resolves with the plans of a request, or with null where none came in time. */
+interface Kept {
+  of(token: string, withinMs?: number): Promise<KeptPlans | null>;
+}
+
+function createKept(): Kept & { keep: (token: string, plans: KeptPlans) => Promise<void> } {
+  const plans = new Map<string, KeptPlans>();
+  return {
+    keep(token, given) {
+      plans.set(token, given);
+      return Promise.resolve();
+    },
+    async of(token, withinMs = 3000) {
+      const until = performance.now() + withinMs;
+      while (!plans.has(token) && performance.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      return plans.get(token) ?? null;
+    },
+  };
+}
+
+function first(plans: KeptPlans | null): QueryPlan {
+  const plan = plans?.plans[0];
+  if (plan === undefined || 'problem' in plan) throw new Error(`There is no plan: ${JSON.stringify(plans)}`);
+  return plan;
+}
+
+function describeExplain(name: string, withServer: () => () => TestServer): void {
+  describe(`plans of slow statements, on ${name}`, () => {
+    const server = withServer();
+    const tracker = new ContextTracker();
+    let knex: Knex;
+    let explainer: Explainer;
+    let kept: ReturnType<typeof createKept>;
+    let observation: { close(): void };
+
+    before(async function () {
+      this.timeout(30_000);
+      knex = openKnex(server().connection, { pool: { min: 0, max: 4 } });
+      await knex.raw('create table explained (id int primary key, owner int, name text, price numeric)');
+      await knex.raw(
+        `insert into explained select i, i % 900, 'name ' || i, i from generate_series(1, 20000) as i`,
+      );
+      await knex.raw('analyze explained');
+    });
+    after(() => knex.destroy());
+    beforeEach(() => {
+      kept = createKept();
+      explainer = createExplainer({
+        overMs: 0.000_1,
+        mask: (_context, plans) => plans,
+        keep: kept.keep,
+        unobserved: (work) => tracker.unobserved(work),
+      });
+      observation = observeKnex(knex, { tracker, explainer });
+    });
+    afterEach(() => {
+      explainer.close();
+      observation.close();
+    });
+
+    async function ran(work: () => PromiseLike<unknown>): Promise<Context> {
+      const context = newContext();
+      await tracker.run(context, async () => {
+        await work();
+      });
+      context.end();
+      explainer.ended(context.token);
+      return context;
+    }
+
+    it('plans what the application ran, and tells the size of the table', async () => {
+      const context = await ran(() => knex('explained').where({ owner: 17 }).select('id'));
+      const plan = first(await kept.of(context.token));
+      expect(plan.query).to.equal(0);
+      expect(plan.root).to.include({ type: 'Seq Scan', relation: 'public.explained' });
+      expect(plan.root.terms?.Filter).to.equal('(owner = $1)');
+      expect(plan.tables['public.explained']).to.equal(20_000);
+      expect(plan.root.rows).to.be.within(1, 200);
+    });
+
+    it('keeps no value of the statement, whatever its type', async () => {
+      const moment = new Date('2026-11-20T18:06:29Z');
+      const context = await ran(() =>
+        knex.raw(
+          `select * from explained where name = ? and price > ? and owner = any(?) and now() > ?::timestamptz and name <> 'own literal' and name like ?`,
+          ['secret-value-1', 12.5, [311, 312], moment, 'secret%'],
+        ),
+      );
+      const plan = first(await kept.of(context.token));
+      const text = JSON.stringify(plan);
+      for (const value of ['secret', '12.5', '311', '2026-11', '18:06']) expect(text).not.to.contain(value);
+      expect(text).to.contain('(name = $1::text)');
+      expect(text).to.contain("'own literal'");
+    });
+
+    it('changes nothing, and is not recorded as a query of the application', async () => {
+      const context = await ran(() => knex('explained').where({ id: 3 }).update({ name: 'changed' }));
+      await ran(() => knex('explained').where({ id: 4 }).delete());
+      const plan = first(await kept.of(context.token));
+      expect(plan.root.type).to.equal('ModifyTable');
+      expect(context.all('query')).to.have.length(1);
+      const rows: unknown = await knex('explained').whereIn('id', [3, 4]).orderBy('id').pluck('name');
+      expect(rows).to.deep.equal(['changed']);
+      await knex('explained').insert({ id: 4, owner: 4, name: 'name 4', price: 4 });
+    });
+
+    it('leaves several statements in one text alone', async () => {
+      await knex.raw('create table if not exists side_effects (n int)');
+      const text = 'select count(*) from explained; insert into side_effects values (1)';
+      const context = await ran(() => knex.raw(text));
+      const plans = await kept.of(context.token);
+      expect((plans?.plans[0] as MissingPlan).problem).to.match(
+        /^It could not be planned: .*multiple commands/,
+      );
+      expect(await knex('side_effects').count('* as n').first()).to.deep.equal({ n: '1' });
+    });
+
+    it('plans at most three texts of a request, the slowest', async () => {
+      const context = await ran(async () => {
+        for (let n = 1; n <= 6; n++) await knex.raw(`select ${n} from explained limit ${n}`);
+        await knex.raw('select pg_sleep(0.05)');
+      });
+      const plans = await kept.of(context.token);
+      expect(plans?.plans).to.have.length(3);
+      expect(plans?.plans.map(({ query }) => query)).to.include(6);
+    });
+
+    it('remembers the plan of a text, whoever runs it again', async () => {
+      const text = 'select * from explained where owner = ?';
+      const one = await ran(() => knex.raw(text, [1]));
+      const { plannedAt } = first(await kept.of(one.token));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      const two = await ran(() => knex.raw(text, [2]));
+      expect(first(await kept.of(two.token)).plannedAt).to.equal(plannedAt);
+    });
+
+    it('waits for a transaction that is open when the request ends', async () => {
+      const context = newContext();
+      const trx = await tracker.run(context, () => knex.transaction());
+      await tracker.run(context, async () => {
+        await trx('explained').first();
+      });
+      context.end();
+      explainer.ended(context.token);
+      expect(await kept.of(context.token, 300)).to.equal(null);
+      await tracker.run(context, () => trx.commit());
+      explainer.ended(context.token);
+      expect(first(await kept.of(context.token)).root.type).to.equal('Limit');
+    });
+
+    it('never makes the application wait for the pool', async function () {
+      this.timeout(10_000);
+      const held = await Promise.all([1, 2, 3].map(() => knex.transaction()));
+      const context = await ran(() => knex.raw('select 17 from explained'));
+      // One of four is free and no other can be had: the application may want it.
+      const plans = await kept.of(context.token, 6000);
+      expect((plans?.plans[0] as MissingPlan).problem).to.match(/^No connection of the pool was idle/);
+      await Promise.all(held.map((trx) => trx.rollback()));
+    });
+
+    it('gives up on a lock, and says so', async () => {
+      const context = await ran(() => knex.raw('select 18 from explained'));
+      await kept.of(context.token);
+      const holder = await knex.transaction();
+      const locked = newContext();
+      await tracker.run(locked, async () => {
+        await knex.raw('select 19 from explained');
+      });
+      await holder.raw('lock table explained in access exclusive mode');
+      locked.end();
+      explainer.ended(locked.token);
+      const plans = await kept.of(locked.token);
+      await holder.rollback();
+      expect((plans?.plans[0] as MissingPlan).problem).to.match(/^It could not be planned: .*lock timeout/);
+      expect(await knex('explained').count('* as n').first()).to.deep.equal({ n: '20000' });
+    });
+
+    it('plans nothing but reads and changes of rows', async () => {
+      const context = await ran(async () => {
+        await knex.raw('set application_name = ?'.replace('?', "'x'"));
+        await knex.raw('vacuum explained');
+        await knex.raw('explain select 1');
+      });
+      expect(await kept.of(context.token, 200)).to.equal(null);
+    });
+  });
+}
+
+describeExplain('PostgreSQL of Debian', withDebianPostgres);
+describeExplain('the embedded PostgreSQL', withEmbeddedPostgres);
