@@ -41,7 +41,8 @@ export function createPageHandler(
   options: PageHandlerOptions,
   { renderPage, assets, foot }: PageParts,
 ): Dispatch {
-  const { profiles, recording, forms, ending, panels, rules, retention, originOf, access, redactText } = options;
+  const { profiles, recording, forms, ending, panels, rules, retention, originOf, access, redactText } =
+    options;
   const headers = pageHeaders();
   const ownHeaders = (): typeof headers => headers;
   const controllers = createProfilerControllers({

@@ -21,18 +21,22 @@ import { createHostSource } from './middleware/host-source.ts';
 import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
 import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
 import type { Dump } from './observe/dump.ts';
+import { createExplainer } from './observe/explain.ts';
 import type { CompilingEngine, RenderingApp } from './observe/ejs.ts';
 import { createSourceFiles } from './observe/source-files.ts';
 import { createSourceMaps } from './observe/source-maps.ts';
 import type { RouterLibrary } from './observe/registrations.ts';
+import type { WinstonLibrary } from './observe/winston.ts';
 import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
 import type { FindingRule } from './profiler/finding.ts';
+import { createFormSigner } from './profiler/form-signature.ts';
 import { createHousekeeper, defaultRetention, type Retention } from './profiler/housekeeper.ts';
 import type { Panel } from './profiler/panel.ts';
 import { createPatientRead } from './profiler/patient-read.ts';
 import { createProfiles, type Profiles } from './profiler/profiles.ts';
 import { createRecorder } from './profiler/recorder.ts';
+import { createRecording } from './profiler/recording.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { createSampler, defaultSampling, type Sampling } from './profiler/sampling.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
@@ -60,6 +64,11 @@ export interface ProfilerOptions {
   limits?: ContextLimits;
   /** Bytes of a body kept as preview; default 16 KiB. */
   previewBytes?: number;
+  /**
+   * Milliseconds from which on a statement that PostgreSQL ran is planned again after the answer (`EXPLAIN`, read-only, on an
+   * idle connection of the Knex that ran it), and the plan kept with the profile; default 100, 0: none is.
+   */
+  explainMs?: number;
   /** Which requests are recorded in full; default: all. Those that fail or are slow are kept in outline. */
   sampling?: Partial<Sampling>;
   /** Folder where a process leaves some tokens for the next one; absent: the first requests guess theirs. */
@@ -107,6 +116,8 @@ export interface Profiler {
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
+  /** Lines of winston's loggers, wherever they go; other loggers are seen without being handed over. */
+  watchWinston(winston: WinstonLibrary): void;
   profiles: Profiles;
   redactor: Redactor;
   /** Asks the storage for a block of tokens, once it is there. */
@@ -117,6 +128,7 @@ export interface Profiler {
 }
 
 const PREVIEW_BYTES = 16_384;
+const EXPLAIN_MS = 100;
 const CLOSE_WITHIN = 5000;
 
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
@@ -126,6 +138,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     sourceOf = createHostSource(),
     previewBytes = PREVIEW_BYTES,
     root = process.cwd(),
+    explainMs = EXPLAIN_MS,
   } = options;
   const name = options.process ?? `${hostname()}:${process.pid}`;
   const retention = { ...defaultRetention, ...options.retention };
@@ -152,7 +165,9 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     ...(options.tokenFolder === undefined ? {} : { reserve: createTokenReserve(options.tokenFolder) }),
   });
   const sampling = { ...defaultSampling, ...options.sampling };
-  const sampler = createSampler(sampling);
+  const recording = createRecording(storage);
+  const sampler = createSampler({ ...sampling, isPaused: () => recording.pausedAt() !== null });
+  const ending = new AbortController();
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
@@ -162,7 +177,9 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     nextSampledOut: () => tokens.nextSampledOut(),
     sampler,
     write: (profile, shared) => {
+      if (profile.index.kind !== 'profiler' && recording.pausedAt() !== null) return;
       writer.enqueue(profile, shared);
+      if (profile.index.state === 'final') explainer?.ended(profile.index.token);
       // The first answer is out: what the next ones may need is loaded now.
       pages.preload();
     },
@@ -175,8 +192,17 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     writer,
     storage,
     readStored: createPatientRead(storage, tokens),
-    isSampledOut: (token) => sampling.rate < 1 && tokens.isSampledOut(token),
+    isSampledOut: (token) => (sampling.rate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
   });
+  const explainer =
+    explainMs > 0
+      ? createExplainer({
+          overMs: explainMs,
+          mask: (context, plans) => recorder.mask(context, plans),
+          keep: (token, plans) => profiles.amend(token, 'plan', plans),
+          unobserved: (work) => tracker.unobserved(work),
+        })
+      : undefined;
   const housekeeper = createHousekeeper({ storage, retention, warn });
   const contexts = { of: (_req: IncomingMessage): Context | undefined => undefined };
   const observers = createObservers({
@@ -185,13 +211,14 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     root,
     maps,
     Router: options.Router,
+    explainer,
   });
   const watch = createWatch({
     recorder,
     tracker,
     sourceOf,
     previewBytes,
-    takes: (headers) => sampler.takes(headers),
+    takes: (headers) => !recording.check() && sampler.takes(headers),
     layerOf: observers.layerOf,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
   });
@@ -199,6 +226,13 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
 
   const pages = createLazyPages({
     profiles,
+    recording,
+    forms: createFormSigner(
+      storage.formKey === undefined
+        ? {}
+        : { sharedKey: () => storage.formKey?.() ?? Promise.reject(new Error('No key.')) },
+    ),
+    ending: ending.signal,
     panels,
     rules,
     retention,
@@ -256,12 +290,15 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     watchKnex: observers.watchKnex,
     watchApp: observers.watchApp,
     watchEngine: observers.watchEngine,
+    watchWinston: observers.watchWinston,
     profiles,
     redactor,
     refillTokens: () => tokens.refill(),
     counters: () => writer.counters(),
     async close(timeoutMs = CLOSE_WITHIN) {
+      ending.abort();
       housekeeper.close();
+      explainer?.close();
       observers.close();
       watch.close();
       recorder.close();

@@ -36,6 +36,15 @@ const catalogue = {
   BAD_FILTER: { status: 400, message: (name: string, problem: string) => `The filter "${name}" ${problem}.` },
   UNAUTHORIZED: { status: 401, message: () => "The profiler's pages ask for the password of this service." },
   FORBIDDEN: { status: 403, message: () => "This application does not let you see the profiler's pages." },
+  CROSS_SITE: {
+    status: 403,
+    message: () =>
+      "Only the profiler's own pages may ask for this: the request names another origin, or none.",
+  },
+  FORM_EXPIRED: {
+    status: 403,
+    message: () => 'This form is older than an hour, or was made elsewhere; load its page again.',
+  },
   EXPECTATION_FAILED: {
     status: 417,
     message: (expected: string) => `The expectation "${expected}" can't be met.`,

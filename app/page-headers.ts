@@ -9,7 +9,8 @@ export function pageHeaders(): readonly (readonly [name: string, value: string])
   const secure = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: PAGE_POLICY },
     frameguard: { action: 'deny' },
-    referrerPolicy: { policy: 'no-referrer' },
+    // Where a browser sends no Sec-Fetch-Site (plain HTTP), a form is told from a foreign one by its Origin, which no-referrer hides.
+    referrerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: false,
   });
   // All of them are the same for every request: asked once, of a response that goes nowhere.

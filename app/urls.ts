@@ -40,6 +40,8 @@ export const urls = {
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
   /** Of one panel, or of all. */
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
+  newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,
+  older: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/older${panelQuery(panel)}`,
   exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
   exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
   toolbar: (token: string) => `${PROFILER_PREFIX}/${token}/toolbar`,

@@ -8,7 +8,7 @@ import type { Profile, ProfileDocument, ProfileIndex } from './profile.ts';
 import { matchesQuery } from './match-query.ts';
 import type { Recorder } from './recorder.ts';
 import type { RouteSummaries, SummaryQuery } from './route-summary.ts';
-import type { FindResult, ProfileQuery, ProfileStorage } from './storage.ts';
+import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
 import type { Writer } from './writer.ts';
 
 export interface FoundProfile {
@@ -28,6 +28,10 @@ export interface Profiles {
   read(token: string): Promise<FoundProfile | null>;
   /** Stored ones together with those that run or wait; always answers. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
+  /** Stored ones only; what can't be counted is null. Never rejects. */
+  survey(query: SurveyQuery): Promise<Survey>;
+  /** Deletes all stored ones but the pinned. Rejects with STORAGE_UNAVAILABLE. */
+  clear(): Promise<number>;
   /** Stored requests by route, with those that are about to be stored. Rejects with STORAGE_UNAVAILABLE. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
   /** Whether a token that no profile has was given to a request that is sampled out. */
@@ -81,13 +85,15 @@ export function createProfiles(options: {
       notice = `${unavailable(error).message} What is shown waits in this process.`;
     }
     const seen = new Set(stored.rows.map(({ token }) => token));
-    const waiting = [...unstored().values()].filter(
+    // Pins and words are known of what is stored only.
+    const isOfStored = query.pinned === true || query.text !== undefined;
+    const waiting = (isOfStored ? [] : [...unstored().values()]).filter(
       (row) => !seen.has(row.token) && matchesQuery(row, query),
     );
     if (waiting.length === 0 || query.offset > 0)
       return { ...stored, total: stored.total + waiting.length, notice };
     const rows = [...waiting, ...stored.rows].sort((a, b) => compareRows(a, b, query)).slice(0, query.limit);
-    return { rows, total: stored.total + waiting.length, totalIsExact: stored.totalIsExact, notice };
+    return { ...stored, rows, total: stored.total + waiting.length, notice };
   }
 
   /** What other processes share, as it was read from the storage. */
@@ -131,6 +137,16 @@ export function createProfiles(options: {
       }
     },
     find,
+    survey: (query) =>
+      storage.survey(query).catch(() => ({ counts: query.counts.map(() => null), pulse: null })),
+    async clear() {
+      await writer.flush(FLUSH_BEFORE_LIST);
+      try {
+        return await storage.clear();
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
     async summarize(query) {
       if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
       try {

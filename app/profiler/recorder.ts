@@ -64,6 +64,8 @@ export interface Recorder {
   snapshot(context: Context): Profile;
   /** Its line in a list, as it is now. */
   indexOf(context: Context): ProfileIndex;
+  /** A late fact of a request, masked as its profile is. */
+  mask<T>(context: Context, late: T): T;
   /** What pages see of a stored document; `shared` has what this process does not know. */
   complete(document: ProfileDocument, shared: ReadonlyMap<string, SharedValue>): Profile;
   /** What profiles of this process share, by its id. */
@@ -80,7 +82,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
   const sampler = options.sampler ?? createSampler(defaultSampling);
   const sharedParts = createSharedParts(redactor);
-  const { build, isSampledOut } = createProfileBuilder({
+  const { build, mask, isSampledOut } = createProfileBuilder({
     panels,
     rules,
     redactor,
@@ -191,7 +193,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   return {
     open(kind, parent) {
-      const context = create({ token: nextToken(), kind, parent: parent?.token ?? null });
+      // A token that is known to name no profile, where none will be stored.
+      const token = kind !== 'profiler' && sampler.isPaused() ? nextSampledOut() : nextToken();
+      const context = create({ token, kind, parent: parent?.token ?? null });
       if (parent !== undefined) parent.child = context.token;
       return context;
     },
@@ -203,10 +207,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const { document, ...facts } = build(context, context.ended ? 'final' : 'running');
       return indexOf(document, facts);
     },
+    mask,
     complete,
     sharedOf: (id) => sharedParts.valueOf(id),
     headersSent(context) {
-      if (context.ended) return;
+      // An own page that goes on is a stream of our own, and no news.
+      if (context.ended || context.kind === 'profiler') return;
       answering.set(context, context.elapsedMs());
       look ??= setInterval(lookForLong, LOOK_EVERY).unref();
     },

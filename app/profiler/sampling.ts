@@ -19,20 +19,28 @@ const ASKING_HEADER = 'x-debug-profile';
 export type KeptOutline = 'failed' | 'slow' | null;
 
 export interface Sampler {
+  isPaused(): boolean;
   /** Whether this request is recorded in full. */
   takes(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
   /** Why the outline of a request that was not taken is worth keeping; null where it is not. */
   keeps(outcome: { status: number; thrown: boolean; durationMs: number }): KeptOutline;
 }
 
-export function createSampler({ rate, slowMs }: Sampling, random: () => number = Math.random): Sampler {
+/** `isPaused`: nothing is recorded for now, whoever asks for it and whatever happens. */
+export function createSampler(
+  { rate, slowMs, isPaused = () => false }: Sampling & { isPaused?: () => boolean },
+  random: () => number = Math.random,
+): Sampler {
   return {
+    isPaused,
     takes(headers) {
+      if (isPaused()) return false;
       if (rate >= 1) return true;
       const asked = headers[ASKING_HEADER];
       return (typeof asked === 'string' && asked !== '' && asked !== '0') || random() < rate;
     },
     keeps({ status, thrown, durationMs }) {
+      if (isPaused()) return null;
       if (thrown || status >= 500) return 'failed';
       return durationMs >= slowMs ? 'slow' : null;
     },

@@ -39,6 +39,8 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_compare', '/compare', controllers.compare),
     get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
+    get('_profiler_newer', `/${TOKEN}/newer`, controllers.newer),
+    get('_profiler_older', `/${TOKEN}/older`, controllers.older),
     get('_profiler_toolbar', `/${TOKEN}/toolbar`, controllers.toolbar),
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),

@@ -6,9 +6,10 @@ export function toggleFold(link) {
   link.setAttribute('aria-expanded', String(!body.hidden));
 }
 
-export function closeFolds() {
+// Those in `open` stay so.
+export function closeFolds(open = new Set()) {
   for (const link of document.querySelectorAll('[data-fold]')) {
-    if (!('open' in link.dataset)) toggleFold(link);
+    if (!('open' in link.dataset || open.has(link.dataset.fold))) toggleFold(link);
   }
 }
 

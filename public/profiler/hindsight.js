@@ -1,15 +1,18 @@
 // The profiler's pages in the browser: theme, copy, filter, folds, keyboard. Every page is complete without it.
-// What it acts on is declared in the markup: data-theme-toggle, data-copy, data-filter, data-fold, data-key, data-go.
+// What it acts on is declared in the markup: data-theme-toggle, data-copy, data-copy-page,
+// data-filter, data-fold, data-key, data-go, data-confirm, data-live.
 import { showMark } from './compare.js';
-import { addCopyButtons, copyFrom } from './copy.js';
+import { closeDialog, onSubmit } from './confirm.js';
+import { addCopyButtons, copyFrom, copyPage } from './copy.js';
 import { filterRows } from './filter.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
-import { closeKeys, onKey, openKeys, trimKeys } from './keys.js';
+import { onKey, openKeys, trimKeys } from './keys.js';
+import { startLive } from './live.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 
 function onClick(event) {
   const at = event.target.closest(
-    '[data-copy], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
+    '[data-copy], [data-copy-page], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
   );
   if (at === null) return;
   if (at.matches('[data-copy]')) {
@@ -17,10 +20,19 @@ function onClick(event) {
     if (copyFrom(at)) event.preventDefault();
     return;
   }
+  if (at.matches('[data-copy-page]')) {
+    const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
+    if (!opensElsewhere && copyPage(at)) event.preventDefault();
+    return;
+  }
+  // Such a link outside a dialog leads away.
+  if (at.matches('[data-close]')) {
+    if (closeDialog(at)) event.preventDefault();
+    return;
+  }
   event.preventDefault();
   if (at.matches('[data-fold]')) toggleFold(at);
   else if (at.matches('[data-theme-toggle]')) nextTheme();
-  else if (at.matches('[data-close]')) closeKeys();
   else openKeys();
 }
 
@@ -36,6 +48,8 @@ function start() {
     if (event.target.matches('[data-filter]')) filterRows(event.target);
   });
   document.addEventListener('keydown', onKey);
+  document.addEventListener('submit', onSubmit);
+  startLive();
   window.addEventListener('hashchange', openTarget);
 }
 

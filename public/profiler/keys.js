@@ -7,8 +7,26 @@ const dialog = () => document.getElementById('keys');
 const STOPS = 'a, summary, button';
 let going = false;
 
-/** The help lists what works on this page only. */
+// Milliseconds in which the letter after g is waited for.
+const GOES_FOR = 1500;
+const kbd = (key) => Object.assign(document.createElement('kbd'), { textContent: key });
+
+function listPlaces() {
+  const list = document.querySelector('#keys dl');
+  for (const link of document.querySelectorAll('[data-go]')) {
+    const term = document.createElement('dt');
+    term.append(kbd('g'), ' then ', kbd(link.dataset.go));
+    const place = document.createElement('dd');
+    // The home link is the brand; a panel's is its title, without the figure beside it.
+    place.textContent =
+      link.dataset.go === 'h' ? 'Home: the list of requests' : link.firstChild.textContent.trim();
+    list?.append(term, place);
+  }
+}
+
+// The help lists what works on this page only.
 export function trimKeys() {
+  listPlaces();
   for (const term of document.querySelectorAll('#keys [data-needs]')) {
     if (document.querySelector(term.dataset.needs) !== null) continue;
     term.nextElementSibling?.remove();
@@ -18,10 +36,6 @@ export function trimKeys() {
 
 export function openKeys() {
   if (!dialog()?.open) dialog()?.showModal();
-}
-
-export function closeKeys() {
-  dialog()?.close();
 }
 
 function visibleRows() {
@@ -48,12 +62,20 @@ const actions = {
   D: nextTheme,
   g: () => {
     going = true;
+    setTimeout(() => {
+      going = false;
+    }, GOES_FOR);
   },
 };
 
 export function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest('input, select, textarea') !== null || dialog()?.open) return;
+  // On some keyboards [ and ] need AltGr, which counts as Ctrl and Alt.
+  if ((event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState('AltGraph')) return;
+  if (
+    event.target.closest?.('input, select, textarea, [contenteditable]') ||
+    document.querySelector('dialog[open]') !== null
+  )
+    return;
   if (going) {
     going = false;
     document.querySelector(`[data-go="${CSS.escape(event.key)}"]`)?.click();

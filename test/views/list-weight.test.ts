@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { join } from 'node:path';
 import { readFilters } from '../../app/controllers/profiler/filters.ts';
 import { createListModel } from '../../app/controllers/profiler/list-model.ts';
+import { createPulse, pulseQuery } from '../../app/controllers/profiler/pulse.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
 import { createPageRenderer } from '../../app/render-page.ts';
@@ -49,11 +50,26 @@ describe('the list', () => {
       rows.map((row) => [row.token, [{ ...row, kind: 'error_page' as const, token: row.child ?? '' }]]),
     );
     const found = { rows, total: 5000, totalIsExact: true, notice: null };
+    const asked = pulseQuery(filters.query, rows, Date.UTC(2026, 10, 1) + 600_000);
+    if (asked === undefined) throw new Error('Nothing to draw.');
     const renderPage = createPageRenderer({
       viewsFolder: join(packageRoot(), 'views'),
       assets: { url: (file) => `/_profiler/assets/${file.replace('.', '.0123456789ab.')}` },
     });
-    const html = renderPage('profiler/list', createListModel({ filters, found, children, foot: ['a', 'b', 'c'] }));
+    const html = renderPage('profiler/list', createListModel({
+        filters,
+        found,
+        children,
+        survey: { counts: [2001, 2001, 2001, 2001, 2001], pulse: null },
+        pulse: createPulse(asked, {
+          parts: Array.from({ length: asked.parts }, (_, i) => ({ count: 900 + i, errors: 400 - i })),
+          since: asked.from + 1,
+        }),
+        titles: {},
+        pausedAt: Date.UTC(2026, 10, 1),
+        csrf: `mi7yyyyy.${'x'.repeat(43)}`,
+        foot: ['a', 'b', 'c'],
+      }));
     expect(html.match(/<tr /g)).to.have.length(2 * filters.query.limit);
     expect(Buffer.byteLength(html)).to.be.lessThan(MOST_BYTES);
   });

@@ -63,7 +63,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const route = routed.find(({ method }) => method === methodOf(req));
     if (route === undefined) throw createMethodNotAllowed(req, routed.map(({ method }) => method).join(', '));
     const params = { ...route.path.exec(target.path)?.groups };
-    await route.action({ req, res, params, query: new URLSearchParams(target.query) });
+    const query = new URLSearchParams(target.query);
+    await route.action({ req, res, params, query, origin: () => originOf(req) });
   }
 
   return (req, res, next) => {

@@ -10,10 +10,18 @@ import type { ProfileQuery, SortColumn } from '../../profiler/storage.ts';
 
 /** In the order of a permanent link. */
 export const FILTER_NAMES = [
-  'q', 'url', 'method', 'status', 'ip', 'token', 'from', 'until', 'over', 'has', 'kind', 'process', 'route', 'sort', 'order', 'limit', 'page',
+  'q', 'text', 'url', 'method', 'status', 'ip', 'token', 'since', 'from', 'until', 'over', 'queries', 'has', 'mark', 'kind', 'process',
+  'route', 'sort', 'order', 'limit', 'page',
 ] as const; // prettier-ignore
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Partial<Record<FilterName, string>>;
+
+/** What narrows nothing. */
+const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page']);
+
+export function isPresentation(name: string): boolean {
+  return PRESENTATION.has(name);
+}
 
 export interface Filters {
   /** As typed, cleaned of spaces; what the form is filled with. */
@@ -24,7 +32,7 @@ export interface Filters {
 
 const ALIASES: Readonly<Record<string, FilterName>> = { status_code: 'status', start: 'from', end: 'until' };
 /** As many as stay below 60 KB, each with an error and its error page. */
-const DEFAULT_LIMIT = 30;
+const DEFAULT_LIMIT = 25;
 const MOST_ROWS = 200;
 /** Deeper pages are better reached by a filter. */
 const DEEPEST_OFFSET = 1_000_000;
@@ -44,6 +52,27 @@ const SORT_COLUMNS: Readonly<Record<string, SortColumn>> = {
   queries: 'queries',
   url: 'url',
   method: 'method',
+  route: 'route',
+  process: 'process',
+};
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Milliseconds back from now; null: whatever is kept. */
+const SPANS: Readonly<Record<string, number | null>> = {
+  '15m': 15 * MINUTE,
+  '1h': HOUR,
+  '6h': 6 * HOUR,
+  '24h': DAY,
+  '7d': 7 * DAY,
+  all: null,
+};
+const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
+  error: { hasError: true },
+  'no-error': { hasError: false },
+  finding: { hasFinding: true },
+  'no-finding': { hasFinding: false },
+  'n+1': { mark: 'N+1' },
+  pin: { pinned: true },
 };
 
 function bad(name: string, problem: string): Error {
@@ -123,33 +152,49 @@ function readChoice<T>(name: string, text: string, choices: Readonly<Record<stri
   return choice;
 }
 
-function readHasError(text: string): boolean {
-  return readChoice('has', text, { error: true, 'no-error': false });
+/** What was typed into the one box at the top: part of a URL where it looks like one, else a text. */
+function readTyped(typed: string): Partial<ProfileQuery> {
+  const address = typed.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+  return address.startsWith('/') ? { url: address.replace(/#.*$/s, '') } : { text: typed };
+}
+
+/** The later of two moments of which either may be absent. */
+function readStart(values: FilterValues, now: number): number | undefined {
+  const span = values.since === undefined ? null : readChoice('since', values.since, SPANS);
+  const from = values.from === undefined ? undefined : readMoment('from', values.from).at;
+  if (span === null) return from;
+  return Math.max(from ?? -Infinity, now - span);
 }
 
 /** Filters that narrow the list, without order and paging. */
-function readNarrowing(values: FilterValues): Partial<ProfileQuery> {
-  const narrowing: Partial<ProfileQuery> = {};
-  const url = values.url ?? values.q;
-  if (url !== undefined) narrowing.url = url;
+function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery> {
+  const narrowing: Partial<ProfileQuery> = {
+    ...(values.q === undefined ? {} : readTyped(values.q)),
+    ...(values.has === undefined ? {} : readChoice('has', values.has, HAS)),
+  };
+  if (values.url !== undefined) narrowing.url = values.url;
+  if (values.text !== undefined) narrowing.text = values.text;
+  if (values.mark !== undefined) narrowing.mark = values.mark;
   if (values.method !== undefined && values.method !== 'any') narrowing.method = values.method;
   if (values.status !== undefined && values.status !== 'any') narrowing.status = readStatus(values.status);
   if (values.ip !== undefined) narrowing.clientAddress = values.ip;
   if (values.token !== undefined) narrowing.token = values.token.toLowerCase();
-  if (values.from !== undefined) narrowing.from = readMoment('from', values.from).at;
+  const start = readStart(values, now);
+  if (start !== undefined) narrowing.from = start;
   if (values.until !== undefined) {
     const { at, width } = readMoment('until', values.until);
     narrowing.until = at + width;
   }
   if (values.over !== undefined) narrowing.overMs = readNumber('over', values.over, 1e9);
-  if (values.has !== undefined) narrowing.hasError = readHasError(values.has);
+  if (values.queries !== undefined) narrowing.minQueries = readNumber('queries', values.queries, 1e9);
   if (values.kind !== undefined) narrowing.kinds = readChoice('kind', values.kind, KINDS);
   if (values.process !== undefined) narrowing.process = values.process;
   if (values.route !== undefined) narrowing.route = values.route;
   return narrowing;
 }
 
-export function readFilters(query: URLSearchParams): Filters {
+/** `now`: what `since` counts back from. */
+export function readFilters(query: URLSearchParams, now: number = Date.now()): Filters {
   const values = readValues(query);
   const limit = readCount('limit', values.limit, DEFAULT_LIMIT, MOST_ROWS);
   const page = readCount('page', values.page, 1, Math.floor(DEEPEST_OFFSET / limit));
@@ -158,7 +203,7 @@ export function readFilters(query: URLSearchParams): Filters {
   return {
     values,
     page,
-    query: { ...readNarrowing(values), sort, descending: order, limit, offset: (page - 1) * limit },
+    query: { ...readNarrowing(values, now), sort, descending: order, limit, offset: (page - 1) * limit },
   };
 }
 

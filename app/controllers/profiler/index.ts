@@ -5,6 +5,7 @@ import { createCompareController } from './compare-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createMarkdownController } from './markdown-controller.ts';
+import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
@@ -14,6 +15,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createListController(services),
     ...createProfileController(services),
     ...createMarkdownController(services),
+    ...createNeighbourController(services),
     ...createRoutesController(services),
     ...createCompareController(services),
     ...createAssetController(services),

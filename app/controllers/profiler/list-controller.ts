@@ -1,9 +1,12 @@
 /** Home, search, latest and the search form: questions to `profiles.find`, answered as page, fragment or JSON. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile.ts';
-import { type Filters, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
+import { type Filters, isTokenAlone, readOne, withFilters } from './filters.ts';
+import { readListFilters } from './list-filters.ts';
 import { createListModel } from './list-model.ts';
+import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createPulse, pulseQuery } from './pulse.ts';
 import { createRespond, HTML, JSON_TYPE, redirect } from './respond.ts';
 
 /** Version of the JSON form of the list. */
@@ -21,8 +24,10 @@ export interface ListController {
 }
 
 export function createListController(services: PageServices): ListController {
-  const { profiles, renderPage, foot, redactText } = services;
+  const { profiles, recording, forms, renderPage, foot } = services;
   const respond = createRespond(services);
+  const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));
+  const filtersOf = (page: PageRequest): Filters => readListFilters(services, page);
 
   /** Error pages of the listed requests, by the token of their request: one question for the whole list. */
   async function findChildren(rows: readonly ProfileIndex[]): Promise<Map<string, ProfileIndex[]>> {
@@ -47,15 +52,26 @@ export function createListController(services: PageServices): ListController {
     return byParent;
   }
 
-  /** What is looked for is masked as what is stored was: a secret typed here is shown on no page, and still finds its own. */
-  function filtersOf({ query }: PageRequest): Filters {
-    const masked = Array.from(query, ([name, value]) => [name, redactText(value)] as [string, string]);
-    return readFilters(new URLSearchParams(masked));
-  }
-
   async function list(page: PageRequest, filters: Filters): Promise<void> {
     const found = await profiles.find(filters.query);
-    const model = createListModel({ filters, found, children: await findChildren(found.rows), foot });
+    const asked = pulseQuery(filters.query, found.rows, Date.now());
+    const [children, survey, csrf] = await Promise.all([
+      findChildren(found.rows),
+      profiles.survey({ counts: viewQueries(), ...(asked === undefined ? {} : { pulse: asked }) }),
+      forms.sign(),
+      recording.refresh(),
+    ]);
+    const model = createListModel({
+      filters,
+      found,
+      children,
+      survey,
+      pulse: asked === undefined ? null : createPulse(asked, survey.pulse),
+      titles,
+      pausedAt: recording.pausedAt(),
+      csrf,
+      foot,
+    });
     respond(page, { type: HTML, body: renderPage('profiler/list', model) });
   }
 
@@ -79,7 +95,7 @@ export function createListController(services: PageServices): ListController {
     },
     async searchJson(page) {
       const { query, values, page: number } = filtersOf(page);
-      const { rows, total, totalIsExact, notice } = await profiles.find(query);
+      const { rows, total, totalIsExact, notice, pinned = [], looked = null } = await profiles.find(query);
       const body = {
         version: LIST_VERSION,
         total,
@@ -89,6 +105,8 @@ export function createListController(services: PageServices): ListController {
         filters: values,
         notice,
         profiles: rows,
+        pinned,
+        looked,
       };
       respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
     },
@@ -113,7 +131,7 @@ export function createListController(services: PageServices): ListController {
       readOne(page.query, 'panel');
       respond(page, {
         type: HTML,
-        body: renderPage('profiler/search-bar', { filters: filtersOf(page) }),
+        body: renderPage('profiler/search-bar', { values: filtersOf(page).values }),
       });
     },
   };

@@ -1,8 +1,12 @@
-/** Found rows -> the list page's view model: rows with their folded children, columns with their sort links, pages. */
+/** Found rows -> the list page's view model: visits with what is folded under them, columns with their sort links, pages. */
 import type { ProfileIndex } from '../../profiler/profile.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
+import type { Survey, TextPlace, TextSearch } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
-import { type FilterName, type Filters, withFilters } from './filters.ts';
+import { type Filters, isPresentation, withFilters } from './filters.ts';
+import { createViews, type ListView } from './list-views.ts';
+import type { PulseModel } from './pulse.ts';
+import { foldVisits, unfolded, type Visit } from './visits.ts';
 
 export interface ListColumn {
   /** Class of the column. */
@@ -16,15 +20,24 @@ export interface ListColumn {
 
 export interface ListRow {
   profile: ProfileIndex;
-  children: readonly ProfileIndex[];
   /** Length of the bar, 0 to 1: the square root of its share of the slowest shown. */
   bar: number;
+  pinned: boolean;
+  /** Where the text that was looked for stands. */
+  place: TextPlace | null;
+}
+
+export interface ListEntry extends ListRow {
+  /** Error pages, redirects, what a page fetched, the same request before. */
+  folded: readonly ListRow[];
+  /** `1 redirect, 3 fetches`; null where nothing is folded. */
+  label: string | null;
 }
 
 export interface ListModel {
   title: string;
   filters: Filters;
-  rows: readonly ListRow[];
+  entries: readonly ListEntry[];
   columns: readonly ListColumn[];
   total: number;
   /** False where the total is an estimate. */
@@ -37,7 +50,20 @@ export interface ListModel {
   /** Address of this list as it is. */
   permanent: string;
   json: string;
-  views: readonly { title: string; href: string; current: boolean }[];
+  /** Where new requests are told of; null where the newest do not stand first. */
+  live: string | null;
+  views: readonly ListView[];
+  pulse: PulseModel | null;
+  /** How far a search for text went; null for any other. */
+  looked: TextSearch | null;
+  /** Names of processes on this page. */
+  processes: readonly string[];
+  /** Titles of panels by name. */
+  titles: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970; null: requests are recorded. */
+  pausedAt: number | null;
+  /** For forms that change something. */
+  csrf: string;
   filtered: boolean;
   notice: string | null;
   foot: readonly string[];
@@ -47,59 +73,85 @@ const COLUMNS: readonly [name: string, title: string, sort: string | null, numer
   ['c-st', 'Status', 'status', false],
   ['c-me', 'Method', 'method', false],
   ['url', 'URL', 'url', false],
-  ['c-rt', 'Route', null, false],
+  ['c-rt', 'Route', 'route', false],
   ['c-du', 'Time', 'time', true],
   ['c-ba', '', null, false],
   ['c-qu', 'Queries', 'queries', true],
   ['c-at', 'At, UTC', 'at', true],
-  ['c-pr', 'Process', null, false],
+  ['c-pr', 'Process', 'process', false],
   ['c-to', 'Token', null, false],
 ];
-const SLOW_MS = 1000;
-/** What narrows nothing. */
-const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page']);
 
-function columnsOf({ values }: Filters): ListColumn[] {
-  const sorted = values.sort?.toLowerCase() ?? 'at';
-  const descending = (values.order?.toLowerCase() ?? 'desc') === 'desc';
+function columnsOf({ values, query }: Filters): ListColumn[] {
+  const sorted = query.text === undefined ? (values.sort?.toLowerCase() ?? 'at') : 'at';
+  const descending = query.text !== undefined || (values.order?.toLowerCase() ?? 'desc') === 'desc';
   return COLUMNS.map(([name, title, sort, numeric]) => {
     const current = sort !== null && sort === sorted;
     const order = current && descending ? 'asc' : 'desc';
+    // What is found by its text comes newest first.
+    const canSort = sort !== null && query.text === undefined;
     return {
       name,
       title,
       numeric,
-      href: sort === null ? null : urls.search(withFilters(values, { sort, order, page: undefined })),
+      href: canSort ? urls.search(withFilters(values, { sort, order, page: undefined })) : null,
       direction: current ? (descending ? 'descending' : 'ascending') : null,
     };
   });
 }
 
-function viewsOf({ values }: Filters): ListModel['views'] {
-  const narrowing = Object.keys(values).filter((name) => !PRESENTATION.has(name)) as FilterName[];
-  const only = (name: FilterName, value: string): boolean => narrowing.length === 1 && values[name] === value;
-  const one = (title: string, name: FilterName, value: string): ListModel['views'][number] => ({
-    title,
-    href: urls.search({ [name]: value }),
-    current: only(name, value),
-  });
-  return [
-    { title: 'All', href: urls.home(), current: narrowing.length === 0 },
-    one('Errors', 'has', 'error'),
-    one('4xx', 'status', '4xx'),
-    one('5xx', 'status', '5xx'),
-    one('Over 1 s', 'over', String(SLOW_MS)),
-    one('The profiler’s own', 'kind', 'profiler'),
-  ];
+function counted(number: number, one: string, many: string): string[] {
+  return number === 0 ? [] : [number === 1 ? one : `${number} ${many}`];
 }
 
-export function createListModel(options: {
+export interface ListModelOptions {
   filters: Filters;
   found: FoundProfiles;
+  /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
+  survey: Survey;
+  pulse: PulseModel | null;
+  titles: ListModel['titles'];
+  pausedAt: number | null;
+  csrf: string;
   foot: readonly string[];
-}): ListModel {
-  const { filters, found, children, foot } = options;
+}
+
+function entriesOf({ filters, found, children }: ListModelOptions, slowestMs: number): ListEntry[] {
+  const pinned = new Set(found.pinned);
+  const rowOf = (profile: ProfileIndex): ListRow => ({
+    profile,
+    bar: slowestMs === 0 ? 0 : Math.sqrt((profile.durationMs ?? 0) / slowestMs),
+    pinned: pinned.has(profile.token),
+    place: found.looked?.found[profile.token] ?? null,
+  });
+  const pagesOf = (profile: ProfileIndex): readonly ProfileIndex[] => children.get(profile.token) ?? [];
+  const withPages = (profile: ProfileIndex): ProfileIndex[] => [profile, ...pagesOf(profile)];
+
+  function entryOf({ head, redirects, fetches, alike }: Visit): ListEntry {
+    const folded = [...pagesOf(head), ...[...redirects, ...fetches, ...alike].flatMap(withPages)];
+    const label = [
+      ...counted(pagesOf(head).length, 'error page', 'error pages'),
+      ...counted(redirects.length, '1 redirect', 'redirects'),
+      ...counted(fetches.length, '1 fetch', 'fetches'),
+      ...counted(alike.length, '1 alike', 'alike'),
+    ];
+    return { ...rowOf(head), folded: folded.map(rowOf), label: label.length === 0 ? null : label.join(', ') };
+  }
+
+  const { sort, text, descending } = filters.query;
+  const isNewestFirst = (sort === 'startedAt' && descending === true) || text !== undefined;
+  return (isNewestFirst ? foldVisits(found.rows) : unfolded(found.rows)).map(entryOf);
+}
+
+function liveOf({ values, query, page }: Filters): string | null {
+  const isNewestFirst = query.sort === 'startedAt' && query.descending === true;
+  if (!isNewestFirst || page > 1 || query.text !== undefined || query.until !== undefined) return null;
+  return urls.live(withFilters(values, {}));
+}
+
+export function createListModel(options: ListModelOptions): ListModel {
+  const { filters, found, survey, pulse, titles, pausedAt, csrf, foot } = options;
   const { values, page, query } = filters;
   const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
   const count = Math.max(1, Math.ceil(found.total / query.limit));
@@ -108,11 +160,7 @@ export function createListModel(options: {
   return {
     title: 'Requests',
     filters,
-    rows: found.rows.map((profile) => ({
-      profile,
-      children: children.get(profile.token) ?? [],
-      bar: slowestMs === 0 ? 0 : Math.sqrt((profile.durationMs ?? 0) / slowestMs),
-    })),
+    entries: entriesOf(options, slowestMs),
     columns: columnsOf(filters),
     total: found.total,
     totalIsExact: found.totalIsExact,
@@ -127,8 +175,15 @@ export function createListModel(options: {
     },
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
-    views: viewsOf(filters),
-    filtered: Object.keys(values).some((name) => !PRESENTATION.has(name)),
+    live: liveOf(filters),
+    views: createViews(values, survey.counts),
+    pulse,
+    looked: found.looked ?? null,
+    processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
+    titles,
+    pausedAt,
+    csrf,
+    filtered: Object.keys(values).some((name) => !isPresentation(name)),
     notice: found.notice,
     foot,
   };

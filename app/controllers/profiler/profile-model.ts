@@ -39,6 +39,13 @@ const KEYS: Readonly<Record<string, string>> = {
   database: 'd',
   logs: 'l',
   routing: 'o',
+  views: 'v',
+  http_client: 'c',
+  runtime: 'u',
+  security: 's',
+  migrations: 'm',
+  configuration: 'f',
+  dump: 'p',
 };
 const KINDS: Readonly<Record<string, string>> = { database: 'db', http_client: 'out', views: 'view' };
 /** About the process rather than about this request: a group of their own at the end of the menu. */

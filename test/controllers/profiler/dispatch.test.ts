@@ -89,7 +89,8 @@ describe('addresses of the profiler', () => {
     '/_profiler/abcdef0',
     '/_profiler/abcdef/nothing',
     '/_profiler/abcdef%2f',
-    '/_profiler/-/clear',
+    '/_profiler/-/nothing',
+    '/_profiler/-/pin/',
     '/_profiler/../secret',
   ]) {
     it(`know nothing of ${path}`, async () => {
@@ -148,10 +149,9 @@ describe('addresses of the profiler', () => {
 
   it('have a name each, and none that looks like a token', () => {
     const routes = createProfilerRoutes(createProfilerControllers(fixture.services));
-    expect([...new Set(routes.map(({ name }) => name))].sort()).to.deep.equal([
-      '_profiler', '_profiler_asset', '_profiler_exception', '_profiler_exception_css', '_profiler_home', '_profiler_json',
-      '_profiler_latest', '_profiler_search', '_profiler_search_bar', '_profiler_toolbar',
-    ]); // prettier-ignore
+    const named = new Set(routes.map(({ name }) => name));
+    expect([...named].filter((name) => !/^_profiler(_[a-z]+)*$/.test(name))).to.deep.equal([]);
+    expect([...named]).to.include.members(['_profiler', '_profiler_home', '_profiler_live', '_profiler_pin']);
     for (const { path } of routes) expect(path.source).to.not.match(/\/[0-9a-f]{6}\$/);
   });
 });

@@ -23,8 +23,8 @@ function problemOf(text: string): string {
 }
 
 describe('filters of the list', () => {
-  it('are none by default: newest first, the first 50', () => {
-    expect(queryOf('')).to.deep.equal({ sort: 'startedAt', descending: true, limit: 30, offset: 0 });
+  it('are none by default: newest first, the first 25', () => {
+    expect(queryOf('')).to.deep.equal({ sort: 'startedAt', descending: true, limit: 25, offset: 0 });
   });
 
   it('read each parameter', () => {
@@ -79,8 +79,28 @@ describe('filters of the list', () => {
     expect(queryOf('ip=&status=&page=&foo=bar&foo=baz&x[y]=1')).to.deep.equal(queryOf(''));
   });
 
-  it('search the URL for what was typed at the top', () => {
-    expect(queryOf('q=checkout').url).to.equal('checkout');
+  it('search what was recorded for what was typed at the top, the URL where it looks like one', () => {
+    expect(queryOf('q=checkout')).to.include({ text: 'checkout' });
+    expect(queryOf('q=/checkout?a=1%23b')).to.include({ url: '/checkout?a=1' });
+    expect(queryOf('q=https://shop.example:8443/checkout')).to.include({ url: '/checkout' });
+    expect(queryOf('q=x&text=y').text).to.equal('y');
+  });
+
+  it('read what a request has, and how many', () => {
+    expect(queryOf('has=no-error').hasError).to.equal(false);
+    expect(queryOf('has=finding').hasFinding).to.equal(true);
+    expect(queryOf('has=n%2B1').mark).to.equal('N+1');
+    expect(queryOf('has=pin').pinned).to.equal(true);
+    expect(queryOf('mark=slow&queries=7&route=/a')).to.include({ mark: 'slow', minQueries: 7, route: '/a' });
+  });
+
+  it('count "since" back from now, and take the later of it and "from"', () => {
+    const now = at('2026-11-20T12:00Z');
+    const from = (text: string): number | undefined => readFilters(new URLSearchParams(text), now).query.from;
+    expect(from('since=15m')).to.equal(at('2026-11-20T11:45Z'));
+    expect(from('since=all')).to.equal(undefined);
+    expect(from('since=1h&from=2026-11-20')).to.equal(at('2026-11-20T11:00Z'));
+    expect(from('since=7d&from=2026-11-20')).to.equal(at('2026-11-20T00:00Z'));
   });
 
   it('bound the size and depth of a page', () => {
@@ -110,6 +130,10 @@ describe('filters of the list', () => {
     'over=1e999',
     'over=NaN',
     'has=everything',
+    'since=yesterday',
+    'since=__proto__',
+    'queries=-1',
+    'queries=many',
     'has=constructor',
     'kind=__proto__',
     'sort=password',

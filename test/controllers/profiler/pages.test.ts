@@ -323,7 +323,7 @@ describe('pages of the profiler', () => {
         total: 1,
         totalIsExact: true,
         page: 1,
-        limit: 30,
+        limit: 25,
         filters: { url: '/a' },
         notice: null,
       });

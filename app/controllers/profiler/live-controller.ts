@@ -1,0 +1,48 @@
+/** `/_profiler/live`: server-sent events that say which requests are new to a list with these filters. */
+import type { IncomingMessage } from 'node:http';
+import type { Server } from 'node:net';
+import { createLive } from './live.ts';
+import type { PageAction, PageServices } from './page-services.ts';
+import { createRespond } from './respond.ts';
+import { readListFilters } from './list-filters.ts';
+
+const NO_CONTENT = 204;
+
+/** Whether the server of a request has stopped to accept; Node keeps it on the socket. */
+function isClosing({ socket }: IncomingMessage): boolean {
+  const { server } = socket as typeof socket & { server?: Server };
+  return server?.listening === false;
+}
+
+export function createLiveController(services: PageServices): { live: PageAction } {
+  const { profiles, ending, ownHeaders } = services;
+  const respond = createRespond(services);
+  const live = createLive({ find: (query) => profiles.find(query), ending });
+
+  return {
+    live(page) {
+      const { req, res } = page;
+      const { query } = readListFilters(services, page);
+      const leave = live.listen({
+        query,
+        tell: (tokens) => res.write(`data: ${JSON.stringify({ new: tokens })}\n\n`),
+        keepAlive: () => res.write(':\n\n'),
+        isLeaving: () => isClosing(req),
+        end: () => res.end(),
+      });
+      // The browser does not try again after this answer.
+      if (leave === null || req.method === 'HEAD') {
+        leave?.();
+        respond(page, { status: NO_CONTENT, type: 'text/event-stream', body: '' });
+        return;
+      }
+      res.on('close', leave);
+      for (const [name, value] of ownHeaders()) res.setHeader(name, value);
+      res.setHeader('content-type', 'text/event-stream');
+      res.setHeader('cache-control', 'no-cache, no-transform, private');
+      res.setHeader('x-accel-buffering', 'no');
+      res.writeHead(200);
+      res.write('retry: 2000\n\n');
+    },
+  };
+}

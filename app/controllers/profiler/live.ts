@@ -1,0 +1,107 @@
+/**
+ * What is new, for the lists that are open: the storage is asked once a second and process, for all of them together, and only
+ * while somebody listens. A request is told of once, when it first shows up; one that takes longer than a minute to be stored is not.
+ */
+import { matchesQuery } from '../../profiler/match-query.ts';
+import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
+
+export interface LiveListener {
+  query: ProfileQuery;
+  /** Tokens that are new to it, the newest first. */
+  tell(tokens: readonly string[]): void;
+  /** Nothing was new for a while. */
+  keepAlive(): void;
+  /** Its server takes no more connections. */
+  isLeaving(): boolean;
+  /** It is told nothing more. */
+  end(): void;
+}
+
+export interface Live {
+  /** Returns the function that ends it; null where too many listen already. */
+  listen(listener: LiveListener): (() => void) | null;
+}
+
+export interface LiveOptions {
+  find: (query: ProfileQuery) => Promise<{ rows: readonly ProfileIndex[] }>;
+  /** Aborted when the profiler closes. */
+  ending: AbortSignal;
+  everyMs?: number;
+  mostListeners?: number;
+}
+
+/** Milliseconds before now in which a request may have begun that shows up only now. */
+const WINDOW_MS = 60_000;
+/** Requests looked at per second at most, the newest. */
+const MOST_NEW = 200;
+/** Polls between two signs of life. */
+const KEEP_ALIVE_POLLS = 15;
+
+export function createLive({ find, ending, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
+  const listeners = new Set<LiveListener>();
+  let timer: NodeJS.Timeout | null = null;
+  /** Tokens of the window; null before the first look. */
+  let seen: Map<string, number> | null = null;
+  let polls = 0;
+  let asking = false;
+
+  function stop(): void {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+    seen = null;
+  }
+
+  function leave(listener: LiveListener): void {
+    listeners.delete(listener);
+    if (listeners.size === 0) stop();
+  }
+
+  function end(listener: LiveListener): void {
+    leave(listener);
+    listener.end();
+  }
+
+  async function look(): Promise<ProfileIndex[]> {
+    const from = Date.now() - WINDOW_MS;
+    const { rows } = await find({ kinds: ['request', 'error_page'], from, limit: MOST_NEW, offset: 0 });
+    const before = seen;
+    seen = new Map([...(before ?? [])].filter(([, at]) => at >= from));
+    for (const { token, startedAt } of rows) seen.set(token, startedAt);
+    return before === null ? [] : rows.filter(({ token }) => !before.has(token));
+  }
+
+  async function poll(): Promise<void> {
+    for (const listener of listeners) if (listener.isLeaving()) end(listener);
+    if (asking || listeners.size === 0) return;
+    asking = true;
+    // A storage that fails is said by the list itself.
+    const fresh = await look().catch((): ProfileIndex[] => []);
+    asking = false;
+    polls++;
+    for (const listener of listeners) {
+      const tokens = fresh.filter((row) => matchesQuery(row, listener.query)).map(({ token }) => token);
+      if (tokens.length > 0) listener.tell(tokens);
+      else if (polls % KEEP_ALIVE_POLLS === 0) listener.keepAlive();
+    }
+  }
+
+  ending.addEventListener('abort', () => {
+    for (const listener of listeners) end(listener);
+  });
+
+  return {
+    listen(listener) {
+      if (listeners.size >= mostListeners || ending.aborted) return null;
+      listeners.add(listener);
+      if (timer === null) {
+        timer = setInterval(() => void poll(), everyMs);
+        timer.unref();
+        void poll();
+      }
+      return () => {
+        leave(listener);
+      };
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Requests -> visits: what a browser did at one go is one row, with the rest folded under it.
+ *
+ * Nothing says that two requests belong together; it is worked out from what does: a redirect's Location and the next request of the
+ * same client for that address; the referrer of a subresource and the latest request of the same client for that page; the same line
+ * again and again. Two people behind one address who open the same page at the same time are taken for one.
+ */
+import type { ProfileIndex } from '../../profiler/profile.ts';
+
+export interface Visit {
+  head: ProfileIndex;
+  /** Where its redirects led, in their order. */
+  redirects: ProfileIndex[];
+  /** What its page asked for by itself, in order. */
+  fetches: ProfileIndex[];
+  /** The same request before it, the newest first. */
+  alike: ProfileIndex[];
+}
+
+/** Milliseconds after a redirect's answer in which it is followed. */
+const FOLLOWED_WITHIN = 10_000;
+/** Milliseconds after a page began in which what it asks for counts as its own. */
+const FETCHED_WITHIN = 60_000;
+/** Fewer requests in a row than this are no run. */
+const SHORTEST_RUN = 3;
+
+function addressOf(clientAddress: string, url: string): string {
+  return `${clientAddress}\n${url}`;
+}
+
+function createJoiner(): (row: ProfileIndex) => Visit | null {
+  const expected = new Map<string, { visit: Visit; until: number }>();
+  const pages = new Map<string, { visit: Visit; at: number }>();
+
+  function joined({
+    clientAddress,
+    url,
+    referrer,
+    startedAt,
+  }: ProfileIndex): [Visit, 'redirects' | 'fetches'] | null {
+    const address = addressOf(clientAddress, url);
+    const redirect = expected.get(address);
+    if (redirect !== undefined && startedAt <= redirect.until) {
+      expected.delete(address);
+      return [redirect.visit, 'redirects'];
+    }
+    const page = referrer === null ? undefined : pages.get(addressOf(clientAddress, referrer));
+    return page !== undefined && startedAt - page.at <= FETCHED_WITHIN ? [page.visit, 'fetches'] : null;
+  }
+
+  return (row) => {
+    const found = row.kind === 'request' ? joined(row) : null;
+    const visit = found?.[0] ?? { head: row, redirects: [], fetches: [], alike: [] };
+    if (found !== null) found[0][found[1]].push(row);
+    const { clientAddress, url, location, dest, startedAt, durationMs } = row;
+    if (location !== null)
+      expected.set(addressOf(clientAddress, location), {
+        visit,
+        until: startedAt + (durationMs ?? 0) + FOLLOWED_WITHIN,
+      });
+    if (dest === null) pages.set(addressOf(clientAddress, url), { visit, at: startedAt });
+    return found === null ? visit : null;
+  };
+}
+
+function isAlone({ redirects, fetches }: Visit): boolean {
+  return redirects.length === 0 && fetches.length === 0;
+}
+
+function isAlike(a: Visit, b: Visit): boolean {
+  const [one, other] = [a.head, b.head];
+  return (
+    isAlone(a) &&
+    isAlone(b) &&
+    one.kind === other.kind &&
+    one.method === other.method &&
+    one.url === other.url &&
+    one.status === other.status &&
+    one.error === other.error &&
+    one.mark === other.mark &&
+    one.state === other.state
+  );
+}
+
+function foldRuns(visits: readonly Visit[]): Visit[] {
+  const folded: Visit[] = [];
+  for (let at = 0; at < visits.length;) {
+    const [first, ...rest] = visits.slice(at);
+    if (first === undefined) break;
+    const end = rest.findIndex((visit) => !isAlike(first, visit));
+    const run = rest.slice(0, end === -1 ? rest.length : end);
+    const isRun = run.length + 1 >= SHORTEST_RUN;
+    folded.push(isRun ? { ...first, alike: run.map(({ head }) => head) } : first);
+    at += isRun ? run.length + 1 : 1;
+  }
+  return folded;
+}
+
+/** `rows`: newest first, as are the visits, by their first request. */
+export function foldVisits(rows: readonly ProfileIndex[]): Visit[] {
+  const join = createJoiner();
+  const visits: Visit[] = [];
+  for (const row of [...rows].reverse()) {
+    const visit = join(row);
+    if (visit !== null) visits.push(visit);
+  }
+  return foldRuns(visits.reverse());
+}
+
+/** Each row by itself, for an order in which neighbours have nothing to do with each other. */
+export function unfolded(rows: readonly ProfileIndex[]): Visit[] {
+  return rows.map((head) => ({ head, redirects: [], fetches: [], alike: [] }));
+}

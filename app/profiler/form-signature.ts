@@ -1,0 +1,59 @@
+/**
+ * What a form of the profiler's pages carries, so that nobody else's page can make its request: a moment and its signature, good for
+ * an hour in every process of the storage, whose key it is made with. Without a shared key each process has its own.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+export interface FormSigner {
+  /** A value for the forms of one page. Never rejects. */
+  sign(): Promise<string>;
+  /** Whether a value was signed within the hour. */
+  holds(value: string): Promise<boolean>;
+}
+
+const VALID_MS = 3_600_000;
+const OWN_KEY_BYTES = 32;
+/** Milliseconds between two looks for a shared key that was not to be had, or has changed. */
+const ASK_AGAIN_MS = 5000;
+const FORM = /^([0-9a-z]{8,9})\.([A-Za-z0-9_-]{43})$/;
+
+export function createFormSigner(options: {
+  sharedKey?: () => Promise<Buffer>;
+  now?: () => number;
+}): FormSigner {
+  const { sharedKey, now = Date.now } = options;
+  const own = randomBytes(OWN_KEY_BYTES);
+  let shared: Buffer | null = null;
+  let askedAt = -Infinity;
+
+  async function askAgain(): Promise<void> {
+    if (sharedKey === undefined || performance.now() - askedAt < ASK_AGAIN_MS) return;
+    askedAt = performance.now();
+    shared = await sharedKey().catch(() => shared);
+  }
+
+  function signature(moment: string, key: Buffer): Buffer {
+    return createHmac('sha256', key).update(`form ${moment}`).digest();
+  }
+
+  function matches(moment: string, given: Buffer): boolean {
+    return [own, shared].some((key) => key !== null && timingSafeEqual(signature(moment, key), given));
+  }
+
+  return {
+    async sign() {
+      if (shared === null) await askAgain();
+      const moment = now().toString(36);
+      return `${moment}.${signature(moment, shared ?? own).toString('base64url')}`;
+    },
+    async holds(value) {
+      const [, moment = '', text = ''] = FORM.exec(value) ?? [];
+      const age = now() - parseInt(moment, 36);
+      if (!(age > -VALID_MS && age < VALID_MS)) return false;
+      const given = Buffer.from(text, 'base64url');
+      if (matches(moment, given)) return true;
+      await askAgain();
+      return matches(moment, given);
+    },
+  };
+}

@@ -1,0 +1,146 @@
+// The list, kept up to date: the server says that requests are new, and the page is asked for again and its parts exchanged. What
+// somebody has opened, marked or focused stays so. Further down the page a button says how many are new instead.
+import { closeFolds } from './fold.js';
+import { say } from './say.js';
+
+const NAME = 'hindsight.live';
+// What changes with the requests; the filters stay as they are being typed.
+const PARTS = ['views', 'pulse', 'found'];
+// Pixels from the top up to which the list may move by itself.
+const NEAR_TOP = 160;
+
+let source = null;
+let fresh = new Set();
+let asking = false;
+let missed = false;
+
+const byId = (id) => document.getElementById(id);
+
+function isWanted() {
+  try {
+    return localStorage.getItem(NAME) !== 'off';
+  } catch {
+    return true;
+  }
+}
+
+function remember(wanted) {
+  try {
+    localStorage.setItem(NAME, wanted ? 'on' : 'off');
+  } catch {
+    // Storage is refused: the choice lasts for this page.
+  }
+}
+
+// What somebody has done to the list, to be done again to the new one.
+function takeState() {
+  const checked = [...document.querySelectorAll('#found [name=t]:checked')].map((box) => box.value);
+  const open = [...document.querySelectorAll('#found [aria-expanded=true]')].map((link) => link.dataset.fold);
+  const shown = new Set([...document.querySelectorAll('#found tr[id]')].map((row) => row.id));
+  const focused = document.activeElement?.closest('#found tr[id]')?.id;
+  return { checked, open: new Set(open), shown, focused, at: document.activeElement?.localName };
+}
+
+function putState({ checked, open, shown, focused, at }) {
+  closeFolds(open);
+  for (const box of document.querySelectorAll('#found [name=t]')) box.checked = checked.includes(box.value);
+  for (const row of document.querySelectorAll('#found tr[id]'))
+    if (shown.size > 0 && !shown.has(row.id)) row.classList.add('new');
+  if (focused) byId(focused)?.querySelector(at)?.focus();
+}
+
+async function refresh() {
+  if (asking) {
+    missed = true;
+    return;
+  }
+  asking = true;
+  try {
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const state = takeState();
+    for (const id of PARTS) {
+      const part = page.getElementById(id);
+      if (part !== null) byId(id)?.replaceWith(document.adoptNode(part));
+    }
+    putState(state);
+    fresh = new Set();
+    showNews();
+  } catch {
+    // The next event asks again.
+  } finally {
+    asking = false;
+    if (missed) {
+      missed = false;
+      void refresh();
+    }
+  }
+}
+
+function showNews() {
+  const news = byId('news');
+  const text = `${fresh.size} new ${fresh.size === 1 ? 'request' : 'requests'}`;
+  news.hidden = fresh.size === 0;
+  news.textContent = text;
+  if (fresh.size > 0) say(text);
+}
+
+function onMessage({ data }) {
+  for (const token of JSON.parse(data).new) if (byId(`r-${token}`) === null) fresh.add(token);
+  if (window.scrollY <= NEAR_TOP) void refresh();
+  else showNews();
+}
+
+function show() {
+  byId('live').setAttribute('aria-pressed', String(source !== null));
+}
+
+function connect() {
+  if (source !== null || document.hidden || !isWanted()) return;
+  const opened = new EventSource(document.querySelector('[data-live]').dataset.live);
+  let before = false;
+  opened.addEventListener('message', onMessage);
+  opened.addEventListener('open', () => {
+    // What came while it was not connected.
+    if (before) void refresh();
+    before = true;
+  });
+  opened.addEventListener('error', () => {
+    if (opened.readyState === EventSource.CLOSED && source === opened) disconnect();
+  });
+  source = opened;
+  show();
+}
+
+function disconnect() {
+  source?.close();
+  source = null;
+  show();
+}
+
+export function startLive() {
+  if (document.querySelector('[data-live]') === null) return;
+  byId('live').addEventListener('click', () => {
+    remember(source === null);
+    if (source === null) {
+      connect();
+      void refresh();
+    } else disconnect();
+  });
+  byId('news').addEventListener('click', (event) => {
+    event.preventDefault();
+    window.scrollTo(0, 0);
+    void refresh();
+  });
+  // A page that nobody sees asks nothing.
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) disconnect();
+    else if (isWanted()) {
+      connect();
+      void refresh();
+    }
+  });
+  window.addEventListener('pagehide', disconnect);
+  connect();
+}
