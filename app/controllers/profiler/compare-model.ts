@@ -44,11 +44,15 @@ export interface CompareModel {
   foot: readonly string[];
 }
 
-/** As many as stay below 60 KB together. */
+/** Rows of a section; with `all`, as many as there is room for. */
 const MOST_ROWS = 16;
-const ALL_ROWS = 60;
-const MOST_VALUES = 30;
-const ALL_VALUES = 120;
+const ALL_ROWS = 200;
+/** Of each section, whatever the others take. */
+const LEAST_ROWS = 5;
+const MOST_VALUES = 25;
+const ALL_VALUES = 50;
+/** Characters that the rows of all sections may take together, so that the page stays below 60 KB. */
+const ROOM = 24_000;
 
 function releaseOf({ panels }: Profile): string | null {
   const data = panels.configuration?.data as { process?: unknown } | null | undefined;
@@ -69,16 +73,33 @@ function figureBar(row: FigureRow): FigureBar {
   return { ...row, bar: row.change === null || larger === 0 ? 0 : row.change / larger };
 }
 
-function shownSection({ rows, ...section }: WorkSection, index: number, all: boolean): ShownSection {
-  const wanted = all ? rows : rows.filter(({ alike }) => !alike);
-  const shown = wanted.slice(0, all ? ALL_ROWS : MOST_ROWS);
-  return {
-    ...section,
-    id: `w${index + 1}`,
-    rows: shown,
-    alike: rows.length - wanted.length,
-    more: wanted.length - shown.length,
-  };
+/** Estimated length of a row as HTML. */
+function costOf({ label, tokens }: WorkRow): number {
+  return 330 + label.length + 24 * (tokens ?? []).filter(([kind]) => kind !== '').length;
+}
+
+/** Sections share the room: what one does not need is left to those behind it. */
+function shownSections(sections: readonly WorkSection[], all: boolean): ShownSection[] {
+  let room = ROOM;
+  return sections.map(({ rows, ...section }, index): ShownSection => {
+    const wanted = all ? rows : rows.filter(({ alike }) => !alike);
+    const share = room / (sections.length - index);
+    const shown: WorkRow[] = [];
+    let spent = 0;
+    for (const row of wanted.slice(0, all ? ALL_ROWS : MOST_ROWS)) {
+      spent += costOf(row);
+      if (spent > share && shown.length >= LEAST_ROWS) break;
+      shown.push(row);
+    }
+    room -= Math.min(spent, room);
+    return {
+      ...section,
+      id: `w${index + 1}`,
+      rows: shown,
+      alike: rows.length - wanted.length,
+      more: wanted.length - shown.length,
+    };
+  });
 }
 
 export function createCompareModel(options: {
@@ -110,7 +131,7 @@ export function createCompareModel(options: {
     laneBox: LANE_BOX,
     kinds: [...kinds],
     figures: comparison.figures.map(figureBar),
-    work: comparison.work.map((section, index) => shownSection(section, index, all)),
+    work: shownSections(comparison.work, all),
     values: shown,
     valuesMore: comparison.values.length - shown.length,
     comparison,

@@ -1,0 +1,306 @@
+import { expect } from 'chai';
+import { type CheerioAPI, load } from 'cheerio';
+import type { Context } from '../../../app/profiler/context.ts';
+import type { Panel } from '../../../app/profiler/panel.ts';
+import { everyPanel } from '../../support/every-page.ts';
+import { addBusyPage, addCrowd, call, lasting, log, query } from '../../support/observed-samples.ts';
+import { servePages, type PageServer } from '../../support/page-client.ts';
+import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
+
+const MOST_BYTES = 60_000;
+const SLOW = 'select * from "products" where "id" = $1 limit $2';
+
+/** Finds what runs more than ten queries. */
+const loops: Panel<number> = {
+  name: 'loops',
+  title: 'Loops',
+  collect: (context) => context.all('query').length,
+  findings: (count) =>
+    count > 10
+      ? [{ label: 'N+1', severity: 'bad', sentence: `${count} × the same`, panel: 'database', anchor: 'g1' }]
+      : [],
+};
+
+describe('the comparison of two profiles', () => {
+  let fixture: PageFixture;
+  let server: PageServer;
+
+  beforeEach(async () => {
+    fixture = createPageFixture([...everyPanel(), loops]);
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  });
+  afterEach(() => server.close());
+
+  const get = (path: string): Promise<Response> => fetch(`${server.address}/_profiler/${path}`);
+  async function page(path: string, status = 200): Promise<CheerioAPI> {
+    const response = await get(path);
+    expect(response.status, path).to.equal(status);
+    return load(await response.text());
+  }
+  const record = (more: (context: Context) => void, given: Recorded = {}): Promise<Context> =>
+    fixture.record({
+      ...given,
+      more: (context) => {
+        context.add('route', {
+          pattern: '/orders/:id',
+          method: 'GET',
+          params: {},
+          handler: 'show',
+          source: null,
+        });
+        more(context);
+      },
+    });
+
+  /** `times` reads of a product, 5 ms each, in a request of `ms`. */
+  const reading = (times: number, ms: number) => (context: Context) => {
+    lasting(context, ms);
+    for (let i = 0; i < times; i++)
+      context.add('query', query({ sql: SLOW, bindings: [i, 1], startMs: 10 * i, durationMs: 5, waitMs: 0 }));
+  };
+  async function compared(
+    a: (context: Context) => void,
+    b: (context: Context) => void,
+    given: [Recorded, Recorded] = [{}, {}],
+  ): Promise<CheerioAPI> {
+    const [left, right] = [await record(a, given[0]), await record(b, given[1])];
+    return page(`compare?a=${left.token}&b=${right.token}`);
+  }
+  const figure = ($: CheerioAPI, name: string): string =>
+    $('#figures tbody tr')
+      .filter((_i, row) => $(row).find('th').text() === name)
+      .find('td.num')
+      .map((_i, cell) => $(cell).text())
+      .get()
+      .join(' | ');
+
+  it('says in a sentence how much longer, and where the time went', async () => {
+    const $ = await compared(reading(2, 50), reading(20, 225));
+    expect($('#summary').text()).to.match(
+      /^B took 175\.0 ms longer \(4\.5 times as long\): 90\.0 ms in 18 more queries, 85\.0 ms in own code\.$/,
+    );
+  });
+
+  it('calls less than a tenth about as long', async () => {
+    const $ = await compared(reading(2, 100), reading(2, 104));
+    expect($('#summary').text()).to.equal('B took about as long as A, 4.0 ms longer.');
+  });
+
+  it('says what was answered otherwise', async () => {
+    const $ = await compared(reading(1, 10), reading(1, 10), [{}, { status: 500 }]);
+    expect($('#summary').text()).to.contain('A answered 200, B 500.');
+  });
+
+  it('shows figures side by side, and colours none below a tenth', async () => {
+    const $ = await compared(reading(10, 100), reading(9, 50));
+    expect(figure($, 'Queries')).to.equal('10 | 9 | −1, −10 %');
+    expect(figure($, 'Time')).to.equal('100.0 ms | 50.0 ms | −50.0 ms, −50 %');
+    const tones = (name: string): string | undefined =>
+      $('#figures tbody tr')
+        .filter((_i, row) => $(row).find('th').text() === name)
+        .find('.change > span')
+        .attr('class');
+    expect(tones('Time')).to.equal('good');
+    const other = await compared(reading(20, 100), reading(19, 105));
+    expect(other('#figures .good, #figures .bad')).to.have.length(0);
+  });
+
+  it('takes what was not recorded of a whole request for none', async () => {
+    const $ = await compared(reading(0, 20), reading(3, 20));
+    expect(figure($, 'Queries')).to.equal('0 | 3 | +3');
+  });
+
+  it('matches statements that differ only in values: only in one, more often, alike', async () => {
+    const only = (sql: string) => (context: Context) => {
+      reading(4, 60)(context);
+      context.add('query', query({ sql, bindings: [1], durationMs: 8 }));
+      context.add('query', query({ sql: 'select now()', bindings: [], durationMs: 1 }));
+    };
+    const $ = await compared(only('select 1 from a where id = $1'), (context) => {
+      only('select 2 from b where id = $1')(context);
+      context.add('query', query({ sql: SLOW, bindings: [77, 1], durationMs: 5 }));
+    });
+    const rows = $('table[aria-label=Statements] tbody tr')
+      .map((_i, row) => {
+        const cells = $(row).children();
+        return [cells.eq(0), cells.eq(2), cells.eq(3)].map((cell) => cell.text()).join(' / ');
+      })
+      .get();
+    expect(rows).to.have.members([
+      'only A / 8.0 ms / –',
+      'only B / – / 8.0 ms',
+      'both / 4 × in 20.0 ms / 5 × in 25.0 ms',
+    ]);
+    const section = $('table[aria-label=Statements]').closest('section');
+    expect(section.text()).to.contain('1 only in A, 1 only in B, 2 in both');
+    expect(section.find('.note').text()).to.contain('1 more is alike in both');
+    const all = await page((section.find('.note a').attr('href') ?? '').slice(11));
+    expect(all('table[aria-label=Statements] tbody tr')).to.have.length(4);
+    expect(section.find('code .k').first().text()).to.equal('select');
+  });
+
+  it('matches log lines that differ only in numbers, calls without their query, and layers', async () => {
+    const $ = await compared(
+      (context) => {
+        reading(1, 20)(context);
+        context.add('log', log({ message: 'order 1 shown' }));
+        context.add('call', call({ url: 'https://a.example/x?y=1', durationMs: 5 }));
+      },
+      (context) => {
+        reading(1, 20)(context);
+        context.add('log', log({ message: 'order 2 shown' }));
+        context.add('log', log({ message: 'order 3 shown' }));
+        context.add('call', call({ url: 'https://a.example/x?y=2', durationMs: 15 }));
+      },
+    );
+    expect($('table[aria-label="Log lines"] tbody tr').text()).to.contain('both').and.to.contain('2 ×');
+    expect($('table[aria-label="Outgoing calls"] tbody tr').text())
+      .to.contain('https://a.example/x')
+      .and.to.contain('15.0 ms');
+    expect($('table[aria-label="Outgoing calls"] tbody tr')).to.have.length(1);
+  });
+
+  it('lists headers that differ, and not those of each single request', async () => {
+    const headers = (language: string, id: string): Recorded => ({
+      headers: ['Host', 'shop.example.com', 'accept-LANGUAGE', language, 'X-Request-Id', id],
+      responseHeaders: ['Content-Type', 'text/html', 'ETag', `"${id}"`, 'Date', id],
+    });
+    const $ = await compared(reading(1, 10), reading(1, 10), [headers('de', 'one'), headers('fr', 'two')]);
+    const names = $('#values tbody tr')
+      .map((_i, row) => $(row).children().eq(1).text())
+      .get();
+    expect(names).to.include.members(['accept-LANGUAGE', 'ETag']);
+    expect(names).to.not.include.members(['X-Request-Id']);
+    expect(names).to.not.include.members(['Date']);
+    const row = $('#values tbody tr').filter((_i, one) => $(one).text().includes('accept-LANGUAGE'));
+    expect([row.find('del').text(), row.find('ins').text()]).to.deep.equal(['de', 'fr']);
+  });
+
+  it('lists findings that only one has, with their proof', async () => {
+    const plain = await record(reading(1, 20));
+    const looped = await record(reading(20, 220));
+    const $ = await page(`compare?a=${plain.token}&b=${looped.token}`);
+    expect($('#findings li').first().text()).to.contain('N+1').and.to.contain('only B');
+    expect($('#findings a').first().attr('href')).to.match(
+      new RegExp(`^/_profiler/${looped.token}\\?panel=database#`),
+    );
+    const swapped = await page(($('.actions a').first().attr('href') ?? '').slice(11));
+    expect(swapped('#findings li').first().text()).to.contain('only A');
+    expect(swapped('.card').first().text()).to.contain(looped.token);
+  });
+
+  it('draws both on one scale, with attributes only', async () => {
+    const $ = await compared(reading(2, 50), reading(10, 200));
+    expect($('#scale').text()).to.contain('0 to 200.0 ms');
+    const grounds = $('.lane path.k-app')
+      .map((_i, path) => $(path).attr('d'))
+      .get();
+    expect(grounds).to.deep.equal(['M0 4.6h250v.8h-250z', 'M0 4.6h1000v.8h-1000z']);
+    expect($('.lane path.k-db').length).to.equal(2);
+    expect($('[style]')).to.have.length(0);
+  });
+
+  it('offers the newest of the same route, and nothing where there is none', async () => {
+    const [first, a, b] = [
+      await record(reading(1, 10)),
+      await record(reading(1, 10)),
+      await record(reading(1, 10)),
+    ];
+    const $ = await page(`compare?a=${a.token}&b=${b.token}`);
+    const link = $('.actions a')
+      .filter((_i, one) => $(one).text().includes('newest'))
+      .attr('href');
+    expect(link).to.equal(`/_profiler/compare?a=${b.token}&b=${first.token}`);
+    const all = await page(`compare?a=${first.token}&b=${a.token}`);
+    expect(all('.actions').text()).to.contain('newest');
+  });
+
+  it('stays below 60 KB with two heavy profiles, whatever is shown', async () => {
+    const crowd = (context: Context): void => {
+      addCrowd(context, { queries: 200, lines: 500 });
+    };
+    const [a, b] = [await record(crowd), await record((context) => { addBusyPage(context); addCrowd(context, { queries: 190, lines: 400 }); })]; // prettier-ignore
+    for (const query of ['', '&all=1']) {
+      const html = await (await get(`compare?a=${a.token}&b=${b.token}${query}`)).text();
+      expect(html.length, query).to.be.below(MOST_BYTES);
+      expect(load(html)('#summary').text()).to.match(/^B took /);
+    }
+  });
+
+  it('takes two boxes that were checked in a list', async () => {
+    const [a, b] = [await record(reading(1, 10)), await record(reading(2, 20))];
+    const $ = await page(`compare?t=${a.token}&t=${b.token}`);
+    expect($('.ab .tag').text()).to.equal('AB');
+    const one = await page(`compare?t=${a.token}`);
+    expect(one('input[name=a]').attr('value')).to.equal(a.token);
+  });
+
+  it('asks for what is missing, by a form that needs no script', async () => {
+    const empty = await page('compare');
+    expect(empty('.empty').text()).to.contain('Nothing has been recorded yet.');
+    const [a, b] = [await record(reading(1, 10)), await record(reading(2, 20))];
+    const $ = await page('compare');
+    expect($('form.filter').attr('action')).to.equal('/_profiler/compare');
+    expect($('form.filter input').length).to.equal(2);
+    const half = await page(`compare?a=${a.token}`);
+    expect(half('input[name=a]').attr('value')).to.equal(a.token);
+    expect(half('tbody a').attr('href')).to.equal(`/_profiler/compare?a=${a.token}&b=${b.token}`);
+  });
+
+  it('says which token is unknown, with the form', async () => {
+    const { token } = await record(reading(1, 10));
+    const $ = await page(`compare?a=${token}&b=abcdef`, 404);
+    expect($('[role=status].warn').text()).to.contain('No profile has the token “abcdef”.');
+    expect($('input[name=b]').attr('value')).to.equal('abcdef');
+    const same = await page(`compare?a=${token}&b=${token}`);
+    expect(same('[role=status].warn').text()).to.contain('A and B are the same request');
+  });
+
+  it('answers 400 with a sentence to what can’t be meant', async () => {
+    const cases: [query: string, name: string][] = [
+      ['a=xyz&b=abcdef', 'a'],
+      ['a=abcdef&b=../etc', 'b'],
+      ['t=abcdef&t=abcdee&t=abcded', 't'],
+      ['t=zz', 't'],
+      ['t=abcdef&a=abcdee', 't'],
+      ['a=abcdef&a=abcdee', 'a'],
+      ['a[]=abcdef', 'a'],
+    ];
+    for (const [query, name] of cases) {
+      const response = await get(`compare?${query}`);
+      expect(response.status, query).to.equal(400);
+      expect(await response.text(), query).to.match(new RegExp(`^The filter "${name}" `));
+    }
+  });
+
+  it('is given as JSON', async () => {
+    const [a, b] = [await record(reading(1, 10)), await record(reading(2, 20))];
+    const response = await get(`compare.json?a=${a.token}&b=${b.token}`);
+    expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+    const body = (await response.json()) as Record<string, unknown> & { figures: { label: string }[] };
+    expect(body).to.include({ version: 1, a: a.token, b: b.token });
+    expect(body.figures.find(({ label }) => label === 'Queries')).to.include({
+      a: 1,
+      b: 2,
+      change: 1,
+      ratio: 1,
+    });
+    expect((await get(`compare.json?a=${a.token}`)).status).to.equal(400);
+    expect((await get(`compare.json?a=${a.token}&b=${a.token}`)).status).to.equal(400);
+    expect((await get(`compare.json?a=${a.token}&b=ffffff`)).status).to.equal(404);
+  });
+
+  it('shows the rest where a panel can’t be compared', async () => {
+    const panels = [...everyPanel(), { name: 'odd', title: 'Odd', collect: () => 1, comparable: () => { throw new Error('no'); } }]; // prettier-ignore
+    const odd = createPageFixture(panels);
+    const other = await servePages(odd.pages, { renderPage: odd.services.renderPage });
+    try {
+      const [a, b] = [await odd.record(), await odd.record()];
+      const response = await fetch(`${other.address}/_profiler/compare?a=${a.token}&b=${b.token}`);
+      expect(response.status).to.equal(200);
+      expect(await response.text()).to.contain('Not compared, since it was recorded by another release: Odd');
+    } finally {
+      await other.close();
+    }
+  });
+});
