@@ -10,10 +10,14 @@ import { type CompilingEngine, observeViews, type RenderingApp } from './observe
 import { observeHttpClient } from './observe/http-client.ts';
 import { observeKnex } from './observe/knex.ts';
 import { createLayerObserver } from './observe/layers.ts';
+import { createLogGate } from './observe/logs.ts';
+import { observeOutput } from './observe/output.ts';
+import { observePino } from './observe/pino.ts';
 import { observeProcessErrors } from './observe/process-errors.ts';
 import { observeRegistrations, type RouterLibrary } from './observe/registrations.ts';
 import { observeRuntime } from './observe/runtime.ts';
 import type { SourceMaps } from './observe/source-maps.ts';
+import { observeWinston, type WinstonLibrary } from './observe/winston.ts';
 import type { Context, ContextTracker } from './profiler/context.ts';
 import type { IncomingMessage } from 'node:http';
 
@@ -39,6 +43,7 @@ export interface Observers {
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
+  watchWinston(library: WinstonLibrary): void;
   close(): void;
 }
 
@@ -47,12 +52,15 @@ export function createObservers({ tracker, contextOf, root, maps, Router }: Obse
   const registrations = Router === undefined ? null : observeRegistrations({ Router, findCaller });
   const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
   const runtime = observeRuntime();
+  const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
   const layers = createLayerObserver({ contextOf, sourceOf });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
     layers,
-    observeConsole({ tracker, findCaller }),
+    observeConsole({ tracker, gate, findCaller }),
+    observePino({ tracker, gate, findCaller }),
+    observeOutput({ tracker, gate, findCaller }),
     observeHttpClient({ tracker, findCaller }),
     observeProcessErrors({ tracker }),
     runtime,
@@ -73,6 +81,9 @@ export function createObservers({ tracker, contextOf, root, maps, Router }: Obse
     },
     watchEngine: (engine) => {
       views.watchEngine(engine);
+    },
+    watchWinston(library) {
+      closing.push(observeWinston(library, { tracker, gate, findCaller }));
     },
     close() {
       for (const observer of closing.splice(0).reverse()) observer.close();

@@ -27,6 +27,7 @@ import { createSourceFiles } from './observe/source-files.ts';
 import { createSourceMaps } from './observe/source-maps.ts';
 import type { RouterLibrary } from './observe/registrations.ts';
 import type { WinstonLibrary } from './observe/winston.ts';
+import type { WinstonLibrary } from './observe/winston.ts';
 import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
 import type { FindingRule } from './profiler/finding.ts';
@@ -290,6 +291,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     watchKnex: observers.watchKnex,
     watchApp: observers.watchApp,
     watchEngine: observers.watchEngine,
+    watchWinston: observers.watchWinston,
     watchWinston: observers.watchWinston,
     profiles,
     redactor,

@@ -4,10 +4,11 @@
  */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
-import { type LogLevel, recordLog } from './logs.ts';
+import { createLogGate, type LogGate, type LogLevel, recordLog } from './logs.ts';
 
 export interface ObserveConsoleOptions {
   tracker: ContextTracker;
+  gate?: LogGate;
   /** Leave out to record no callers. */
   findCaller?: FindCaller;
   console?: Console;
@@ -29,41 +30,33 @@ type Write = (...args: unknown[]) => void;
 
 /** `console.assert` writes only when it fails; its lines come through `warn`, as Node itself writes them. */
 export function observeConsole(options: ObserveConsoleOptions): { close(): void } {
-  const { tracker, findCaller, console: target = globalThis.console } = options;
-  let recording = false;
+  const { tracker, gate = createLogGate(), findCaller, console: target = globalThis.console } = options;
   let closed = false;
 
   function note(method: Method, args: readonly unknown[], below: Write): void {
-    const context = closed || recording ? undefined : tracker.current();
+    const context = closed ? undefined : tracker.current();
     if (context === undefined || context.isFull('log')) return;
-    recording = true;
-    try {
-      const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
-      // `dir` and `table` take options behind the value.
-      const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
-      recordLog(context, { level: METHODS[method], channel: `console.${method}`, args: given, caller });
-    } finally {
-      recording = false;
-    }
+    const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
+    // `dir` and `table` take options behind the value.
+    const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
+    recordLog(context, { level: METHODS[method], channel: `console.${method}`, args: given, caller });
   }
-
-  /** True while an outer method runs: `trace` calls `error`, `table` calls `log`; one line is one fact. */
-  let nested = false;
 
   function wrap(method: Method): () => void {
     const descriptor = Object.getOwnPropertyDescriptor(target, method);
     const original = target[method] as unknown as Write;
     const wrapped: Write = function (this: unknown, ...args) {
-      if (nested) {
+      // `trace` calls `error`, `table` calls `log`, all of them write to a stream: one line is one fact.
+      if (gate.writing) {
         Reflect.apply(original, this, args);
         return;
       }
-      note(method, args, wrapped);
-      nested = true;
+      gate.writing = true;
       try {
+        note(method, args, wrapped);
         Reflect.apply(original, this, args);
       } finally {
-        nested = false;
+        gate.writing = false;
       }
     };
     Object.defineProperty(wrapped, 'name', { value: method });

@@ -1,5 +1,5 @@
 /**
- * The fact `log`, shared by everything that writes lines: console, access log, a host's logger.
+ * The fact `log`, shared by everything that writes lines: console, pino, winston, and what ends on standard output.
  *
  * `recordLog` is the one way in: arguments as a logger gets them -> one message, the rest as context. Values are copied
  * at once (they may change before the request ends), within caps, without running their code.
@@ -35,10 +35,29 @@ export interface LogLine {
   caller?: string | null;
 }
 
+/** What the observers of logs know of each other: one line is one fact, whatever it passes on its way. */
+export interface LogGate {
+  /** A line that is recorded is being written: what is written meanwhile belongs to it. */
+  writing: boolean;
+  /** The finished line that was recorded last, where it may turn up as output next. */
+  last: string | null;
+}
+
+export function createLogGate(): LogGate {
+  return { writing: false, last: null };
+}
+
 const MESSAGE_LENGTH = 8192;
 const VALUES: PlainLimits = { depth: 4, width: 50, length: 1000, total: 200 };
 /** Arguments looked at; nobody logs more on purpose. */
 const MOST_ARGUMENTS = 20;
+
+const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)/g;
+
+/** Without the colours of a terminal. */
+export function plainText(text: string): string {
+  return text.includes('\x1b') ? text.replace(ANSI, '') : text;
+}
 
 function isSimple(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
@@ -102,7 +121,8 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   const first = values[0];
   if (typeof first === 'string') {
     values.shift();
-    words.push(first.includes('%') ? fill(first, values) : first);
+    // A text that stands alone is no format: `100%%` stays as it is.
+    words.push(first.includes('%') && values.length > 0 ? fill(first, values) : first);
   }
   for (const value of values) {
     if (isSimple(value)) words.push(inline(value));
@@ -117,7 +137,7 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   if (args.length > MOST_ARGUMENTS) words.push(`… ${args.length - MOST_ARGUMENTS} more values`);
   const context =
     rest.length === 0 ? null : toPlain(rest.length === 1 ? rest[0] : rest, { ...VALUES, length: 4096 });
-  const message = words.join(' ');
+  const message = plainText(words.join(' '));
   return {
     message: cutText(message === '' && context !== null ? inline(context) : message, MESSAGE_LENGTH),
     context,

@@ -1,0 +1,94 @@
+/**
+ * A line of text as a logger wrote it -> level, channel, message and context, where its form tells: JSON (pino, bunyan,
+ * winston), debug's, or a level in front. Of any other form the text itself is the message; nothing is guessed.
+ */
+import type { LogLevel } from './logs.ts';
+
+export interface ReadLine {
+  level: LogLevel;
+  /** null where the form does not tell who wrote it. */
+  channel: string | null;
+  message: string;
+  /** null where there is nothing beside the message. */
+  context: Record<string, unknown> | null;
+}
+
+const LEVELS: Readonly<Record<string, LogLevel>> = {
+  fatal: 'error',
+  critical: 'error',
+  emerg: 'error',
+  alert: 'error',
+  crit: 'error',
+  error: 'error',
+  err: 'error',
+  warn: 'warn',
+  warning: 'warn',
+  notice: 'info',
+  info: 'info',
+  http: 'info',
+  verbose: 'debug',
+  debug: 'debug',
+  silly: 'debug',
+  trace: 'debug',
+};
+
+/** The name of a level, or pino's and bunyan's number for it. */
+export function levelOf(given: unknown): LogLevel | null {
+  if (typeof given === 'string') {
+    const name = given.toLowerCase();
+    return Object.hasOwn(LEVELS, name) ? (LEVELS[name] ?? null) : null;
+  }
+  if (typeof given !== 'number' || !Number.isFinite(given)) return null;
+  if (given >= 50) return 'error';
+  if (given >= 40) return 'warn';
+  return given >= 30 ? 'info' : 'debug';
+}
+
+/** What loggers put into each line, and the profile knows anyway. */
+const EVERYWHERE = new Set(['time', 'timestamp', '@timestamp', 'pid', 'hostname', 'v']);
+
+/** A line of JSON with a level or a message; null for any other text. */
+export function readJsonLine(text: string): ReadLine | null {
+  if (!text.startsWith('{') || !text.endsWith('}')) return null;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof parsed !== 'object' || parsed === null) return null;
+  const { level, severity, msg, message, name, logger, ...rest } = parsed as Record<string, unknown>;
+  const read = levelOf(level ?? severity);
+  const said = msg ?? message;
+  if (read === null && typeof said !== 'string') return null;
+  const channel = name ?? logger;
+  const context = Object.fromEntries(Object.entries(rest).filter(([key]) => !EVERYWHERE.has(key)));
+  return {
+    level: read ?? 'info',
+    channel: typeof channel === 'string' ? channel : null,
+    message: typeof said === 'string' ? said : '',
+    context: Object.keys(context).length === 0 ? null : context,
+  };
+}
+
+/** debug with and without colours: `  app:db message +3ms`, `2026-11-20T… app:db message`. */
+const DEBUG_COLOURED = /^ {2}([\w:.*@/-]{1,80}) (.*?)(?: \+\d+(?:ms|s|m|h|d))?$/s;
+const DEBUG_DATED =
+  /^(?:\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT) ([\w:.*@/-]{1,80}) (.*)$/s;
+/** `warn: …`, `[error] …`, `INFO …:`: a level that stands by itself. */
+const LEVEL_IN_FRONT = /^(?:\[([a-z]{3,8})\]|([a-z]{3,8}):) /i;
+
+function readDebugLine(text: string): ReadLine | null {
+  const match = DEBUG_DATED.exec(text) ?? DEBUG_COLOURED.exec(text);
+  const [, channel, message] = match ?? [];
+  if (channel === undefined || message === undefined) return null;
+  return { level: 'debug', channel, message, context: null };
+}
+
+/** `text` without its last line break and without colours. */
+export function readLine(text: string, stream: 'stdout' | 'stderr'): ReadLine {
+  const known = readJsonLine(text) ?? (stream === 'stderr' ? readDebugLine(text) : null);
+  if (known !== null) return known;
+  const [, bracketed, named] = LEVEL_IN_FRONT.exec(text) ?? [];
+  return { level: levelOf(bracketed ?? named) ?? 'info', channel: null, message: text, context: null };
+}

@@ -1,0 +1,43 @@
+/**
+ * pino -> facts `log`, by its tracing channel `pino_asJson` (pino 9.8 and later): nothing is patched, wherever its lines
+ * go. What is read is the finished line, so that pino's own `redact` and serializers have done their work.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ContextTracker } from '../profiler/context.ts';
+import type { FindCaller } from './caller.ts';
+import { readJsonLine } from './log-lines.ts';
+import { type LogGate, recordLog } from './logs.ts';
+
+const FINISHED = 'tracing:pino_asJson:end';
+
+export interface ObservePinoOptions {
+  tracker: ContextTracker;
+  gate: LogGate;
+  findCaller?: FindCaller;
+}
+
+export function observePino({ tracker, gate, findCaller }: ObservePinoOptions): { close(): void } {
+  function onLine(message: unknown): void {
+    const result: unknown = (message as { result?: unknown }).result;
+    const context = gate.writing ? undefined : tracker.current();
+    if (context === undefined || typeof result !== 'string') return;
+    // Where its stream is standard output, the same text passes there next.
+    gate.last = result;
+    if (context.isFull('log')) return;
+    const line = readJsonLine(result.trimEnd());
+    if (line === null) return;
+    recordLog(context, {
+      level: line.level,
+      channel: line.channel ?? 'pino',
+      args: line.context === null ? [line.message] : [line.message, line.context],
+      caller: findCaller?.({ below: onLine, near: 10, frames: 16, skip: 'pino' }) ?? null,
+    });
+  }
+
+  subscribe(FINISHED, onLine);
+  return {
+    close() {
+      unsubscribe(FINISHED, onLine);
+    },
+  };
+}

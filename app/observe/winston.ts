@@ -1,0 +1,85 @@
+/**
+ * winston -> facts `log`, where a host hands it over: every logger of a copy of winston passes `Logger.prototype.write`,
+ * with the level, the message and what stands beside it. Without it, what its console transport writes is seen as output.
+ */
+import type { ContextTracker } from '../profiler/context.ts';
+import type { FindCaller } from './caller.ts';
+import { levelOf } from './log-lines.ts';
+import { type LogGate, recordLog } from './logs.ts';
+
+type Write = (this: WinstonLogger, info: unknown, ...rest: unknown[]) => unknown;
+
+interface WinstonLogger {
+  isLevelEnabled?: (level: string) => boolean;
+}
+
+/** What is used of winston. */
+export interface WinstonLibrary {
+  Logger: { prototype: object };
+}
+
+export interface ObserveWinstonOptions {
+  tracker: ContextTracker;
+  gate: LogGate;
+  findCaller?: FindCaller;
+}
+
+/** The values behind the message, as winston keeps them. */
+const SPLAT = Symbol.for('splat');
+const PLACEHOLDER = /%[sdifjoOc]/;
+
+/** Arguments as a logger gets them: the message with the values of its placeholders, then what else was given. */
+function argsOf(info: Record<string | symbol, unknown>): unknown[] {
+  const { level: _level, message, label: _label, timestamp: _timestamp, ...rest } = info;
+  const given = info[SPLAT];
+  const filled = typeof message === 'string' && PLACEHOLDER.test(message) && Array.isArray(given);
+  const values = filled ? (given as unknown[]) : [];
+  const beside =
+    Object.keys(rest).length === 0 || values.some((value) => typeof value === 'object') ? [] : [rest];
+  return [message, ...values, ...beside];
+}
+
+export function observeWinston(
+  library: WinstonLibrary,
+  { tracker, gate, findCaller }: ObserveWinstonOptions,
+): { close(): void } {
+  const prototype = library.Logger.prototype as { write: Write };
+  const own = Object.getOwnPropertyDescriptor(prototype, 'write');
+  const original = prototype.write;
+  let closed = false;
+
+  function note(logger: WinstonLogger, info: unknown): void {
+    const context = tracker.current();
+    if (context === undefined || typeof info !== 'object' || info === null) return;
+    const line = info as Record<string | symbol, unknown>;
+    const { level, label } = line;
+    if (typeof level !== 'string' || logger.isLevelEnabled?.(level) === false || context.isFull('log'))
+      return;
+    recordLog(context, {
+      level: levelOf(level) ?? 'info',
+      channel: typeof label === 'string' ? label : 'winston',
+      args: argsOf(line),
+      caller: findCaller?.({ below: write, near: 5, frames: 14, skip: 'winston' }) ?? null,
+    });
+  }
+
+  const write: Write = function (info, ...rest) {
+    if (closed || gate.writing) return Reflect.apply(original, this, [info, ...rest]);
+    gate.writing = true;
+    try {
+      note(this, info);
+      return Reflect.apply(original, this, [info, ...rest]);
+    } finally {
+      gate.writing = false;
+    }
+  };
+  prototype.write = write;
+  return {
+    close() {
+      closed = true;
+      if (prototype.write !== write) return;
+      if (own === undefined) Reflect.deleteProperty(prototype, 'write');
+      else Object.defineProperty(prototype, 'write', own);
+    },
+  };
+}
