@@ -27,7 +27,6 @@ import { createSourceFiles } from './observe/source-files.ts';
 import { createSourceMaps } from './observe/source-maps.ts';
 import type { RouterLibrary } from './observe/registrations.ts';
 import type { WinstonLibrary } from './observe/winston.ts';
-import type { WinstonLibrary } from './observe/winston.ts';
 import { packageRoot } from './paths.ts';
 import { type Context, type ContextLimits, ContextTracker } from './profiler/context.ts';
 import type { FindingRule } from './profiler/finding.ts';
@@ -291,7 +290,6 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     watchKnex: observers.watchKnex,
     watchApp: observers.watchApp,
     watchEngine: observers.watchEngine,
-    watchWinston: observers.watchWinston,
     watchWinston: observers.watchWinston,
     profiles,
     redactor,
