@@ -11,6 +11,7 @@ import { numberHelpers } from './view-helpers/numbers.ts';
 import { sourceHelpers } from './view-helpers/source.ts';
 import { stripBars } from './view-helpers/strip.ts';
 import { textHelpers } from './view-helpers/text.ts';
+import { createThrownHelpers } from './view-helpers/thrown.ts';
 import type { SafeHtml } from './safe-html.ts';
 import { markup } from './safe-html.ts';
 import { urls } from './urls.ts';
@@ -28,13 +29,15 @@ function join(items: readonly unknown[], separator = ', '): SafeHtml {
 }
 
 export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
+  const editors = createEditorHelpers(editor);
   return {
     ...numberHelpers,
     ...textHelpers,
     ...codeHelpers,
     ...sourceHelpers,
     ...frameHelpers,
-    ...createEditorHelpers(editor),
+    ...editors,
+    ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),
     stripBars,
     asset: assetUrl,

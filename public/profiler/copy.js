@@ -67,13 +67,39 @@ function confirmCopy(button) {
   }, SHOWN_FOR);
 }
 
+const REFUSED = 'The browser did not let us copy.';
+
 // True where there is something to copy on this page.
 export function copyFrom(button) {
   const place = findCopied(button);
   if (place === null || navigator.clipboard === undefined) return false;
   navigator.clipboard.writeText(textOf(place)).then(
     () => confirmCopy(button),
-    () => say('The browser did not let us copy.'),
+    () => say(REFUSED),
+  );
+  return true;
+}
+
+async function read(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(String(response.status));
+  return response.text();
+}
+
+// Copies the page that a link leads to. As a promise of text where the browser takes one: some allow copying only at once,
+// not after an answer. What can't be copied is opened.
+export function copyPage(link) {
+  if (navigator.clipboard === undefined) return false;
+  const text = read(link.href);
+  const written =
+    window.ClipboardItem === undefined
+      ? text.then((whole) => navigator.clipboard.writeText(whole))
+      : navigator.clipboard.write([
+          new ClipboardItem({ 'text/plain': text.then((whole) => new Blob([whole], { type: 'text/plain' })) }),
+        ]);
+  written.then(
+    () => confirmCopy(link),
+    () => location.assign(link.href),
   );
   return true;
 }

@@ -17,6 +17,13 @@ const pages: Record<string, () => string> = {
       url: '/checkout?step=2',
       method: 'POST',
     }),
+  '/together': () =>
+    renderErrorPage({
+      error: new AggregateError(
+        [new Error('one'), new TypeError('two'), 'three', new RangeError('four')],
+        'all failed',
+      ),
+    }),
   '/long': () => renderErrorPage({ error: Object.assign(new Error(long), { note: long }), url: `/${long}` }),
   '/missing': () =>
     renderErrorPage({
@@ -41,7 +48,9 @@ describe('error pages in a browser', function () {
       const url = req.url ?? '';
       const page = pages[url];
       const asset = assets.get(url.replace(/^\/_profiler\/assets\//, ''));
-      if (page !== undefined) res.setHeader('content-type', 'text/html; charset=UTF-8').end(page());
+      if (url === '/_profiler/9be04d.md?panel=exception')
+        res.setHeader('content-type', 'text/markdown; charset=UTF-8').end('# Markdown of 9be04d\n');
+      else if (page !== undefined) res.setHeader('content-type', 'text/html; charset=UTF-8').end(page());
       else if (asset !== undefined) res.setHeader('content-type', asset.type).end(asset.body);
       else res.writeHead(404).end();
     });
@@ -67,14 +76,44 @@ describe('error pages in a browser', function () {
     }
   }
 
-  it('shows message, status, place and excerpt on the first screen', async () => {
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ] as const) {
+    it(`shows message, status, place, excerpt and causes on the first screen of ${width} px`, async () => {
+      const { page } = await browser.open({ viewport: { width, height } });
+      await page.goto(`${address}/thrown`);
+      for (const wanted of ['h1', '.kind .status', '.where', 'figure .hot', '.chain .root']) {
+        const box = await page.locator(wanted).first().boundingBox();
+        expect((box?.y ?? Infinity) + (box?.height ?? 0), wanted).to.be.lessThan(height);
+      }
+      await page.context().close();
+    });
+  }
+
+  it('names what an AggregateError holds on the first screen, each with a link to its frames', async () => {
     const { page } = await browser.open({ viewport: { width: 1440, height: 900 } });
-    await page.goto(`${address}/thrown`);
-    for (const wanted of ['h1', '.kind .status', '.where', 'figure .hot', '.chain .root']) {
-      const box = await page.locator(wanted).first().boundingBox();
-      expect((box?.y ?? Infinity) + (box?.height ?? 0), wanted).to.be.lessThan(900);
-    }
+    await page.goto(`${address}/together`);
+    const members = page.locator('.first .chain li');
+    expect(await members.allInnerTexts()).to.have.length(3);
+    expect((await members.last().boundingBox())?.y).to.be.lessThan(900);
+    await members.nth(1).getByRole('link').click();
+    expect(await page.locator('details[open] section:target').isVisible()).to.equal(true);
     await page.context().close();
+  });
+
+  it('copies itself as Markdown, and leads there without script', async () => {
+    const { page } = await browser.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(`${address}/thrown`);
+    await page.getByRole('link', { name: 'Markdown', exact: true }).click();
+    await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal('# Markdown of 9be04d\n');
+    await page.context().close();
+    const plain = await browser.open({ javaScriptEnabled: false });
+    await plain.page.goto(`${address}/thrown`);
+    const link = plain.page.getByRole('link', { name: 'Markdown', exact: true });
+    expect(await link.getAttribute('href')).to.equal('/_profiler/9be04d.md?panel=exception');
+    await plain.page.context().close();
   });
 
   it('is whole without script', async () => {

@@ -1,0 +1,50 @@
+/**
+ * `/_profiler/<token>/newer` and `/older`: to the request recorded after or before this one, at the same panel. Asked for when
+ * someone goes there, so that no page pays for it.
+ */
+import type { ProfileIndex } from '../../profiler/profile.ts';
+import { urls } from '../../urls.ts';
+import { readOne } from './filters.ts';
+import type { PageAction, PageServices } from './page-services.ts';
+import { requireProfile } from './require-profile.ts';
+import { createRespond, redirect } from './respond.ts';
+
+/** Requests that may have begun in one millisecond. */
+const WINDOW = 50;
+
+export interface NeighbourController {
+  newer: PageAction;
+  older: PageAction;
+}
+
+export function createNeighbourController(services: PageServices): NeighbourController {
+  const { profiles } = services;
+  const respond = createRespond(services);
+
+  async function rowsFrom(startedAt: number, isOlder: boolean): Promise<readonly ProfileIndex[]> {
+    const side = isOlder ? { until: startedAt + 1 } : { from: startedAt };
+    const { rows } = await profiles.find({
+      ...side,
+      sort: 'startedAt',
+      descending: isOlder,
+      limit: WINDOW,
+      offset: 0,
+    });
+    return rows;
+  }
+
+  /** At either end it stays where it is. */
+  function leadTo(isOlder: boolean): PageAction {
+    return async (page) => {
+      const panel = readOne(page.query, 'panel') ?? undefined;
+      const { profile } = await requireProfile(services, page);
+      const rows = await rowsFrom(profile.startedAt, isOlder);
+      const here = rows.findIndex(({ token }) => token === profile.token);
+      const next =
+        here === -1 ? rows.find(({ startedAt }) => startedAt !== profile.startedAt) : rows[here + 1];
+      redirect(respond, page, urls.profile(next?.token ?? profile.token, panel));
+    };
+  }
+
+  return { newer: leadTo(false), older: leadTo(true) };
+}

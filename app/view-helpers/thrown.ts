@@ -1,0 +1,318 @@
+/**
+ * What the exception panel and the error page show of each error, made for their one view: the first screen (message, place,
+ * causes), then frames, properties and trace, as far as a page below 60 KB has room. What has none is counted.
+ */
+import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
+import { frameHelpers, type PageRoom } from './frames.ts';
+import { numberHelpers } from './numbers.ts';
+
+/** One error of a request, as the panel records it. */
+export interface ThrownEntry {
+  origin: string;
+  late: boolean;
+  status: number | null;
+  thrown: Thrown;
+  place: { link: number; frame: ThrownFrame } | null;
+}
+
+/** What is left of a page; each part takes from it what it uses. */
+interface Room extends PageRoom {
+  excerpts: number;
+  /** Of plain traces. */
+  lines: number;
+}
+
+interface FrameView {
+  name: string;
+  place: string;
+  editor: string | null;
+  /** Whose excerpt is shown; null where it has none, or stands above already. */
+  excerpt: ThrownFrame | null;
+  open: boolean;
+  /** How often more it stands there in a row. */
+  repeats: number;
+}
+
+type RowView =
+  | { kind: 'own'; frame: FrameView }
+  | { kind: 'note'; text: string }
+  | { kind: 'foreign'; title: string; lines: string[] };
+
+interface LinkView {
+  id: string;
+  class: string;
+  note: string;
+  level: number;
+  rows: RowView[];
+  /** Rows, frames and members that are not shown. */
+  rowsLeft: number;
+  framesCut: number;
+  emptyNote: string;
+  members: { number: number; class: string; headline: string; links: LinkView[] }[];
+  membersCut: number;
+}
+
+interface ChainItem {
+  say: string;
+  class: string;
+  headline: string;
+  place: string | null;
+  target: string;
+  isRoot: boolean;
+}
+
+const FULL: Room & { logs: number } = { excerpts: 7, frames: 150, lines: 120, characters: 12_000, logs: 20 };
+const LEAN: typeof FULL = { excerpts: 2, frames: 50, lines: 40, characters: 3000, logs: 8 };
+/** Fewest lines of a trace for each error of a chain. */
+const FEWEST_LINES = 6;
+const MOST_TRACE_LINES = 300;
+/** Members of an AggregateError that the first screen names. */
+const NAMED_MEMBERS = 5;
+const ORIGINS: Readonly<Record<string, string>> = {
+  uncaughtException: 'uncaught: it may have ended the process',
+  unhandledRejection: 'unhandled rejection: it may have ended the process',
+  parser: 'refused by the HTTP parser',
+  late: 'after the answer',
+};
+
+const NOTHING: ThrownLink = {
+  class: 'Error',
+  isError: true,
+  message: '',
+  messageCut: 0,
+  code: null,
+  status: null,
+  properties: {},
+  frames: [],
+  framesCut: 0,
+  errors: [],
+  errorsCut: 0,
+};
+
+function headlineOf({ message, isError }: ThrownLink): string {
+  const text = frameHelpers.headline(message);
+  if (text !== '') return text;
+  return isError ? 'An error without a message' : 'An empty value was thrown';
+}
+
+function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
+  return shown !== null && shown.file === frame.file && shown.line === frame.line;
+}
+
+function noteOf(index: number, length: number): string {
+  if (length === 1) return '';
+  if (index === length - 1) return 'where it began';
+  return index === 0 ? 'wrapped that, and was thrown' : 'wrapped it';
+}
+
+function itemOf(link: ThrownLink, more: { say: string; target: string; isRoot: boolean }): ChainItem {
+  const frame = link.frames.find(({ kind }) => kind === 'own');
+  return {
+    ...more,
+    class: link.class,
+    headline: headlineOf(link),
+    place: frame === undefined ? null : frameHelpers.framePlace(frame),
+  };
+}
+
+/** Thrown, caused by, began with; and what an AggregateError holds. */
+function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => string): ChainItem[] {
+  if (chain.length < 2) return [];
+  return chain.map((link, index) => {
+    const isRoot = index === chain.length - 1 && chainEnd === 'root';
+    const say = index === 0 ? 'thrown' : isRoot ? 'began with' : 'caused by';
+    return itemOf(link, { say, target: idOf(index), isRoot });
+  });
+}
+
+function membersOf({ chain }: Thrown, idOf: (index: number) => string): ChainItem[] {
+  return chain.flatMap((link, index) =>
+    link.errors.map((member, at) =>
+      itemOf(member.chain.at(-1) ?? NOTHING, {
+        say: `${at + 1} of ${link.errors.length + link.errorsCut}`,
+        target: `${idOf(index)}-${at + 1}-1`,
+        isRoot: false,
+      }),
+    ),
+  );
+}
+
+export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | null) {
+  function ownRow(frame: ThrownFrame, times: number, shown: ThrownFrame | null, room: Room): FrameView {
+    const hasExcerpt = frame.excerpt !== null && !isAt(frame, shown) && room.excerpts > 0;
+    if (hasExcerpt) room.excerpts--;
+    return {
+      name: frame.function ?? '(anonymous)',
+      place: frameHelpers.framePlace(frame),
+      editor: editorUrl(frame),
+      excerpt: hasExcerpt ? frame : null,
+      open: false,
+      repeats: times - 1,
+    };
+  }
+
+  /** The first excerpt stands open, where the frame is not the one shown above. */
+  function rowsOf(
+    link: ThrownLink,
+    before: ThrownLink | null,
+    { shown, room }: { shown: ThrownFrame | null; room: Room },
+  ): { rows: RowView[]; left: number } {
+    const all = frameHelpers.groupFrames(link, before);
+    const listed = all.slice(0, frameHelpers.rowsWithin(all, room));
+    let opened = shown === null || link.frames.some((frame) => isAt(frame, shown));
+    const rows = listed.map((row): RowView => {
+      if (row.kind === 'awaited') return { kind: 'note', text: 'awaited' };
+      if (row.kind === 'same') return { kind: 'note', text: row.title };
+      if (row.kind === 'foreign') {
+        const lines = row.frames.map((frame) =>
+          `${frame.function ?? ''} ${frameHelpers.framePlace(frame)}`.trim(),
+        );
+        return { kind: 'foreign', title: row.title, lines };
+      }
+      const frame = ownRow(row.frame, row.times, shown, room);
+      if (frame.excerpt === null || opened) return { kind: 'own', frame };
+      opened = true;
+      return { kind: 'own', frame: { ...frame, open: true } };
+    });
+    return { rows, left: all.length - listed.length };
+  }
+
+  function linkOf(
+    link: ThrownLink,
+    before: ThrownLink | null,
+    given: { id: string; note: string; level: number; shown: ThrownFrame | null; room: Room },
+  ): LinkView {
+    const { id, note, level, room } = given;
+    const { rows, left } = rowsOf(link, before, given);
+    return {
+      id,
+      class: link.class,
+      note,
+      level,
+      rows,
+      rowsLeft: left,
+      framesCut: link.framesCut,
+      emptyNote: link.isError
+        ? 'No frames: the error carries no stack.'
+        : 'No frames: what was thrown is no Error.',
+      members: link.errors.map(({ chain }, index) => ({
+        number: index + 1,
+        class: chain[0]?.class ?? '',
+        headline: headlineOf(chain[0] ?? NOTHING),
+        links: chain.map((inner, depth) =>
+          linkOf(inner, null, {
+            id: `${id}-${index + 1}-${depth + 1}`,
+            note: depth === 0 ? headlineOf(inner) : `caused it: ${headlineOf(inner)}`,
+            level: Math.min(6, level + 1),
+            shown: null,
+            room,
+          }),
+        ),
+      })),
+      membersCut: link.errorsCut,
+    };
+  }
+
+  function whereOf({ place, thrown: { chain } }: ThrownEntry) {
+    if (place === null) return null;
+    const { frame } = place;
+    const began = chain.length > 1 && place.link === chain.length - 1;
+    return {
+      frame,
+      title: began ? 'Where it began' : 'Where it was thrown',
+      place: frameHelpers.framePlace(frame),
+      editor: editorUrl(frame),
+    };
+  }
+
+  function recordOf(entry: ThrownEntry, number: number, { level, room }: { level: number; room: Room }) {
+    const { thrown, origin, late, status } = entry;
+    const { chain, chainEnd } = thrown;
+    const top = chain[0] ?? NOTHING;
+    const isFirst = number === 1;
+    const linkId = (index: number): string => `e${number}-${index + 1}`;
+    const where = whereOf(entry);
+    const shown = where?.frame ?? null;
+    const frames = chain.reduce((sum, link) => sum + link.frames.length + link.framesCut, 0);
+    const members = membersOf(thrown, linkId);
+    const properties = frameHelpers.propertyRows(chain, room);
+    const mostLines = Math.max(FEWEST_LINES, Math.floor(room.lines / chain.length));
+    const trace = frames > 0 ? frameHelpers.traceLines(thrown, mostLines).slice(0, MOST_TRACE_LINES) : [];
+    room.lines -= Math.min(room.lines, trace.length);
+    // From the root on, as the page is read: what it has room for goes to where it began.
+    const links = chain
+      .map((link, index) => [link, index] as const)
+      .reverse()
+      .map(([link, index]) =>
+        linkOf(link, chain[index + 1] ?? null, {
+          id: linkId(index),
+          note: noteOf(index, chain.length),
+          level: level + 1,
+          shown,
+          room,
+        }),
+      );
+    return {
+      number,
+      level,
+      isFirst,
+      status,
+      top,
+      headline: headlineOf(top),
+      isWhole: top.message === headlineOf(top) && top.messageCut === 0,
+      said: ORIGINS[origin] ?? (late ? 'after the answer' : ''),
+      id: (name: string): string => (isFirst ? name : `${name}-${number}`),
+      where: where?.frame.excerpt === null ? null : where,
+      whereNote: whereNote(top, where),
+      chain: chainOf(thrown, linkId),
+      chainNote: chainNote(chainEnd, chain.length),
+      members: members.slice(0, NAMED_MEMBERS),
+      membersLeft: members.length - Math.min(members.length, NAMED_MEMBERS),
+      frames,
+      links: frames > 0 || members.length > 0 ? links : [],
+      properties,
+      trace,
+    };
+  }
+
+  /** `isPage`: the error page, where the message is the heading of all. `lean`: the page would get too long. */
+  function thrownPage(errors: readonly ThrownEntry[], { isPage = false, lean = false } = {}) {
+    const room = { ...(lean ? LEAN : FULL) };
+    const whole = lean ? errors.slice(0, 1) : errors;
+    return {
+      records: whole.map((entry, index) =>
+        recordOf(entry, index + 1, { level: index === 0 && isPage ? 1 : 2, room }),
+      ),
+      rest: errors.slice(whole.length).map(({ thrown, place }) => ({
+        class: thrown.chain[0]?.class ?? '',
+        headline: headlineOf(thrown.chain[0] ?? NOTHING),
+        place: place === null ? null : frameHelpers.framePlace(place.frame),
+      })),
+      /** Lines of the log that there is room for. */
+      logs: room.logs,
+    };
+  }
+
+  return { thrownPage } as const;
+}
+
+function chainNote(end: Thrown['chainEnd'], length: number): string {
+  if (end === 'circular') return 'The chain comes back to an error named above.';
+  return end === 'cut' ? `The chain goes on; ${numberHelpers.count(length)} of its errors are kept.` : '';
+}
+
+/** Why no source is shown, as parts of a sentence: what stands before a place or name, that, and what stands after it. */
+function whereNote(
+  top: ThrownLink,
+  where: { frame: ThrownFrame; place: string } | null,
+): { before: string; mono: string; after: string } {
+  const [first] = top.frames;
+  if (where !== null) return { before: 'In ', mono: where.place, after: '; its source could not be read.' };
+  if (first !== undefined) {
+    const place = frameHelpers.framePlace(first);
+    return { before: 'No frame lies in the application’s own code. It came from ', mono: place, after: '.' };
+  }
+  if (top.isError) return { before: 'The error carries no stack.', mono: '', after: '' };
+  const after = '), so it carries no stack: throw new Error(…) to see where.';
+  return { before: 'What was thrown is no Error (', mono: top.class, after };
+}
