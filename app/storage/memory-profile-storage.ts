@@ -46,7 +46,12 @@ export function createMemoryStorage({
       bytes -= before.document.length;
     }
     entries.set(index.token, {
-      index: { ...index },
+      // As an address can hold it, and PostgreSQL.
+      index: {
+        ...index,
+        route: index.route?.toWellFormed() ?? null,
+        method: index.method.toWellFormed(),
+      },
       document,
       amendments: before?.amendments ?? new Map<string, string>(),
     });

@@ -2,6 +2,7 @@
  * Every page of the profiler as one list, over a world of one recorded request whose fields all hold a given text: what
  * must hold of each page (structure under hostile text, no overflow) is asked of this list. A new page joins by a line.
  */
+import { load } from 'cheerio';
 import { createError } from '../../app/errors.ts';
 import { createPageParts } from '../../app/page-parts.ts';
 import { packageRoot } from '../../app/paths.ts';
@@ -104,6 +105,17 @@ function failed(name: string, status: number, errorOf: (text: string) => unknown
   };
 }
 
+/** The recorded request beside another: the same work, other headers. */
+async function compareTwo({ fixture, token, text, get }: PageWorld): Promise<string> {
+  const other = await fixture.record({
+    ...hostileRequest(`${text}2`),
+    more: (made) => {
+      addEverything(made, text);
+    },
+  });
+  return get(urls.compare({ a: token, b: other.token, all: 1 }));
+}
+
 /** What is looked for and found neither in the hostile world nor in its twin. */
 function nowhere(text: string): string {
   return `nowhere ${text.slice(0, 300)}`.toWellFormed();
@@ -120,6 +132,12 @@ export const everyPage: readonly SamplePage[] = [
   fragmentAt('exception alone', ({ token }) => urls.exception(token)),
   at('unknown token', () => urls.profile('ffffff')),
   at('logs, nothing found', ({ token, text }) => `${urls.profile(token, 'logs')}&find=${encodeURIComponent(nowhere(text))}`),
+  at('routes', () => urls.routes({ since: 'all' })),
+  at('routes, nothing found', ({ text }) => urls.routes({ find: nowhere(text) })),
+  { name: 'one route', html: async ({ get }) => get(load(await get(urls.routes()))('#rt .go').attr('href') ?? '') },
+  at('compare, one chosen', ({ token }) => urls.compare({ a: token })),
+  at('compare, unknown token', ({ token }) => urls.compare({ a: token, b: 'ffffff' })),
+  { name: 'compare', html: compareTwo },
   failed('error page', 500, (text) => new Error(text)),
   failed('not found', 404, (text) => createError('ROUTE_NOT_FOUND', ['GET', `/${text}`])),
 ]; // prettier-ignore

@@ -88,7 +88,7 @@ function readStatus(query: URLSearchParams): number | null {
 function readGroup(query: URLSearchParams): RouteGroup | null {
   const none = readText(query, 'none');
   const route = readOne(query, 'route') ?? '';
-  const method = readText(query, 'method');
+  const method = readOne(query, 'method') ?? '';
   const status = readStatus(query);
   if (none !== '' && none !== '1') throw bad('none', `is "${none}"; give 1 for requests without a route`);
   if (none === '1' && route !== '') throw bad('none', 'and a route contradict each other');
