@@ -7,11 +7,13 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { cutText, filled, toPlain } from '../profiler/plain.ts';
-import { whyNear, whyRouteDiffers } from './routing/reasons.ts';
+import { comparableRouting } from './routing/comparable.ts';
+import { presentRouting } from './routing/page.ts';
+import { type NearReason, whyNear, whyRouteDiffers } from './routing/reasons.ts';
 import { buildTrace, type Asked, type Considered, type Trace } from './routing/trace.ts';
+import { headersByLayer } from './shared/kept-panels.ts';
 import { fromLayerRow, type LayerRow, toLayerRow } from './shared/layer-rows.ts';
 
 export interface RouteGroup {
@@ -22,6 +24,13 @@ export interface RouteGroup {
   source: string | null;
   /** Why it did not match; null where a route answered. */
   why: string | null;
+}
+
+/** A route that may have been meant. */
+export interface NearGroup extends RouteGroup {
+  reason: NearReason['reason'];
+  /** Letters to change where the reason is spelling. */
+  distance: number;
 }
 
 /** What stands in each profile. */
@@ -36,7 +45,7 @@ export interface KeptRouting {
     params: { name: string; value: Json }[];
   } | null;
   /** What is empty is left out, as of most requests. */
-  nearest: RouteGroup[] | undefined;
+  nearest: NearGroup[] | undefined;
   secondTry: { path: string; matched: boolean } | undefined;
   redirect: { status: number; location: string } | undefined;
   allow: string[] | undefined;
@@ -75,10 +84,7 @@ function pathOf(target: string): string {
 }
 
 /** Rows of the same pattern, one below the other, are one route with several methods. */
-function groupRoutes<Row extends RouteRow>(
-  rows: readonly Row[],
-  why: (group: RouteGroup, first: Row) => string | null,
-): RouteGroup[] {
+function groupRoutes<Row extends RouteRow>(rows: readonly Row[]): { group: RouteGroup; first: Row }[] {
   const groups: { group: RouteGroup; first: Row }[] = [];
   for (const row of rows) {
     const last = groups.at(-1)?.group;
@@ -97,7 +103,7 @@ function groupRoutes<Row extends RouteRow>(
     };
     groups.push({ group, first: row });
   }
-  return groups.map(({ group, first }) => ({ ...group, why: why(group, first) }));
+  return groups;
 }
 
 function readRoute(context: Context): KeptRouting['route'] {
@@ -118,25 +124,24 @@ function readRoute(context: Context): KeptRouting['route'] {
 }
 
 function sharedRoutes(table: readonly RouteRow[]): SharedRoutes {
-  const groups = groupRoutes(table, () => null);
-  const routes = groups.slice(0, MOST_ROUTES);
+  const groups = groupRoutes(table);
+  const routes = groups.slice(0, MOST_ROUTES).map(({ group }) => group);
   return { routes, routesCut: groups.length - routes.length };
 }
 
-function readNearest(fact: Facts['routing'] | undefined, asked: Asked): RouteGroup[] {
-  return groupRoutes(fact?.nearest ?? [], (_group, first) => whyNear(first, asked)).slice(0, MOST_NEAR);
+function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGroup[] {
+  return groupRoutes(fact?.nearest ?? [])
+    .slice(0, MOST_NEAR)
+    .map(({ group, first }) => ({
+      ...group,
+      why: whyNear(first, asked),
+      reason: first.reason,
+      distance: first.distance,
+    }));
 }
 
 function askedOf({ method, url }: { method: string; url: string }): Asked {
   return { method: cutText(method, 64), path: pathOf(url) };
-}
-
-function methodsSentence(allow: readonly string[], { method, path }: Asked): string {
-  return `${cutText(path, 200)} exists for ${allow.join(', ')}, not for ${method}`;
-}
-
-function placed(finding: Finding, source: string | null | undefined): Finding {
-  return source === null || source === undefined ? finding : { ...finding, place: source };
 }
 
 function collect(context: Context): KeptRouting | null {
@@ -172,7 +177,12 @@ function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): Rout
     redirect: redirect ?? null,
     allow,
     matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
-    ...buildTrace(ran, considered, { asked, profile }),
+    ...buildTrace(ran, considered, {
+      asked,
+      profile,
+      headersBy: headersByLayer(profile),
+      near: new Map(nearest.map(({ pattern, why: reason }) => [pattern, reason ?? ''])),
+    }),
     routes: (routes as RouteGroup[] | null)?.map((group) => ({ ...group, why: why(group) })) ?? null,
     routesCut,
   };
@@ -190,32 +200,14 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
   return {
     name: 'routing',
     title: 'Routing',
+    comparable: comparableRouting,
     collect,
     shared(context) {
       const table = context.last('routing')?.table ?? null;
       return table === null ? null : sharedOf(table);
     },
     derive,
-    findings(kept, profile) {
-      const common = { panel: 'routing', anchor: 'nearest' };
-      const { allow = [], nearest = [] } = kept;
-      const [near] = nearest;
-      if (allow.length > 0)
-        return [
-          placed(
-            {
-              ...common,
-              label: 'wrong method',
-              severity: 'warn',
-              sentence: methodsSentence(allow, askedOf(profile)),
-            },
-            near?.source,
-          ),
-        ];
-      if (kept.route !== null || near === undefined || kept.redirect !== undefined) return [];
-      const sentence = `No route matches; the nearest is ${near.methods.join(', ')} ${near.pattern}: ${near.why}`;
-      return [placed({ ...common, label: 'no route', severity: 'info', sentence }, near.source)];
-    },
+    present: presentRouting,
     summary(data) {
       if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
       if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };

@@ -3,9 +3,12 @@ import { expect } from 'chai';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
 import { createRoutingPanel, type RoutingData } from '../../app/panels/routing.ts';
-import { whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
+import { whyNear, whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/context.ts';
-import { dataOf, profileOf } from '../support/panel-data.ts';
+import { createRequestPanel } from '../../app/panels/request.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
+import { dataOf } from '../support/panel-data.ts';
 import { rendererOf } from '../support/error-page.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 
@@ -217,21 +220,59 @@ describe('the routing panel', () => {
     expect(routes?.[0]?.why).to.equal(null);
   });
 
-  it('finds a wrong method and a near route', () => {
-    const found = (given: Given) => profileOf(contextOf(given), [routingPanel]).findings;
-    const near = { ...row('GET', '/orders', 'src/orders.ts:9'), reason: 'spelling', distance: 1 } as const;
-    expect(found({ url: '/order', status: 404, routing: { nearest: [near] } })[0]).to.deep.include({
-      severity: 'info',
-      sentence: 'No route matches; the nearest is GET /orders: one letter differs',
-      place: 'src/orders.ts:9',
+  it('marks the nearest routes in the trace, with the reason', () => {
+    const near = { ...row('GET', '/orders'), reason: 'spelling', distance: 1 } as const;
+    const { nearest, trace } = collect({
+      url: '/ordrs',
+      status: 404,
+      routing: {
+        nearest: [near],
+        considered: [
+          {
+            kind: 'route',
+            name: 'x',
+            pattern: '/orders',
+            methods: ['GET'],
+            verdict: 'path',
+            depth: 0,
+            source: null,
+          },
+          {
+            kind: 'route',
+            name: 'x',
+            pattern: '/other',
+            methods: ['GET'],
+            verdict: 'path',
+            depth: 0,
+            source: null,
+          },
+        ],
+      },
     });
-    expect(
-      found({ url: '/orders', method: 'PUT', status: 405, routing: { allow: ['GET', 'POST'] } })[0],
-    ).to.include({
-      severity: 'warn',
-      sentence: '/orders exists for GET, POST, not for PUT',
+    expect(nearest[0]).to.include({ reason: 'spelling', why: 'one letter differs: “ordrs” is not “orders”' });
+    expect(trace.map(({ happened, tone }) => `${tone}: ${happened}`)).to.deep.equal([
+      'near: one letter differs: “ordrs” is not “orders”',
+      'off: path differs at “ordrs”',
+    ]);
+  });
+
+  it('says how many headers a layer set', () => {
+    const context = contextOf({
+      route: '/orders/:id',
+      layers: [{ name: 'helmet' }, { ...answer, name: 'show' }],
     });
-    expect(found({ route: '/orders/:id', routing: { table: [] } })).to.deep.equal([]);
+    const [helmet = null] = context.all('layer');
+    const response = context.first('response');
+    if (response !== undefined)
+      Object.assign(response, {
+        rawHeaders: ['A', '1', 'B', '2'],
+        headerWrites: ['A', 'B'].map((name) => ({ name, value: '1', layer: helmet, hooked: false })),
+      });
+    const data = dataOf(routingPanel, context, [createRequestPanel() as Panel]);
+    expect(data?.trace.map(({ happened }) => happened)).to.deep.equal([
+      'ran, set 2 headers, went on',
+      'matched, answered',
+    ]);
   });
 
   it('bounds what it keeps', () => {
@@ -257,6 +298,23 @@ describe('why a route did not match', () => {
     });
   }
 
+  it('names the words in which a near route differs', () => {
+    const near = { method: 'GET', distance: 1 } as const;
+    const asked = { method: 'GET', path: '/api/orders/4' };
+    expect(whyNear({ ...near, reason: 'mount', pattern: '/v2/api/orders/:id' }, asked)).to.equal(
+      'same end, but mounted deeper: the path lacks “/v2”',
+    );
+    expect(whyNear({ ...near, reason: 'mount', pattern: '/orders/:id' }, asked)).to.equal(
+      'same end, but the path has “/api” before it',
+    );
+    expect(whyNear({ ...near, reason: 'case', pattern: '/API/orders/:id' }, asked)).to.equal(
+      'differs in upper and lower case: “api” is not “API”',
+    );
+    expect(whyNear({ ...near, method: 'POST', reason: 'slash', pattern: '/x' }, asked)).to.equal(
+      'differs by the slash at the end; it answers POST, not GET',
+    );
+  });
+
   it('names the method where the path is right; HEAD counts as GET', () => {
     expect(whyRouteDiffers(['GET'], '/a', { method: 'PUT', path: '/a' })).to.equal(
       'path matches, the method is PUT',
@@ -274,14 +332,16 @@ describe('why a route did not match', () => {
 describe('the view of the routing panel', () => {
   const renderPage = rendererOf();
 
-  function view(data: RoutingData | null) {
+  function view(data: RoutingData | null, query: Record<string, string> = {}) {
+    const profile = { cut: {} } as unknown as Profile;
+    const model = data === null ? null : routingPanel.present?.(data, { profile, query });
     return load(
       renderPage('panels/routing', {
         data,
-        profile: { cut: {} },
+        profile,
         panel: routingPanel,
-        query: {},
-        model: null,
+        query,
+        model,
       }),
     );
   }
@@ -301,6 +361,30 @@ describe('the view of the routing panel', () => {
     expect($('#mt tr.on').text()).to.include('GET /orders/:id');
     expect($('#ar tr.on').length).to.equal(1);
     expect($('table.kv th').text()).to.equal('id');
+  });
+
+  it('shows a page of many routes, finds among all of them, and leaves far ones out of a long trace', () => {
+    const table = Array.from({ length: 450 }, (_value, index) =>
+      row('GET', `/resource-${index}/:id`, 'src/a.ts:1'),
+    );
+    const considered = table.map(({ pattern }) => ({
+      kind: 'route' as const,
+      name: 'x',
+      pattern,
+      methods: ['GET'],
+      verdict: 'path' as const,
+      depth: 0,
+      source: 'src/a.ts:1',
+    }));
+    const data = collect({ url: '/x', status: 404, routing: { table, considered } });
+    const first = view(data);
+    expect(first.html().length).to.be.lessThan(50_000);
+    expect(first('#routes .note a').attr('href')).to.match(/^\?panel=routing&from=\d+#routes$/);
+    expect(first('#match .note a').attr('href')).to.equal('?panel=routing&trace=all#match');
+    const found = view(data, { find: 'RESOURCE-449' });
+    expect(found('#ar tbody tr').attr('id')).to.equal('route-450');
+    expect(found('#routes .n').text()).to.equal('1 of 450');
+    expect(view(data, { find: 'nowhere' })('#routes .empty').text()).to.contain('nowhere');
   });
 
   it('escapes what the request sent', () => {

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createRequestPanel } from '../../app/panels/request.ts';
+import type { LayerFact } from '../../app/observe/layer-fact.ts';
+import { createRoutingPanel } from '../../app/panels/routing.ts';
 import { createSecurityPanel, type SecurityPage, type SecurityPanelData } from '../../app/panels/security.ts';
 import { parsePolicy } from '../../app/panels/security/policy.ts';
 import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
@@ -13,9 +15,8 @@ async function record(given: Recorded): Promise<{
   data: SecurityPanelData;
   checks: SecurityPage['checks'];
   html: string;
-  findings: string[];
 }> {
-  const fixture = createPageFixture([createRequestPanel(), panel]);
+  const fixture = createPageFixture([createRequestPanel(), createRoutingPanel(), panel]);
   const { token } = await fixture.record(given);
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not stored');
@@ -26,7 +27,6 @@ async function record(given: Recorded): Promise<{
     data,
     checks: !recorded ? [] : (panel.present?.(data, { profile, query: {} }) as SecurityPage).checks,
     html: fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} }),
-    findings: profile.findings.map(({ sentence }) => sentence),
   };
 }
 
@@ -90,11 +90,38 @@ describe('panel security', () => {
     expect(JSON.stringify(data) + html).to.not.contain('s3cret');
   });
 
-  it('finds cookies that browsers do not keep', async () => {
-    const { findings } = await record({
+  it('says which cookies browsers do not keep', async () => {
+    const { html } = await record({
       responseHeaders: ['Set-Cookie', 'a=1; SameSite=None', 'Set-Cookie', 'b=1; Secure; SameSite=None'],
     });
-    expect(findings).to.deep.equal(['Browsers drop the cookie “a”: SameSite=None needs Secure.']);
+    const $ = load(html);
+    expect($('#c-1').text()).to.contain('SameSite=None needs Secure');
+    expect($('#c-2').text()).to.not.contain('dropped');
+  });
+
+  it('says who set each header, and what is of no effect', async () => {
+    const layer: LayerFact = {
+      name: 'policies', kind: 'middleware', pattern: '/', method: null, source: 'src/app.ts:9', startMs: 1,
+      durationMs: 1, settledMs: null, nextMs: 1, outcome: 'next', error: false, depth: 0,
+    }; // prettier-ignore
+    const { checks, html } = await record({
+      responseHeaders: ['X-Powered-By', 'Express', 'Access-Control-Allow-Origin', 'https://a.example'],
+      response: {
+        headerWrites: [
+          { name: 'Access-Control-Allow-Origin', value: 'https://a.example', layer, hooked: false },
+        ],
+      },
+      more: (context) => context.add('layer', layer),
+    });
+    const of = (header: string) => checks.find((check) => check.header === header);
+    expect(of('Access-Control-Allow-Origin')).to.include({
+      by: 'policies',
+      place: 'src/app.ts:9',
+      isProblem: true,
+    });
+    expect(of('X-Powered-By')).to.include({ by: 'Express', isProblem: true });
+    expect(of('Permissions-Policy')).to.include({ by: null, isProblem: false });
+    expect(load(html)('#security-headers').text()).to.contain('a cache may give it to another');
   });
 
   it('has an empty state where no answer went out', async () => {
@@ -122,6 +149,21 @@ describe('content security policy', () => {
       ['script-src', 'stands twice: browsers ignore this one'],
       ['img-src', null],
     ]);
+  });
+
+  it('is told what it leaves open, what is obsolete and what is ignored', () => {
+    const { directives, open } = parsePolicy("object-src 'none' x; plugin-types a/b; base-uri *", true);
+    expect(directives.map(({ note }) => note)).to.deep.equal([
+      "'none' is ignored beside other values",
+      'obsolete: browsers ignore it',
+      'any site is let in',
+    ]);
+    expect(open.join(' ')).to.contain('any script may run').and.to.not.contain('object-src');
+    expect(
+      parsePolicy("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", true)
+        .open,
+    ).to.deep.equal([]);
+    expect(parsePolicy("script-src 'strict-dynamic'", true).directives[0]?.note).to.contain('no script runs');
   });
 
   it("knows that a nonce takes 'unsafe-inline' back", () => {

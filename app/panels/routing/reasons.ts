@@ -5,6 +5,7 @@ export interface NearReason {
   method: string;
   reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
   distance: number;
+  pattern: string;
 }
 
 /** Segments compared; longer paths are no misspelling. */
@@ -71,20 +72,49 @@ export function whyRouteDiffers(
   return answers ? 'path differs' : `path matches, the method is ${asked.method}`;
 }
 
+/** The one segment in which two paths of the same length differ, as sent and as wanted; null where there are more. */
+function differingWord(pattern: string, path: string): readonly [string, string] | null {
+  const wanted = segmentsOf(pattern);
+  const given = segmentsOf(path);
+  if (wanted.length !== given.length) return null;
+  const at = wanted.flatMap((segment, index) =>
+    isPlaceholder(segment) || segment === given[index] ? [] : [index],
+  );
+  const [only = -1] = at;
+  return at.length === 1 ? [word(given[only] ?? ''), word(wanted[only] ?? '')] : null;
+}
+
+/** What one of them has before the end that they share. */
+function mountReason(pattern: string, path: string): string {
+  const wanted = segmentsOf(pattern);
+  const given = segmentsOf(path);
+  const count = Math.abs(wanted.length - given.length);
+  const longer = wanted.length > given.length ? wanted : given;
+  const before = word(`/${longer.slice(0, count).join('/')}`);
+  return longer === wanted
+    ? `same end, but mounted deeper: the path lacks “${before}”`
+    : `same end, but the path has “${before}” before it`;
+}
+
 /** The sentence beside a near route. */
-export function whyNear({ method, reason, distance }: NearReason, asked: { method: string }): string {
+export function whyNear(
+  { method, reason, distance, pattern }: NearReason,
+  asked: { method: string; path: string },
+): string {
   const other =
     method === '*' || method === asked.method ? '' : `; it answers ${method}, not ${asked.method}`;
+  const words = differingWord(pattern, asked.path);
+  const named = words === null ? '' : `: “${words[0]}” is not “${words[1]}”`;
   switch (reason) {
     case 'method':
       return `the path matches, the method is ${asked.method}`;
     case 'slash':
       return `differs by the slash at the end${other}`;
     case 'case':
-      return `differs in upper and lower case${other}`;
+      return `differs in upper and lower case${named}${other}`;
     case 'mount':
-      return `one ends like the other: a mount is missing, or one too many${other}`;
+      return `${mountReason(pattern, asked.path)}${other}`;
     case 'spelling':
-      return `${distance === 1 ? 'one letter differs' : `${distance} letters differ`}${other}`;
+      return `${distance === 1 ? 'one letter differs' : `${distance} letters differ`}${named}${other}`;
   }
 }

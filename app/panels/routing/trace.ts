@@ -49,6 +49,8 @@ interface Outcome {
   /** The headers are out. */
   isOver: boolean;
   totalMs: number | null;
+  /** How many headers each layer that ran set, by its index. */
+  headersBy: ReadonlyMap<number, number>;
 }
 
 /** What became of the answer, as far as layers tell. */
@@ -59,9 +61,9 @@ function answeredBy(ran: readonly RanLayer[], { status, route }: ProfileHead): R
   return status === 404 && last.kind === 'middleware' && route === null ? null : last;
 }
 
-function outcomeOf(ran: readonly RanLayer[], profile: ProfileHead): Outcome {
+function outcomeOf(ran: readonly RanLayer[], { profile, headersBy }: TraceOf): Outcome {
   const isOver = profile.durationMs !== null || profile.status !== null;
-  return { answered: answeredBy(ran, profile), isOver, totalMs: profile.durationMs };
+  return { answered: answeredBy(ran, profile), isOver, totalMs: profile.durationMs, headersBy };
 }
 
 /** Whether the error of a layer inside it made a router go on. */
@@ -100,24 +102,35 @@ function timeOf(fact: RanLayer, { answered, totalMs }: Outcome): number | null {
   return fact.settledMs ?? fact.durationMs;
 }
 
+/** `ran, went on` -> `ran, set 11 headers, went on`. */
+function withHeaders(happened: string, count: number): string {
+  if (count === 0) return happened;
+  const [first = '', ...rest] = happened.split(', ');
+  return [first, `set ${count === 1 ? 'one header' : `${count} headers`}`, ...rest].join(', ');
+}
+
 function ranRow(facts: readonly RanLayer[], fact: RanLayer, outcome: Outcome): Omit<TraceRow, 'number'> {
+  const index = facts.indexOf(fact);
+  const { happened, tone } = happenedTo(facts, index, outcome);
   return {
     kind: fact.kind,
     label: labelOf(fact),
     handler: fact.kind === 'handler' || fact.kind === 'router' ? nameOf(fact) : null,
-    ...happenedTo(facts, facts.indexOf(fact), outcome),
+    happened: withHeaders(happened, outcome.headersBy.get(index) ?? 0),
+    tone,
     ms: timeOf(fact, outcome),
     source: fact.source,
   };
 }
 
-function askedRow(layer: Considered, asked: Asked): Omit<TraceRow, 'number'> {
+function askedRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceRow, 'number'> {
   const isRoute = layer.kind === 'route';
   const reasons: Partial<Record<Considered['verdict'], string>> = {
     path: isRoute ? whyRouteDiffers(layer.methods, layer.pattern, asked) : whyMountDiffers(layer.pattern),
     method: `path matches, the method is ${asked.method}`,
     unreadable: 'the path can not be decoded',
   };
+  const isNear = layer.verdict === 'method' || (isRoute && near.has(layer.pattern));
   return {
     kind: layer.kind,
     label: isRoute
@@ -126,8 +139,8 @@ function askedRow(layer: Considered, asked: Asked): Omit<TraceRow, 'number'> {
         ? `router ${layer.pattern}`
         : layer.name,
     handler: null,
-    happened: reasons[layer.verdict] ?? 'not reached',
-    tone: layer.verdict === 'method' ? 'near' : 'off',
+    happened: (isRoute ? near.get(layer.pattern) : undefined) ?? reasons[layer.verdict] ?? 'not reached',
+    tone: isNear ? 'near' : 'off',
     ms: null,
     source: layer.source,
   };
@@ -179,18 +192,23 @@ export interface Trace {
   ran: number;
 }
 
-export function buildTrace(
-  ran: readonly RanLayer[],
-  considered: readonly Considered[],
-  { asked, profile }: { asked: Asked; profile: ProfileHead },
-): Trace {
-  const outcome = outcomeOf(ran, profile);
+/** What the trace is told beside its layers. */
+interface TraceOf {
+  asked: Asked;
+  profile: ProfileHead;
+  headersBy: ReadonlyMap<number, number>;
+  /** Why each of the nearest routes did not match, by its pattern. */
+  near: ReadonlyMap<string, string>;
+}
+
+export function buildTrace(ran: readonly RanLayer[], considered: readonly Considered[], of: TraceOf): Trace {
+  const outcome = outcomeOf(ran, of);
   const numberOf = createNumbering();
   const rows = interleave(ran, considered).map((item): TraceRow => {
     const number = numberOf(item.depth);
     return {
       number,
-      ...('outcome' in item ? ranRow(ran, item, outcome) : askedRow(item, asked)),
+      ...('outcome' in item ? ranRow(ran, item, outcome) : askedRow(item, of)),
     };
   });
   return {

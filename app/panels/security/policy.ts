@@ -10,27 +10,67 @@ export interface Directive {
 export interface Policy {
   enforced: boolean;
   directives: Directive[];
+  /** What it leaves open by what it does not say. */
+  open: string[];
 }
 
 const MOST_DIRECTIVES = 60;
 const SCRIPT_DIRECTIVES = new Set(['default-src', 'script-src', 'script-src-elem', 'script-src-attr']);
+const STYLE_DIRECTIVES = new Set(['style-src', 'style-src-elem', 'style-src-attr']);
+const NONCE_OR_HASH = /^'(?:nonce|sha(?:256|384|512))-/;
+/** Gone from browsers. */
+const OBSOLETE: Readonly<Record<string, string>> = {
+  'block-all-mixed-content': 'obsolete: browsers do it by themselves',
+  'plugin-types': 'obsolete: browsers ignore it',
+  'reflected-xss': 'obsolete: browsers ignore it',
+  referrer: 'obsolete: Referrer-Policy is a header of its own',
+  'report-uri': 'replaced by report-to, which newer browsers follow',
+};
 
-function noteOf(name: string, values: readonly string[], repeated: boolean): string | null {
-  if (repeated) return 'stands twice: browsers ignore this one';
-  const lower = values.map((value) => value.toLowerCase());
-  const hasNonceOrHash = lower.some((value) => /^'(?:nonce|sha(?:256|384|512))-/.test(value));
-  const scripts = SCRIPT_DIRECTIVES.has(name);
+function scriptNote(lower: readonly string[]): string | null {
+  const isBound = lower.some((value) => NONCE_OR_HASH.test(value));
   if (lower.includes("'unsafe-inline'"))
-    return hasNonceOrHash
-      ? "'unsafe-inline' is ignored beside a nonce or hash"
-      : scripts
-        ? 'inline scripts may run'
-        : 'inline styles are let in';
+    return isBound ? "'unsafe-inline' is ignored beside a nonce or hash" : 'inline scripts may run';
   if (lower.includes("'unsafe-eval'")) return 'text may be run as code';
-  if (scripts && lower.some((value) => value === '*' || value === 'https:' || value === 'http:'))
+  // Hosts count for nothing beside it.
+  if (lower.includes("'strict-dynamic'"))
+    return isBound ? null : "'strict-dynamic' without a nonce or hash: no script runs at all";
+  if (lower.some((value) => value === '*' || value === 'https:' || value === 'http:'))
     return 'any host may deliver scripts';
-  if (scripts && lower.includes('data:')) return 'data: addresses may run as scripts';
+  if (lower.includes('data:') || lower.includes('blob:'))
+    return 'data: and blob: addresses may run as scripts';
   return null;
+}
+
+function noteOf(name: string, values: readonly string[], isRepeated: boolean): string | null {
+  if (isRepeated) return 'stands twice: browsers ignore this one';
+  if (OBSOLETE[name] !== undefined) return OBSOLETE[name];
+  const lower = values.map((value) => value.toLowerCase());
+  if (lower.includes("'none'") && lower.length > 1) return "'none' is ignored beside other values";
+  if (SCRIPT_DIRECTIVES.has(name)) return scriptNote(lower);
+  if (STYLE_DIRECTIVES.has(name))
+    return lower.includes("'unsafe-inline'") && !lower.some((value) => NONCE_OR_HASH.test(value))
+      ? 'inline styles are let in'
+      : null;
+  if ((name === 'frame-ancestors' || name === 'form-action' || name === 'base-uri') && lower.includes('*'))
+    return 'any site is let in';
+  return null;
+}
+
+function openEnds(directives: readonly Directive[], names: ReadonlySet<string>): string[] {
+  if (names.has('sandbox') && directives.length === 1) return [];
+  const hasDefault = names.has('default-src');
+  return [
+    ...(hasDefault || names.has('script-src')
+      ? []
+      : ['No script-src and no default-src: any script may run.']),
+    ...(hasDefault || names.has('object-src') ? [] : ['No object-src: plug-ins may run code.']),
+    ...(names.has('base-uri')
+      ? []
+      : ['No base-uri: a <base> that gets in turns relative scripts elsewhere.']),
+    ...(names.has('form-action') ? [] : ['No form-action: forms may be sent to any site.']),
+    ...(names.has('frame-ancestors') ? [] : ['No frame-ancestors: any site may frame the page.']),
+  ];
 }
 
 export function parsePolicy(text: string, enforced: boolean): Policy {
@@ -43,5 +83,5 @@ export function parsePolicy(text: string, enforced: boolean): Policy {
     directives.push({ name, values, note: noteOf(name, values, seen.has(name)) });
     seen.add(name);
   }
-  return { enforced, directives };
+  return { enforced, directives, open: openEnds(directives, seen) };
 }

@@ -199,6 +199,16 @@ function readAuthors(text: string | undefined): HeaderAuthors {
   };
 }
 
+/** How many headers each layer set first, by its index among those that ran. */
+export function countHeaders(text: string | undefined): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const [first] of readAuthors(text).sent) {
+    const [layer] = first?.layers ?? [];
+    if (layer !== undefined && first?.hooked === false) counts.set(layer, (counts.get(layer) ?? 0) + 1);
+  }
+  return counts;
+}
+
 /** A step as pages show it. */
 export interface NamedStep {
   verb: HeaderVerb;

@@ -2,7 +2,7 @@
 import type { DeriveFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { mergeHeaders, type OwnHeaders } from './common-headers.ts';
-import { nameAuthors, type NamedAuthors } from './header-authors.ts';
+import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
 import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
 
 export interface KeptQuery {
@@ -106,4 +106,9 @@ export function responseOf({
 /** Milliseconds until the headers went out; null before. */
 export function headersAtOf(profile: Profile): number | null {
   return (dataOf(profile, 'request') as KeptRequest | null)?.response?.headersAtMs ?? null;
+}
+
+/** How many headers each layer set, by its index among those that ran. */
+export function headersByLayer(profile: Profile): ReadonlyMap<number, number> {
+  return countHeaders((dataOf(profile, 'request') as KeptRequest | null)?.response?.setBy);
 }

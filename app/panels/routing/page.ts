@@ -1,0 +1,64 @@
+/** What the view of the routing panel shows: the trace without its far routes where it is long, and a page of the routes. */
+import type { PanelPage } from '../../profiler/panel.ts';
+import type { RouteGroup, RoutingData } from '../routing.ts';
+import { addressOf, pageOf } from '../shared/rows.ts';
+import type { TraceRow } from './trace.ts';
+
+export interface RoutingPage {
+  trace: TraceRow[];
+  /** Routes and mounts that were asked in vain and are left out of the trace. */
+  farLeftOut: number;
+  /** The page with all of the trace; null where nothing is left out. */
+  wholeTrace: string | null;
+  table: {
+    rows: (RouteGroup & { number: number })[];
+    find: string;
+    /** Routes that contain what is looked for. */
+    found: number;
+    next: string | null;
+    earlier: string | null;
+  } | null;
+}
+
+/** Rows of a trace from which on those are left out that were asked in vain. */
+const LONG_TRACE = 80;
+const LONGEST_FIND = 200;
+
+function contains({ name, methods, pattern, handler, source, why }: RouteGroup, text: string): boolean {
+  return [name, methods.join(' '), pattern, handler, source, why].some(
+    (part) => part?.toLowerCase().includes(text) === true,
+  );
+}
+
+function costOf({ pattern, handler, source, why, name }: RouteGroup): number {
+  const texts = [pattern, handler, source, why, name];
+  return 400 + texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+}
+
+function tableOf(data: RoutingData, query: PanelPage['query']): RoutingPage['table'] {
+  if (data.routes === null) return null;
+  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const wanted = find.trim().toLowerCase();
+  const all = data.routes.map((route, index) => ({ ...route, number: index + 1 }));
+  const found = wanted === '' ? all : all.filter((route) => contains(route, wanted));
+  const page = pageOf(found, { query, cost: costOf });
+  const address = (from: number | null): string => `${addressOf('routing', { find, from })}#routes`;
+  return {
+    rows: page.rows,
+    find,
+    found: found.length,
+    next: page.next === null ? null : address(page.next),
+    earlier: page.earlier ? address(null) : null,
+  };
+}
+
+export function presentRouting(data: RoutingData, { query }: PanelPage): RoutingPage {
+  const isLong = data.trace.length > LONG_TRACE && query.trace !== 'all';
+  const trace = isLong ? data.trace.filter(({ tone }) => tone !== 'off') : data.trace;
+  return {
+    trace,
+    farLeftOut: data.trace.length - trace.length,
+    wholeTrace: isLong ? `${addressOf('routing', { trace: 'all' })}#match` : null,
+    table: tableOf(data, query),
+  };
+}

@@ -1,0 +1,154 @@
+/** What is looked for among the headers of an answer: whether it is needed there, and what is wrong with what was sent. */
+
+/** An answer as the rules see it. */
+export interface Answer {
+  /** Values of a header, by its lower-case name. */
+  all: (name: string) => string[];
+  html: boolean;
+  https: boolean;
+}
+
+export interface HeaderCheck {
+  header: string;
+  values: string[];
+  /** `not needed`: missing, and of no use on an answer of this kind. */
+  state: 'sent' | 'missing' | 'not needed';
+  /** What it is for; where it is missing or of no effect, what follows from that. */
+  note: string;
+  /** The note says what is wrong with what was sent. */
+  isProblem: boolean;
+}
+
+interface Rule {
+  header: string;
+  purpose: string;
+  /** What may happen where it is needed and missing. */
+  risk?: string;
+  needed: (answer: Answer) => boolean;
+  /** What is wrong with the values sent; null where nothing is. */
+  problem?: (values: string[], answer: Answer) => string | null;
+  /** Shown only where it was sent. */
+  onlySent?: true;
+}
+
+export const POLICY_HEADERS = ['content-security-policy', 'content-security-policy-report-only'] as const;
+/** A year is what lists of preloaded hosts ask for; half of it is common. */
+const SHORT_AGE_S = 15_552_000;
+const never = (): boolean => false;
+
+function ageProblem([value = '']: string[], { https }: Answer): string | null {
+  const age = /max-age\s*=\s*"?(\d+)/i.exec(value)?.[1];
+  if (age === undefined) return 'has no max-age: browsers ignore it';
+  if (Number(age) === 0) return 'max-age is 0: it takes the rule back';
+  if (!https) return 'browsers ignore it on an answer over http';
+  return Number(age) < SHORT_AGE_S
+    ? `max-age is ${Math.floor(Number(age) / 86_400)} days: short visits lapse`
+    : null;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    header: 'Content-Security-Policy',
+    purpose: 'says what a page may load and run',
+    risk: 'a script that gets into the page runs with all its rights',
+    needed: ({ html }) => html,
+  },
+  {
+    header: 'Strict-Transport-Security',
+    purpose: 'keeps browsers on https',
+    risk: 'the next visit may begin over http, where anyone between can answer it',
+    needed: ({ https }) => https,
+    problem: ageProblem,
+  },
+  {
+    header: 'X-Content-Type-Options',
+    purpose: 'stops browsers from guessing types',
+    risk: 'an uploaded text may be run as a script or a page',
+    needed: () => true,
+    problem: ([value = '']) =>
+      value.trim().toLowerCase() === 'nosniff' ? null : 'only “nosniff” has a meaning',
+  },
+  {
+    header: 'X-Frame-Options',
+    purpose: 'says who may frame the page, where no frame-ancestors does',
+    risk: 'any site may frame the page and have its buttons clicked',
+    needed: ({ html, all }) =>
+      html && !all('content-security-policy').some((value) => /frame-ancestors/i.test(value)),
+    problem: ([value = '']) =>
+      /^\s*(?:deny|sameorigin)\s*$/i.test(value) ? null : 'browsers know only DENY and SAMEORIGIN',
+  },
+  {
+    header: 'Referrer-Policy',
+    purpose: 'says how much of the address other sites get',
+    risk: 'browsers choose: the origin goes to every site that the page links to',
+    needed: ({ html }) => html,
+    problem: ([value = '']) =>
+      /unsafe-url/i.test(value) ? 'whole addresses, with their queries, go to every site' : null,
+  },
+  {
+    header: 'Permissions-Policy',
+    purpose: 'says which features of the browser a page may use',
+    needed: never,
+  },
+  {
+    header: 'Cross-Origin-Opener-Policy',
+    purpose: 'keeps the page apart from windows of other origins',
+    needed: never,
+  },
+  {
+    header: 'Cross-Origin-Resource-Policy',
+    purpose: 'says which origins may embed the answer',
+    needed: never,
+  },
+  {
+    header: 'Access-Control-Allow-Origin',
+    purpose: 'lets scripts of other origins read the answer',
+    needed: never,
+    onlySent: true,
+    problem: ([value = ''], { all }) => {
+      const isOpen = value.trim() === '*';
+      if (isOpen && all('access-control-allow-credentials').some((text) => text.trim() === 'true'))
+        return 'browsers refuse “*” beside Access-Control-Allow-Credentials';
+      if (!isOpen && value.trim() !== 'null' && !all('vary').some((text) => /\borigin\b|\*/i.test(text)))
+        return 'names one origin and does not vary by Origin: a cache may give it to another';
+      return value.trim() === 'null' ? 'sandboxed pages of any site have the origin “null”' : null;
+    },
+  },
+  {
+    header: 'X-Powered-By',
+    purpose: 'says what answers',
+    needed: never,
+    onlySent: true,
+    problem: () => "tells who attacks what to try: app.disable('x-powered-by')",
+  },
+];
+
+/** Lower-case names of all headers that are looked at. */
+export const LOOKED_AT: ReadonlySet<string> = new Set([
+  ...RULES.map(({ header }) => header.toLowerCase()),
+  ...POLICY_HEADERS,
+  'access-control-allow-credentials',
+  'vary',
+]);
+
+function check({ header, purpose, risk, needed, problem }: Rule, answer: Answer): HeaderCheck {
+  const values = answer.all(header.toLowerCase());
+  if (values.length === 0) {
+    const isMissing = needed(answer);
+    return {
+      header,
+      values,
+      state: isMissing ? 'missing' : 'not needed',
+      note: isMissing && risk !== undefined ? `${purpose}: without it ${risk}` : purpose,
+      isProblem: false,
+    };
+  }
+  const wrong = problem?.(values, answer) ?? null;
+  return { header, values, state: 'sent', note: wrong ?? purpose, isProblem: wrong !== null };
+}
+
+export function checkHeaders(answer: Answer): HeaderCheck[] {
+  return RULES.map((rule) => ({ rule, result: check(rule, answer) }))
+    .filter(({ rule, result }) => rule.onlySent !== true || result.state === 'sent')
+    .map(({ result }) => result);
+}
