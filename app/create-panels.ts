@@ -40,14 +40,18 @@ const FILES = [
   'create-error-pages',
   'database-access',
   'errors',
+  'index',
   'lazy-pages',
   'open-database',
   'page-parts',
   'render-page',
+  'server',
 ];
 const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
   ...ROOMS.map((room) => `${folder}${room}/`),
   ...FILES.map((file) => `${folder}${file}.`),
+  // What the build joins (bin/bundle.js).
+  `${folder}hindsight-`,
 ]);
 
 interface Manifest {

@@ -1,5 +1,5 @@
 /**
- * Builds `dist` from the sources with TypeScript.
+ * Builds `dist` from the sources with TypeScript, and joins what starts together (bundle.js).
  *
  *   node bin/build.js --check         reports type errors and fails on them
  *   node bin/build.js --if-possible   for `prepare`: says what is missing and succeeds where TypeScript is not installed
@@ -11,6 +11,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundle } from './bundle.js';
 import { hasTypeScript, root, stateOfBuild } from './entry.js';
 
 const NOT_INSTALLED =
@@ -59,6 +60,7 @@ export async function build({ check = false, types = check, reason = null } = {}
       ...(types ? [] : ['--declaration', 'false']),
     ]);
     if (problem !== null) return problem;
+    await bundle(join(fresh, 'app'));
     const stamp = join(fresh, '.built');
     writeFileSync(stamp, '');
     utimesSync(stamp, startedAt, startedAt);

@@ -68,8 +68,8 @@ function isIn(file: string, library: string | undefined): boolean {
 interface KnownFile {
   name: string;
   kind: 'own' | 'library' | 'neither';
-  /** By line and column. */
-  places: Map<number, string>;
+  /** By line and column; null where the profiler's own code stands there. */
+  places: Map<number, string | null>;
 }
 
 /** Of a line and a column one number, small where the column is. */
@@ -93,12 +93,17 @@ function sourcePosition(
 }
 
 /** Files of the profiler that stand between a library and its caller; elsewhere in `app` an owner's code may live. */
-const OURS = /^(?:observe|profiler|middleware)[\\/]/;
+const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js$/;
+/** The same in what was written, for files that the build joined from several. */
+const OURS_WRITTEN = /(?:^|[\\/])app[\\/](?:observe|profiler|middleware)[\\/][^\\/]+\.ts$/;
 
-/** The folder that holds `observe`: read off the stack, so that sources and built files tell their own. */
+/** The folder that holds the rooms, or what the build joined them to: read off the stack, so that each tells its own. */
 function ownFolder(): string {
   const file = takeSites(1)[0]?.getFileName() ?? '';
-  return file.slice(0, Math.max(0, file.search(/observe[\\/]caller\.[jt]s/)));
+  return file.slice(
+    0,
+    Math.max(0, file.search(/(?:observe[\\/]caller|hindsight-[^\\/]+|index|service)\.[jt]s$/)),
+  );
 }
 
 /** `root` is the folder that own places are named from; `maps` translate the places of built files. */
@@ -123,13 +128,18 @@ export function createCallerFinder(root: string = process.cwd(), maps?: SourceMa
     return file;
   }
 
-  function placeOf({ name, places }: KnownFile, site: Site): string {
+  /** null where the place is the profiler's own, and does not count. */
+  function placeOf({ name, places }: KnownFile, site: Site): string | null {
     const line = site.getLineNumber() ?? 0;
     const column = site.getColumnNumber() ?? 0;
     const key = column * COLUMN + line;
     const before = places.get(key);
     if (before !== undefined) return before;
     const position = sourcePosition(name, line, column, maps);
+    if (folder !== '' && name.startsWith(folder) && OURS_WRITTEN.test(position.file)) {
+      places.set(key, null);
+      return null;
+    }
     const inside = relative(root, position.file);
     const shown = inside.startsWith('..') || isAbsolute(inside) ? position.file : inside;
     const place = `${shown.split(sep).join('/')}:${position.line}`;
@@ -145,7 +155,8 @@ export function createCallerFinder(root: string = process.cwd(), maps?: SourceMa
       const name = site?.getFileName();
       if (site === undefined || typeof name !== 'string') continue;
       const file = fileOf(name);
-      if (file.kind === 'own') return placeOf(file, site);
+      const place = file.kind === 'own' ? placeOf(file, site) : null;
+      if (place !== null) return place;
     }
     return null;
   }
