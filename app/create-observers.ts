@@ -6,6 +6,7 @@ import type { Knex } from 'knex';
 import { createCallerFinder } from './observe/caller.ts';
 import { observeConsole } from './observe/console.ts';
 import { createDump, type Dump } from './observe/dump.ts';
+import type { Explainer } from './observe/explain.ts';
 import { type CompilingEngine, observeViews, type RenderingApp } from './observe/ejs.ts';
 import { observeHttpClient } from './observe/http-client.ts';
 import { observeKnex } from './observe/knex.ts';
@@ -30,6 +31,8 @@ export interface ObserverOptions {
   maps: SourceMaps;
   /** The Router of the host's Express, where the places of registration are wanted. */
   Router?: RouterLibrary | undefined;
+  /** Plans slow statements after the answer; absent: none is planned. */
+  explainer?: Explainer | undefined;
 }
 
 export interface Observers {
@@ -47,7 +50,8 @@ export interface Observers {
   close(): void;
 }
 
-export function createObservers({ tracker, contextOf, root, maps, Router }: ObserverOptions): Observers {
+export function createObservers(options: ObserverOptions): Observers {
+  const { tracker, contextOf, root, maps, Router, explainer } = options;
   const findCaller = createCallerFinder(root, maps);
   const registrations = Router === undefined ? null : observeRegistrations({ Router, findCaller });
   const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
@@ -73,7 +77,12 @@ export function createObservers({ tracker, contextOf, root, maps, Router }: Obse
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
       closing.push(
-        observeKnex(knex, { tracker, findCaller, ...(instance === undefined ? {} : { instance }) }),
+        observeKnex(knex, {
+          tracker,
+          findCaller,
+          explainer,
+          ...(instance === undefined ? {} : { instance }),
+        }),
       );
     },
     watchApp: (app) => {

@@ -20,7 +20,7 @@ const LONGEST_NAME = 200;
 /** Conditions and keys worth reading; others of their kind are left out. */
 const TERMS = [
   'Filter', 'Index Cond', 'Recheck Cond', 'Hash Cond', 'Merge Cond', 'Join Filter', 'One-Time Filter', 'TID Cond', 'Order By',
-  'Sort Key', 'Presorted Key', 'Group Key', 'Conflict Filter', 'Cache Key', 'Strategy', 'Operation', 'Partial Mode',
+  'Sort Key', 'Presorted Key', 'Group Key', 'Conflict Filter', 'Cache Key',
 ] as const; // prettier-ignore
 /** A quoted name, a text, a number; numbers within names and placeholders are none. */
 const LITERAL = /"(?:[^"]|"")*"|E?'(?:[^'\\]|\\[\s\S]|'')*'|(?<![\w$."])\d[\d.]*(?:e[+-]?\d+)?/gi;
@@ -90,10 +90,26 @@ function termsOf(fields: Fields, clean: (text: string) => string): Pick<PlanNode
   const terms: Record<string, string> = {};
   for (const name of TERMS) {
     const text = textOf(fields[name]);
-    if (text === null || text === 'Plain' || text === 'Simple') continue;
+    if (text === null) continue;
     terms[name] = clean(withoutTable(text.slice(0, LONGEST_TERM * 2), fields)).slice(0, LONGEST_TERM);
   }
   return Object.keys(terms).length === 0 ? {} : { terms };
+}
+
+const AGGREGATES: Readonly<Record<string, string>> = {
+  Hashed: 'HashAggregate',
+  Sorted: 'GroupAggregate',
+  Mixed: 'MixedAggregate',
+};
+
+/** As `EXPLAIN` names it in its text. */
+function typeOf(fields: Fields): string {
+  const type = textOf(fields['Node Type']) ?? 'Node';
+  const partial = fields['Partial Mode'] === 'Partial' ? 'Partial ' : '';
+  const parallel = fields['Parallel Aware'] === true ? 'Parallel ' : '';
+  if (type === 'Aggregate') return partial + (AGGREGATES[textOf(fields.Strategy) ?? ''] ?? type);
+  if (type === 'ModifyTable') return textOf(fields.Operation) ?? type;
+  return (parallel + type).slice(0, LONGEST_NAME);
 }
 
 function roleOf(fields: Fields): Pick<PlanNode, 'role'> {
@@ -120,7 +136,7 @@ export function parsePlan(answer: unknown, clean: (text: string) => string): Par
     const join = textOf(fields['Join Type']);
     const index = textOf(fields['Index Name']);
     return {
-      type: (textOf(fields['Node Type']) ?? 'Node').slice(0, LONGEST_NAME),
+      type: typeOf(fields),
       ...(join === null || join === 'Inner' ? {} : { join }),
       ...roleOf(fields),
       ...relationOf(fields),

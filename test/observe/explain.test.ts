@@ -112,7 +112,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       const context = await ran(() => knex('explained').where({ id: 3 }).update({ name: 'changed' }));
       await ran(() => knex('explained').where({ id: 4 }).delete());
       const plan = first(await kept.of(context.token));
-      expect(plan.root.type).to.equal('ModifyTable');
+      expect(plan.root.type).to.equal('Update');
       expect(context.all('query')).to.have.length(1);
       const rows: unknown = await knex('explained').whereIn('id', [3, 4]).orderBy('id').pluck('name');
       expect(rows).to.deep.equal(['changed']);

@@ -40,6 +40,10 @@ const LARGE_TABLE = 1000;
 /** A filter that keeps no more than this share wants an index. */
 const KEPT_SHARE = 0.1;
 const MANY_SORTED = 10_000;
+/** A sort of plain columns is named from this share of the cost on. */
+const SORT_SHARE = 0.2;
+const PLAIN_KEYS = /^[\w$."]+(?: DESC)?(?:, [\w$."]+(?: DESC)?)*$/;
+const CHANGES = new Set(['Insert', 'Update', 'Delete', 'Merge']);
 const REPEATED = 10;
 /** From here on an estimate is called wrong. */
 const WRONG_BY = 10;
@@ -107,14 +111,17 @@ function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string
   return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(node.rows)}${again}: ${index}`;
 }
 
-function sayOfSort({ node }: Visit): string | null {
-  if (node.type !== 'Sort' || (node.nodes?.[0]?.rows ?? 0) < MANY_SORTED) return null;
+function sayOfSort(visit: Visit, whole: number): string | null {
+  const { node } = visit;
+  const rows = node.nodes?.[0]?.rows ?? 0;
   const key = node.terms?.['Sort Key'] ?? '';
-  return `Sorts about ${count(node.nodes?.[0]?.rows, 'row')}${key === '' ? '' : ` by ${key}`}; an index in that order may save it`;
+  if (node.type !== 'Sort' || rows < MANY_SORTED || !PLAIN_KEYS.test(key)) return null;
+  if (ownCost(visit) < whole * SORT_SHARE) return null;
+  return `Sorts about ${count(rows, 'row')} by ${key}: an index in that order may save it`;
 }
 
 function sayOfEstimate(root: PlanNode, { rows }: DatabaseQuery): string | null {
-  if (rows === null || root.type === 'ModifyTable' || Math.abs(rows - root.rows) < WRONG_ROWS) return null;
+  if (rows === null || CHANGES.has(root.type) || Math.abs(rows - root.rows) < WRONG_ROWS) return null;
   const [less, more] = [Math.max(1, Math.min(rows, root.rows)), Math.max(rows, root.rows)];
   if (more / less < WRONG_BY) return null;
   return `Expected about ${count(root.rows, 'row')} and ${count(rows)} came: the statistics of its tables may be old (ANALYZE)`;
@@ -129,14 +136,20 @@ function aboutOf({ relation, alias, index, role }: PlanNode): string {
   return parts.join(' ');
 }
 
-function rowOf({ node, depth, cost }: Visit, whole: number, query: DatabaseQuery, marked: boolean): PlanRow {
+/** Without what lies below. */
+function ownCost({ node, cost }: Visit): number {
   const below = (node.nodes ?? []).reduce((sum, child) => sum + Math.min(child.cost, cost), 0);
+  return Math.max(0, cost - below);
+}
+
+function rowOf(visit: Visit, whole: number, query: DatabaseQuery, marked: boolean): PlanRow {
+  const { node, depth } = visit;
   return {
     depth: Math.min(depth, DEEPEST_SHOWN),
     title: node.join === undefined ? node.type : `${node.join} ${node.type}`,
     about: aboutOf(node),
     rows: node.rows,
-    share: whole > 0 ? Math.min(1, Math.max(0, cost - below) / whole) : 0,
+    share: whole > 0 ? Math.min(1, ownCost(visit) / whole) : 0,
     terms: Object.entries(node.terms ?? {}).map(([name, text]) => ({
       name,
       tokens: joinTokens(valuesInPlace(text, query.bindings, LONGEST_VALUE).tokens),
@@ -151,7 +164,7 @@ function showPlan(plan: QueryPlan, query: DatabaseQuery): ShownPlan {
   const says: string[] = [];
   const found = visits(root);
   for (const visit of found) {
-    const sentence = sayOfScan(visit, tables) ?? sayOfSort(visit);
+    const sentence = sayOfScan(visit, tables) ?? sayOfSort(visit, root.cost);
     if (sentence === null) continue;
     marked.add(visit.node);
     if (says.length < MOST_SAYS) says.push(sentence);

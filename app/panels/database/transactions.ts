@@ -8,7 +8,7 @@ export interface TransactionMark {
   /** 1 or 2: those that are open side by side are drawn beside each other. */
   lane: 1 | 2;
   /** Where the row lies in it. */
-  edge: 'first' | 'last' | 'inside';
+  edge: 'begins' | 'ends' | 'inside';
   /** On its first row: `6 statements, open for 34.0 ms, committed`. */
   says: string | null;
 }
@@ -63,7 +63,7 @@ export function transactionMarks(data: DatabaseData): Map<number, TransactionMar
       marks.set(index, {
         name: `T${at + 1}`,
         lane,
-        edge: index === first ? 'first' : index === last ? 'last' : 'inside',
+        edge: index === first ? 'begins' : index === last ? 'ends' : 'inside',
         says: index === first ? sayOf(data, transaction) : null,
       });
   });

@@ -1,0 +1,258 @@
+import * as cheerio from 'cheerio';
+import { expect } from 'chai';
+import { createDatabasePanel, type DatabaseData } from '../../app/panels/database.ts';
+import type { ShownPlan } from '../../app/panels/database/plans.ts';
+import type { QueryRow } from '../../app/panels/database/rows.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import type { KeptPlans, PlanNode } from '../../app/profiler/query-plan.ts';
+import type { SourceExcerpt } from '../../app/profiler/thrown.ts';
+import { addBusyPage, query } from '../support/observed-samples.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { profileOf } from '../support/panel-data.ts';
+
+const SOURCE: SourceExcerpt = { from: 39, lines: ['const lines = [];', 'for (const item of items) {', "  await db('products');", '}'] }; // prettier-ignore
+const asked: string[] = [];
+const panel = createDatabasePanel({
+  excerptAt(place) {
+    asked.push(place);
+    return place.startsWith('src/orders/') ? SOURCE : null;
+  },
+});
+const fixture = createPageFixture([panel]);
+
+function record(fill: (context: Context) => void): Profile {
+  const context = new Context({ token: '000001', kind: 'request' });
+  fill(context);
+  return profileOf(context, [panel]);
+}
+
+function show(profile: Profile, given: Record<string, string> = {}, amendments: object = {}) {
+  const html = fixture.services.renderPage('partials/panel-body', {
+    panel,
+    profile,
+    query: given,
+    amendments,
+  });
+  return { $: cheerio.load(`<main>${html}</main>`), html };
+}
+
+function rowsOf(profile: Profile, amendments: Record<string, unknown> = {}): QueryRow[] {
+  const data = profile.panels.database?.data as DatabaseData;
+  const model = panel.present?.(data, { profile, query: {}, amendments }) as {
+    page: { rows: { query?: QueryRow }[] };
+  };
+  return model.page.rows.flatMap(({ query: row }) => row ?? []);
+}
+
+function lineOf({ tokens }: QueryRow): string {
+  return tokens.map(([, text]) => text).join('');
+}
+
+function scan(given: Partial<PlanNode> = {}): PlanNode {
+  return {
+    type: 'Seq Scan', relation: 'public.order_items', rows: 18, cost: 412, terms: { Filter: '(order_id = $1)' }, ...given,
+  }; // prettier-ignore
+}
+
+function planned(root: PlanNode, tables: Record<string, number>): { plan: KeptPlans } {
+  return { plan: { overMs: 100, plans: [{ query: 0, plannedAt: Date.UTC(2026, 10, 20), root, tables }] } };
+}
+
+function sayings(
+  root: PlanNode,
+  tables: Record<string, number>,
+  rows: number | null = 18,
+): ShownPlan['says'] {
+  const profile = record((context) => {
+    context.add('query', query({ durationMs: 180, rows, bindings: [4712] }));
+  });
+  return rowsOf(profile, planned(root, tables))[0]?.plan?.says ?? [];
+}
+
+describe('the page of the database panel', () => {
+  it('shows each value where its placeholder stands, in the row and in the statement to copy', () => {
+    const profile = record((context) => {
+      context.add(
+        'query',
+        query({ sql: 'select * from "users" where "name" = $1 and "id" = $2', bindings: [`O'Hara`, 1907] }),
+      );
+    });
+    const [row] = rowsOf(profile);
+    expect(row === undefined ? '' : lineOf(row)).to.equal(
+      `select * from users where name = 'O''Hara' and id = 1907`,
+    );
+    const { $ } = show(profile);
+    expect($('#q1 .sql .v').toArray().map((value) => $(value).text())).to.deep.equal([`'O''Hara'`, '1907']); // prettier-ignore
+    const lines = $('#q1-s > span').toArray().map((line) => $(line).text()); // prettier-ignore
+    expect(lines).to.deep.equal([
+      'select *',
+      'from "users"',
+      `where "name" = 'O''Hara'`,
+      '  and "id" = 1907',
+    ]);
+    expect($('#q1').text()).not.to.contain('does not run as it ran');
+  });
+
+  it('says so where the copy can not run as it ran', () => {
+    const profile = record((context) => {
+      context.add('query', query({ sql: 'select 1 from users where password = $1', bindings: ['hunter22-hunter22'] })); // prettier-ignore
+    });
+    const { $, html } = show(profile);
+    expect(html).not.to.contain('hunter22');
+    expect($('#q1').text()).to.contain('does not run as it ran');
+  });
+
+  it('keeps the lines that loop, are slow or failed, and of the others the place alone', () => {
+    asked.length = 0;
+    const profile = record((context) => {
+      addBusyPage(context);
+      context.add('query', query({ durationMs: 3, caller: 'src/orders/quick.ts:1' }));
+      context.add('query', query({ durationMs: 300, caller: 'src/orders/slow.ts:2' }));
+      context.add('query', query({ error: 'no', caller: 'src/orders/failed.ts:3' }));
+    });
+    expect(asked).to.deep.equal([
+      'src/orders/order-view.ts:41',
+      'src/orders/slow.ts:2',
+      'src/orders/failed.ts:3',
+    ]);
+    const { $ } = show(profile);
+    expect($('#g1 .code .loop').text()).to.equal("  await db('products');");
+    expect($('#g1 .code .loop').attr('data-n')).to.equal('41');
+  });
+
+  it('asks for no source where nothing is wrong', () => {
+    asked.length = 0;
+    record((context) => context.add('query', query({})));
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('draws transactions from begin to end, and says how they ended', () => {
+    const profile = record((context) => {
+      const statements = ['BEGIN;', 'select 1', 'COMMIT;'];
+      statements.forEach((sql, at) => {
+        context.add(
+          'query',
+          query({ sql, bindings: [], startMs: 10 * at, durationMs: 2, transaction: 'trx1' }),
+        );
+      });
+      context.add('query', query({ sql: 'select 2', bindings: [] }));
+      context.add('query', query({ sql: 'BEGIN;', bindings: [], transaction: 'trx2' }));
+      context.add('query', query({ sql: 'ROLLBACK', bindings: [], transaction: 'trx2' }));
+    });
+    const marks = rowsOf(profile).map(({ transaction }) => transaction);
+    expect(marks.map((mark) => mark && `${mark.name} ${mark.edge}`)).to.deep.equal([
+      'T1 begins', 'T1 inside', 'T1 ends', null, 'T2 begins', 'T2 ends',
+    ]); // prettier-ignore
+    expect(marks[0]?.says).to.equal('1 statement, open for 22.0 ms, committed');
+    expect(marks[4]?.says).to.contain('0 statements').and.contain('rolled back');
+    const { $ } = show(profile);
+    expect($('#q1').attr('class')).to.equal('tx l1 begins');
+    expect($('#q2 .sr').text()).to.contain('in transaction T1');
+    expect($('#q4').attr('class')).to.equal(undefined);
+  });
+
+  it('tells failures, slowness and waiting on the row, and lists the failed alone', () => {
+    const profile = record((context) => {
+      context.add('query', query({ durationMs: 150, waitMs: 30 }));
+      context.add('query', query({ sql: 'select 2', error: 'deadlock detected' }));
+    });
+    const [slow, failed] = rowsOf(profile);
+    expect(slow?.badges).to.deep.equal([
+      { text: 'slow', tone: 'warn' },
+      { text: 'waited 30.0 ms', tone: 'warn' },
+    ]);
+    expect(failed?.badges).to.deep.equal([{ text: 'failed', tone: 'bad' }]);
+    const { $ } = show(profile, { order: 'failed' });
+    expect($('.queries > li').toArray().map((row) => row.attribs.id)).to.deep.equal(['q2']); // prettier-ignore
+    expect($('.views a[aria-current]').text()).to.equal('Failed (1)');
+  });
+
+  it('draws the plan of a slow statement, with the values of the profile in place', () => {
+    const profile = record((context) => {
+      context.add('query', query({ durationMs: 180, rows: 18, bindings: [4712] }));
+    });
+    const root: PlanNode = {
+      type: 'Sort',
+      rows: 18,
+      cost: 420,
+      terms: { 'Sort Key': 'position' },
+      nodes: [scan()],
+    };
+    const { $ } = show(profile, {}, planned(root, { 'public.order_items': 18_404 }));
+    const nodes = $('table.plan tbody tr');
+    expect(nodes.length).to.equal(2);
+    expect(nodes.eq(1).find('th').attr('class')).to.equal('d1');
+    expect(nodes.eq(1).text())
+      .to.contain('Seq Scan')
+      .and.contain('on order_items')
+      .and.contain('(order_id = 4712)');
+    expect(nodes.eq(1).find('rect').attr('width')).to.equal('98.10%');
+    expect($('#p1 .says').text()).to.match(/Reads about 18.404 rows of order_items to keep about 18: an index on order_items \(order_id\) may help\./); // prettier-ignore
+    expect($('#q1 .badge').text()).to.equal('slowplan');
+  });
+
+  it('names what stands out in a plan, and nothing where nothing does', () => {
+    const large = { 'public.order_items': 50_000 };
+    expect(sayings(scan(), { 'public.order_items': 500 })).to.deep.equal([]);
+    expect(sayings(scan({ rows: 30_000 }), large, 30_000)).to.deep.equal([]);
+    expect(sayings(scan({ type: 'Index Scan', index: 'i' }), large)).to.deep.equal([]);
+    expect(sayings(scan({ terms: { Filter: "((lower(email) = $1) AND ((status)::text = 'a'::text))" } }), large)[0])
+      .to.contain('(lower(email), status) may help'); // prettier-ignore
+    expect(sayings(scan({ terms: { Filter: '((a = $1) OR (b = $1))' } }), large)[0]).to.contain(
+      'order_items may want an index',
+    );
+    const loop: PlanNode = { type: 'Nested Loop', rows: 40, cost: 900, nodes: [{ type: 'Index Scan', rows: 40, cost: 8 }, scan()] }; // prettier-ignore
+    expect(sayings(loop, large)[0]).to.contain('once for each of about 40 rows');
+    expect(sayings({ type: 'Index Scan', rows: 4, cost: 8 }, {}, 3000)[0]).to.match(
+      /^Expected about 4 rows and 3.000 came/,
+    );
+    const sort: PlanNode = { type: 'Sort', rows: 20_000, cost: 1000, terms: { 'Sort Key': 'created_at DESC' }, nodes: [{ type: 'Seq Scan', rows: 20_000, cost: 400 }] }; // prettier-ignore
+    expect(sayings(sort, {}, 20_000)[0]).to.match(/^Sorts about 20.000 rows by created_at DESC/);
+    expect(sayings({ ...sort, terms: { 'Sort Key': 'count(*)' } }, {}, 20_000)).to.deep.equal([]);
+  });
+
+  it('says why there is no plan, and survives what is none', () => {
+    const profile = record((context) => {
+      context.add('query', query({ durationMs: 180 }));
+    });
+    const missing = { plan: { overMs: 100, plans: [{ query: 0, problem: 'No connection was idle.' }, { query: 99, problem: '' }] } }; // prettier-ignore
+    const { $ } = show(profile, {}, missing);
+    expect($('#p1').text()).to.contain('No connection was idle.');
+    expect($('table.plan').length).to.equal(0);
+    for (const plan of [null, 1, 'x', {}, { plans: 3 }]) show(profile, {}, { plan });
+  });
+
+  it('finds by value, error and place', () => {
+    const profile = record((context) => {
+      context.add('query', query({ bindings: ['needle'] }));
+      context.add(
+        'query',
+        query({ sql: 'select 2', bindings: [], error: 'a haystack', caller: 'src/b.ts:9' }),
+      );
+    });
+    const found = (find: string): string[] =>
+      show(profile, { find }).$('.queries > li').toArray().map((row) => row.attribs.id ?? ''); // prettier-ignore
+    expect(found('NEEDLE')).to.deep.equal(['q1']);
+    expect(found('haystack')).to.deep.equal(['q2']);
+    expect(found('b.ts:9')).to.deep.equal(['q2']);
+  });
+
+  it('stays below 60 KB with a plan, excerpts and two hundred long statements', () => {
+    const profile = record((context) => {
+      for (let n = 0; n < 200; n++)
+        context.add(
+          'query',
+          query({
+            sql: `select ${'"column", '.repeat(40)} ${n} from "table_${n}" where "id" = $1 and "name" = $2`,
+            bindings: [n, 'x'.repeat(400)],
+            durationMs: 120,
+            caller: `src/orders/view.ts:${n}`,
+          }),
+        );
+    });
+    const nodes = Array.from({ length: 59 }, () => scan());
+    const { html } = show(profile, { open: 'q1' }, planned({ type: 'Append', rows: 1, cost: 1, nodes }, {}));
+    expect(Buffer.byteLength(html)).to.be.below(58 * 1024);
+  });
+});
