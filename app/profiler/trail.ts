@@ -7,9 +7,12 @@ import type { Context } from './context.ts';
 export interface Trail {
   /** Where a redirect leads: path and query on the same origin, else the whole address; null for every other answer. */
   location: string | null;
-  /** The page that asked for a subresource: path and query, on the same origin; else null. */
+  /** The page that asked for a subresource, where the browser says which: path and query; else null. */
   referrer: string | null;
-  /** Sec-Fetch-Dest of such a subresource: `empty`, `image`, `iframe` …; null where `referrer` is. */
+  /**
+   * Sec-Fetch-Dest: `document`, or of a subresource that a page of the same origin asked for `empty`, `image`, `style` …; null where
+   * the client does not say.
+   */
   dest: string | null;
 }
 
@@ -49,16 +52,24 @@ function locationOf(context: Context, url: string, origin: string): string | nul
   return location === null ? null : resolve(location, `${origin}${url}`, origin);
 }
 
-/** Null where the request leads nowhere and no page of ours asked for it. */
+/** What a browser says of the page that asked; of another origin's pages nothing is kept. */
+function askedFor(rawHeaders: readonly string[], origin: string): Pick<Trail, 'dest' | 'referrer'> {
+  const dest = headerOf(rawHeaders, 'sec-fetch-dest');
+  if (dest === null || !DEST.test(dest)) return { dest: null, referrer: null };
+  if (dest === 'document') return { dest, referrer: null };
+  if (headerOf(rawHeaders, 'sec-fetch-site') !== 'same-origin') return { dest: null, referrer: null };
+  // Pages under `referrer-policy: no-referrer`, which helmet sets, send none.
+  const referer = headerOf(rawHeaders, 'referer');
+  if (referer === null) return { dest, referrer: null };
+  return { dest, referrer: referer.startsWith(`${origin}/`) ? within(referer.slice(origin.length)) : null };
+}
+
+/** Null where nothing is known. */
 export function trailOf(context: Context): Trail | null {
   const request = context.first('request');
   const origin = request?.origin.origin ?? null;
   if (request === undefined || origin === null || context.kind !== 'request') return null;
   const location = locationOf(context, request.url, origin);
-  const dest = headerOf(request.rawHeaders, 'sec-fetch-dest');
-  const referer =
-    dest === null || dest === 'document' || !DEST.test(dest) ? null : headerOf(request.rawHeaders, 'referer');
-  const referrer = referer?.startsWith(`${origin}/`) === true ? within(referer.slice(origin.length)) : null;
-  if (location === null && referrer === null) return null;
-  return { location, referrer, dest: referrer === null ? null : dest };
+  const { dest, referrer } = askedFor(request.rawHeaders, origin);
+  return location === null && dest === null ? null : { location, referrer, dest };
 }

@@ -2,8 +2,8 @@
  * Requests -> visits: what a browser did at one go is one row, with the rest folded under it.
  *
  * Nothing says that two requests belong together; it is worked out from what does: a redirect's Location and the next request of the
- * same client for that address; the referrer of a subresource and the latest request of the same client for that page; the same line
- * again and again. Two people behind one address who open the same page at the same time are taken for one.
+ * same client for that address; the referrer of a subresource and the latest request of the same client for that page, or, where the
+ * browser names no referrer, the latest document of the same client; the same line again and again. Two people behind one address who open the same page at the same time are taken for one.
  */
 import type { ProfileIndex } from '../../profiler/profile.ts';
 
@@ -21,6 +21,8 @@ export interface Visit {
 const FOLLOWED_WITHIN = 10_000;
 /** Milliseconds after a page began in which what it asks for counts as its own. */
 const FETCHED_WITHIN = 60_000;
+/** The same, where nothing says which page asked. */
+const GUESSED_WITHIN = 10_000;
 /** Fewer requests in a row than this are no run. */
 const SHORTEST_RUN = 3;
 
@@ -31,21 +33,27 @@ function addressOf(clientAddress: string, url: string): string {
 function createJoiner(): (row: ProfileIndex) => Visit | null {
   const expected = new Map<string, { visit: Visit; until: number }>();
   const pages = new Map<string, { visit: Visit; at: number }>();
+  /** The latest document of each client. */
+  const documents = new Map<string, { visit: Visit; at: number }>();
 
-  function joined({
-    clientAddress,
-    url,
-    referrer,
-    startedAt,
-  }: ProfileIndex): [Visit, 'redirects' | 'fetches'] | null {
-    const address = addressOf(clientAddress, url);
+  /** The visit whose page asked for a subresource. */
+  function pageOf({ clientAddress, dest, referrer, startedAt }: ProfileIndex): Visit | null {
+    if (dest === null || dest === 'document') return null;
+    const page =
+      referrer === null ? documents.get(clientAddress) : pages.get(addressOf(clientAddress, referrer));
+    const withinMs = referrer === null ? GUESSED_WITHIN : FETCHED_WITHIN;
+    return page !== undefined && startedAt - page.at <= withinMs ? page.visit : null;
+  }
+
+  function joined(row: ProfileIndex): [Visit, 'redirects' | 'fetches'] | null {
+    const address = addressOf(row.clientAddress, row.url);
     const redirect = expected.get(address);
-    if (redirect !== undefined && startedAt <= redirect.until) {
+    if (redirect !== undefined && row.startedAt <= redirect.until) {
       expected.delete(address);
       return [redirect.visit, 'redirects'];
     }
-    const page = referrer === null ? undefined : pages.get(addressOf(clientAddress, referrer));
-    return page !== undefined && startedAt - page.at <= FETCHED_WITHIN ? [page.visit, 'fetches'] : null;
+    const page = pageOf(row);
+    return page === null ? null : [page, 'fetches'];
   }
 
   return (row) => {
@@ -58,7 +66,9 @@ function createJoiner(): (row: ProfileIndex) => Visit | null {
         visit,
         until: startedAt + (durationMs ?? 0) + FOLLOWED_WITHIN,
       });
-    if (dest === null) pages.set(addressOf(clientAddress, url), { visit, at: startedAt });
+    if (dest === null || dest === 'document')
+      pages.set(addressOf(clientAddress, url), { visit, at: startedAt });
+    if (dest === 'document') documents.set(clientAddress, { visit, at: startedAt });
     return found === null ? visit : null;
   };
 }
