@@ -2,6 +2,7 @@
 import type { Row } from '../harness/row.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
+import { pages } from './pages.ts';
 import { controlOnly, plain, queries, sampledOut } from './requests.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
@@ -19,6 +20,7 @@ export const rows: readonly Row[] = [
   memory,
   start,
   page,
+  pages,
   bytes,
 ];
 
