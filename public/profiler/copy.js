@@ -91,11 +91,12 @@ async function read(url) {
 export function copyPage(link) {
   if (navigator.clipboard === undefined) return false;
   const text = read(link.href);
+  const Item = window.ClipboardItem;
   const written =
-    window.ClipboardItem === undefined
+    Item === undefined
       ? text.then((whole) => navigator.clipboard.writeText(whole))
       : navigator.clipboard.write([
-          new ClipboardItem({ 'text/plain': text.then((whole) => new Blob([whole], { type: 'text/plain' })) }),
+          new Item({ 'text/plain': text.then((whole) => new Blob([whole], { type: 'text/plain' })) }),
         ]);
   written.then(
     () => confirmCopy(link),
