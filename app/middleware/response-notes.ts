@@ -49,6 +49,7 @@ export class WatchedResponse implements ResponseFact {
   headersAtMs: number | null = null;
   bodyBytes = 0;
   truncated = false;
+  isSent = false;
   outcome: ResponseFact['outcome'] = 'running';
   readonly #previewBytes: number;
   readonly #notes: HeaderNotes | null;

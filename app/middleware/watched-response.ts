@@ -99,9 +99,11 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         return result;
       } as ServerResponse['end'],
       emit: function boundEmit(this: Observed, ...args: Parameters<ServerResponse['emit']>): boolean {
-        const context = find(this)?.context;
-        if (context === undefined || context.outline || tracker.current() === context)
-          return Reflect.apply(methods.emit, this, args);
+        const known = find(this);
+        if (known === undefined || known.context.outline) return Reflect.apply(methods.emit, this, args);
+        const { context, fact } = known;
+        if (args[0] === 'finish') fact.isSent = true;
+        if (tracker.current() === context) return Reflect.apply(methods.emit, this, args);
         return tracker.run(context, () => Reflect.apply(methods.emit, this, args));
       } as ServerResponse['emit'],
     };

@@ -53,8 +53,8 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
     /** Whether lines at the end of an answer come from morgan; null before the first one. */
     let byMorgan: boolean | null = null;
 
-    function channelOf(context: Context): string {
-      if (!context.ended) return name;
+    function channelOf(isOver: boolean): string {
+      if (!isOver) return name;
       byMorgan ??= isMorgan(wrapped);
       return byMorgan ? 'morgan' : name;
     }
@@ -64,11 +64,12 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
       const text = plainText(chunk.slice(0, LONGEST)).trimEnd();
       if (text === '' || context.isFull('log')) return;
       const line = readLine(text, name);
+      const isOver = context.ended || context.first('response')?.isSent === true;
       recordLog(context, {
         level: line.level,
-        channel: line.channel ?? channelOf(context),
+        channel: line.channel ?? channelOf(isOver),
         args: line.context === null ? [line.message] : [line.message, line.context],
-        caller: context.ended ? null : (findCaller?.({ below: wrapped, near: 4, frames: 12 }) ?? null),
+        caller: isOver ? null : (findCaller?.({ below: wrapped, near: 4, frames: 12 }) ?? null),
       });
     }
 

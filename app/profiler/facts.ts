@@ -101,6 +101,8 @@ export interface ResponseFact {
   /** Layers that made something wait for the headers to go out. */
   headerHooks?: readonly (object | null)[];
   refused?: readonly RefusedWrite[];
+  /** All of it was handed over (`finish`): what runs now is about the answer, no part of it. */
+  isSent?: boolean;
   /** `aborted`: the client left, or the socket was destroyed, before the end. */
   outcome: 'running' | 'finished' | 'aborted';
 }

@@ -11,6 +11,7 @@ import express from 'express';
 import morgan from 'morgan';
 import pino from 'pino';
 import winston, { type transport as Transport } from 'winston';
+import { createResponseWatch } from '../../app/middleware/watched-response.ts';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { observeConsole } from '../../app/observe/console.ts';
 import { createLogGate, type LogFact } from '../../app/observe/logs.ts';
@@ -30,6 +31,8 @@ class Output extends Writable {
 
 /** A transport of winston that writes to a stream. */
 function transportTo(stream: Writable): Transport {
+  // The library's own types do not know that its transports are made by its constructor.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
   return new winston.transports.Stream({ stream });
 }
 
@@ -140,13 +143,19 @@ describe('loggers as they are observed', () => {
     const stdout = new Output();
     const observer = observeOutput({ tracker, gate, findCaller, stdout, stderr: new Output() });
     const contexts: Context[] = [];
+    const responses = createResponseWatch({
+      tracker,
+      previewBytes: 0,
+      onHeaders: () => undefined,
+      onClose: (context) => {
+        context.end();
+      },
+    });
     const app = express();
     app.use((_req, res, next) => {
       const context = new Context({ token: '000001', kind: 'request' });
       contexts.push(context);
-      res.on('finish', () => {
-        context.end();
-      });
+      responses.watch(res, context);
       tracker.run(context, next);
     });
     app.use(morgan(':method :url :status', { stream: stdout }));
