@@ -1,6 +1,6 @@
 /**
  * What is new, for the lists that are open: the storage is asked once a second and process, for all of them together, and only
- * while somebody listens. A request is told of once, when it first shows up; one that takes longer than a minute to be stored is not.
+ * while somebody listens. A request is told of when it first shows up, and when it has ended; one that takes longer than a minute is told of once.
  */
 import { matchesQuery } from '../../profiler/match-query.ts';
 import type { ProfileIndex } from '../../profiler/profile.ts';
@@ -41,8 +41,8 @@ const KEEP_ALIVE_POLLS = 15;
 export function createLive({ find, ending, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
   const listeners = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
-  /** Tokens of the window; null before the first look. */
-  let seen: Map<string, number> | null = null;
+  /** What was seen of each request of the window, by its token; null before the first look. */
+  let seen: Map<string, Pick<ProfileIndex, 'startedAt' | 'state'>> | null = null;
   let polls = 0;
   let asking = false;
 
@@ -66,9 +66,9 @@ export function createLive({ find, ending, everyMs = 1000, mostListeners = 20 }:
     const from = Date.now() - WINDOW_MS;
     const { rows } = await find({ kinds: ['request', 'error_page'], from, limit: MOST_NEW, offset: 0 });
     const before = seen;
-    seen = new Map([...(before ?? [])].filter(([, at]) => at >= from));
-    for (const { token, startedAt } of rows) seen.set(token, startedAt);
-    return before === null ? [] : rows.filter(({ token }) => !before.has(token));
+    seen = new Map([...(before ?? [])].filter(([, { startedAt }]) => startedAt >= from));
+    for (const { token, startedAt, state } of rows) seen.set(token, { startedAt, state });
+    return before === null ? [] : rows.filter(({ token, state }) => before.get(token)?.state !== state);
   }
 
   async function poll(): Promise<void> {

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createLive, type Live, type LiveListener } from '../../../app/controllers/profiler/live.ts';
+import type { ProfileIndex } from '../../../app/profiler/profile.ts';
+import { profileOf } from '../../storage/contract.ts';
+
+const EVERY_MS = 10;
+
+interface Heard extends LiveListener {
+  told: string[];
+  ended: boolean;
+  leaving: boolean;
+}
+
+function listener(query: Partial<LiveListener['query']> = {}): Heard {
+  const heard: Heard = {
+    query: { limit: 25, offset: 0, ...query },
+    told: [],
+    ended: false,
+    leaving: false,
+    tell: (tokens) => heard.told.push(...tokens),
+    keepAlive: () => undefined,
+    isLeaving: () => heard.leaving,
+    end: () => {
+      heard.ended = true;
+    },
+  };
+  return heard;
+}
+
+describe('live', () => {
+  let rows: ProfileIndex[];
+  let polls: number;
+  let ending: AbortController;
+  let live: Live;
+
+  beforeEach(() => {
+    rows = [profileOf(1, { startedAt: Date.now() }).index];
+    polls = 0;
+    ending = new AbortController();
+    live = createLive({
+      find: () => Promise.resolve((polls++, { rows: [...rows] })),
+      ending: ending.signal,
+      everyMs: EVERY_MS,
+      mostListeners: 2,
+    });
+  });
+  afterEach(() => {
+    ending.abort();
+  });
+
+  const add = (number: number, changes: Partial<ProfileIndex> = {}): unknown =>
+    rows.unshift(profileOf(number, { startedAt: Date.now(), ...changes }).index);
+
+  it('tells of what came since it listens, once', async () => {
+    const heard = listener();
+    live.listen(heard);
+    await sleep(3 * EVERY_MS);
+    add(2);
+    add(3);
+    await sleep(6 * EVERY_MS);
+    expect(heard.told).to.deep.equal(['000003', '000002']);
+  });
+
+  it('tells again of a request that ran and has ended', async () => {
+    const heard = listener();
+    live.listen(heard);
+    await sleep(3 * EVERY_MS);
+    add(2, { state: 'running' });
+    await sleep(4 * EVERY_MS);
+    rows.shift();
+    add(2);
+    await sleep(4 * EVERY_MS);
+    expect(heard.told).to.deep.equal(['000002', '000002']);
+  });
+
+  it('tells each listener of what its filters let through, with one question for all', async () => {
+    const [all, failed] = [listener(), listener({ hasError: true })];
+    live.listen(all);
+    live.listen(failed);
+    await sleep(3 * EVERY_MS);
+    const before = polls;
+    add(2);
+    add(3, { status: 500 });
+    await sleep(5.5 * EVERY_MS);
+    expect(polls - before).to.be.at.most(7);
+    expect(all.told).to.deep.equal(['000003', '000002']);
+    expect(failed.told).to.deep.equal(['000003']);
+  });
+
+  it('asks nothing while nobody listens', async () => {
+    const leave = live.listen(listener());
+    await sleep(3 * EVERY_MS);
+    leave?.();
+    const before = polls;
+    await sleep(5 * EVERY_MS);
+    expect(polls).to.equal(before);
+  });
+
+  it('takes so many listeners and no more', () => {
+    expect(live.listen(listener())).to.not.equal(null);
+    const leave = live.listen(listener());
+    expect(live.listen(listener())).to.equal(null);
+    leave?.();
+    expect(live.listen(listener())).to.not.equal(null);
+  });
+
+  it('ends with the profiler, and where the server closes', async () => {
+    const [one, other] = [listener(), listener()];
+    live.listen(one);
+    live.listen(other);
+    one.leaving = true;
+    await sleep(4 * EVERY_MS);
+    expect([one.ended, other.ended]).to.deep.equal([true, false]);
+    ending.abort();
+    expect(other.ended).to.equal(true);
+    expect(live.listen(listener())).to.equal(null);
+  });
+});

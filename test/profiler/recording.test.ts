@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { createRecording } from '../../app/profiler/recording.ts';
+import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
+
+describe('recording', () => {
+  it('can be paused and resumed', async () => {
+    const recording = createRecording(createMemoryStorage());
+    expect([recording.check(), recording.wasPaused()]).to.deep.equal([false, false]);
+    await recording.pause();
+    expect(recording.pausedAt()).to.be.closeTo(Date.now(), 1000);
+    expect(recording.check()).to.equal(true);
+    await recording.resume();
+    expect([recording.check(), recording.wasPaused(), recording.pausedAt()]).to.deep.equal([
+      false,
+      true,
+      null,
+    ]);
+  });
+
+  it('is paused in every process of the storage, and stays so in one that starts', async () => {
+    const storage = createMemoryStorage();
+    const [one, other] = [createRecording(storage), createRecording(storage)];
+    await other.refresh();
+    await one.pause();
+    await other.refresh();
+    expect(other.pausedAt()).to.equal(one.pausedAt());
+    const started = createRecording(storage);
+    started.check();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(started.check()).to.equal(true);
+  });
+
+  it('asks the storage at most now and then, and only when it is asked', async () => {
+    let reads = 0;
+    const recording = createRecording({
+      readSetting: () => Promise.resolve((reads++, null)),
+      writeSetting: () => Promise.resolve(),
+    });
+    for (let i = 0; i < 100; i++) recording.check();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reads).to.equal(1);
+  });
+
+  it('does not take back what was changed while it was being read', async () => {
+    let answer: (value: string | null) => void = () => undefined;
+    const recording = createRecording({
+      readSetting: () => new Promise((resolve) => (answer = resolve)),
+      writeSetting: () => Promise.resolve(),
+    });
+    const reading = recording.refresh();
+    await recording.pause();
+    answer(null);
+    await reading;
+    expect(recording.pausedAt()).to.not.equal(null);
+  });
+
+  it('goes on as it was where the setting can’t be read, or is none', async () => {
+    for (const readSetting of [() => Promise.reject(new Error('away')), () => Promise.resolve('soon')]) {
+      const recording = createRecording({ readSetting, writeSetting: () => Promise.resolve() });
+      await recording.refresh();
+      expect(recording.pausedAt()).to.equal(null);
+    }
+  });
+});
