@@ -6,6 +6,7 @@ import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileIndex } from './profile.ts';
 import { matchesQuery } from './match-query.ts';
+import { sleep } from './patience.ts';
 import type { Recorder } from './recorder.ts';
 import type { RouteSummaries, SummaryQuery } from './route-summary.ts';
 import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
@@ -43,6 +44,8 @@ export interface Profiles {
 
 /** Shared values of other processes that are remembered. */
 const MOST_SHARED = 500;
+/** Milliseconds after which a request that has ended waits in the queue, unless facts of it are still expected. */
+const SOON_QUEUED = 20;
 /** Milliseconds a list waits for what is queued to be stored. */
 const FLUSH_BEFORE_LIST = 400;
 
@@ -168,6 +171,8 @@ export function createProfiles(options: {
       return (await find(query)).rows;
     },
     async amend(token, name, value) {
+      // One that has just ended is made and queued in a moment.
+      if (recorder.running(token)?.ended === true) await sleep(SOON_QUEUED);
       await writer.flush(FLUSH_BEFORE_LIST);
       try {
         return await storage.amend(token, name, value);
