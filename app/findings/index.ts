@@ -6,8 +6,54 @@
  * A rule reads, it never asks: what was not recorded is not found. What they share lies in `shared/`.
  */
 import type { FindingRule } from '../profiler/finding.ts';
+import { failedCall } from './failed-call.ts';
+import { failedStatement } from './failed-statement.ts';
+import { garbageCollection } from './garbage-collection.ts';
+import { largeResult } from './large-result.ts';
+import { logFlood } from './log-flood.ts';
+import { loggedError } from './logged-error.ts';
+import { loopHeld } from './loop-held.ts';
+import { manyCalls } from './many-calls.ts';
 import { nPlusOne } from './n-plus-one.ts';
+import { pendingMigrations } from './pending-migrations.ts';
+import { poolWait } from './pool-wait.ts';
+import { repeatedCall } from './repeated-call.ts';
+import { repeatedStatement } from './repeated-statement.ts';
+import { retriedCall } from './retried-call.ts';
+import { sequentialAwaits } from './sequential-awaits.ts';
+import { slowCall } from './slow-call.ts';
+import { slowStatement } from './slow-statement.ts';
+import { slowView } from './slow-view.ts';
+import { templateDoesIo } from './template-does-io.ts';
+import { transactionAcrossCall } from './transaction-across-call.ts';
+import { unendedTransaction } from './unended-transaction.ts';
+import { unknownMigrations } from './unknown-migrations.ts';
+import { writeLoop } from './write-loop.ts';
 
 export function createFindingRules(): FindingRule[] {
-  return [nPlusOne];
+  return [
+    nPlusOne,
+    writeLoop,
+    repeatedStatement,
+    sequentialAwaits,
+    slowStatement,
+    largeResult,
+    failedStatement,
+    poolWait,
+    unendedTransaction,
+    transactionAcrossCall,
+    manyCalls,
+    repeatedCall,
+    retriedCall,
+    slowCall,
+    failedCall,
+    templateDoesIo,
+    slowView,
+    loopHeld,
+    garbageCollection,
+    loggedError,
+    logFlood,
+    pendingMigrations,
+    unknownMigrations,
+  ];
 }

@@ -1,13 +1,13 @@
 /** The same read from the same line, again and again with other values: one that reads all of them would do. */
-import type { DatabaseData } from '../panels/database.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
-import { counted, placed, shareOf } from './shared/wording.ts';
+import type { Kept } from './shared/kept.ts';
+import { counted, dearestFirst, placed, shareOf } from './shared/wording.ts';
 
 /** From here on, or from this share of the request on, it is bad at once. */
 const MANY = 10;
 const HEAVY_SHARE = 0.2;
 
-export const nPlusOne: FindingRule<{ database: DatabaseData }> = {
+export const nPlusOne: FindingRule<Pick<Kept, 'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
@@ -22,20 +22,15 @@ export const nPlusOne: FindingRule<{ database: DatabaseData }> = {
       const heavy = members.length >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
       const label = statements[statement]?.label ?? '';
       const how = caller === null ? 'that differ only in values' : 'in a loop';
+      const sentence = `${counted(members.length)} × ${label} ${how}, ${shareOf(durationMs, wholeMs)}`;
+      const severity = heavy ? 'bad' : 'warn';
       found.push(
         placed(
-          {
-            label: 'N+1',
-            severity: heavy ? 'bad' : 'warn',
-            sentence: `${counted(members.length)} × ${label} ${how}, ${shareOf(durationMs, wholeMs)}`,
-            panel: 'database',
-            anchor: `g${at + 1}`,
-            costMs: durationMs,
-          },
+          { label: 'N+1', severity, sentence, panel: 'database', anchor: `g${at + 1}`, costMs: durationMs },
           caller,
         ),
       );
     });
-    return found.sort((a, b) => (b.costMs ?? 0) - (a.costMs ?? 0));
+    return dearestFirst(found);
   },
 };

@@ -7,7 +7,6 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Panel, PanelSummary } from '../profiler/panel.ts';
 import type { SourceExcerpt } from '../profiler/thrown.ts';
 import { comparableDatabase } from './database/comparable.ts';
@@ -74,10 +73,6 @@ export interface DatabasePanelOptions {
 }
 
 const SLOW_MS = 100;
-/** Waiting for the pool that is worth a sentence. */
-const LONG_WAIT_MS = 20;
-/** Findings of one kind; the panel shows the rest. */
-const MOST_FINDINGS = 3;
 
 interface Collecting {
   book: StatementBook;
@@ -163,100 +158,6 @@ function collect(context: Context, { book, slowMs, excerptAt }: Collecting): Dat
   };
 }
 
-function ms(value: number): string {
-  return `${value.toFixed(1)} ms`;
-}
-
-function ofRequest(part: number, whole: number | null): string {
-  return whole === null || whole <= 0 ? ms(part) : `${ms(part)} of ${ms(whole)}`;
-}
-
-/** Row of a query: that of its loop, where it is in one. */
-function rowOf(data: DatabaseData, index: number): string {
-  const group = data.queries[index]?.group ?? null;
-  return group === null ? `q${index + 1}` : `r${group + 1}`;
-}
-
-/** `place` is left out, not null, where it is not known. */
-function placed(finding: Finding, place: string | null): Finding {
-  return place === null ? finding : { ...finding, place };
-}
-
-function groupFinding(data: DatabaseData, group: DatabaseGroup, at: number, wholeMs: number | null): Finding {
-  const count = group.members.length;
-  const label = data.statements[group.statement]?.label ?? '';
-  const anchor = `g${at + 1}`;
-  const cost = ofRequest(group.durationMs, wholeMs);
-  if (group.kind === 'duplicate') {
-    const sentence = `${count} × ${label} with the same values, ${cost}; one answer would do`;
-    return placed(
-      { label: 'duplicate', severity: 'info', sentence, panel: 'database', anchor },
-      group.caller,
-    );
-  }
-  const where = group.caller === null ? 'that differ only in values' : 'in a loop';
-  return placed(
-    {
-      label: 'loop of writes',
-      severity: 'warn',
-      sentence: `${count} × ${label} ${where}, ${cost}`,
-      panel: 'database',
-      anchor,
-    },
-    group.caller,
-  );
-}
-
-function slowFindings(data: DatabaseData, slowMs: number, wholeMs: number | null): Finding[] {
-  return data.queries
-    .map((query, index) => ({ query, index }))
-    .filter(({ query }) => query.durationMs !== null && query.durationMs >= slowMs)
-    .sort((a, b) => (b.query.durationMs ?? 0) - (a.query.durationMs ?? 0))
-    .slice(0, MOST_FINDINGS)
-    .map(({ query, index }) => {
-      const label = data.statements[query.statement]?.label ?? '';
-      const rows = query.rows === null ? '' : ` and gave ${query.rows} ${query.rows === 1 ? 'row' : 'rows'}`;
-      const sentence = `${label} took ${ofRequest(query.durationMs ?? 0, wholeMs)}${rows}`;
-      return placed(
-        { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor: rowOf(data, index) },
-        query.caller,
-      );
-    });
-}
-
-function failureFinding(data: DatabaseData): Finding[] {
-  const index = data.queries.findIndex(({ error }) => error !== null);
-  const query = data.queries[index];
-  if (query === undefined) return [];
-  const others = data.totals.failed - 1;
-  const more = others === 0 ? '' : `, and ${others} more`;
-  const label = data.statements[query.statement]?.label ?? '';
-  const sentence = `${label} failed${more}: ${(query.error ?? '').slice(0, 300)}`;
-  return [
-    placed(
-      { label: 'query failed', severity: 'warn', sentence, panel: 'database', anchor: rowOf(data, index) },
-      query.caller,
-    ),
-  ];
-}
-
-function waitFinding(data: DatabaseData, wholeMs: number | null): Finding[] {
-  const { totals, queries } = data;
-  if (totals.waitMs < LONG_WAIT_MS || (wholeMs !== null && totals.waitMs < wholeMs / 10)) return [];
-  const longest = queries.reduce(
-    (worst, query, index) => (query.waitMs > (queries[worst]?.waitMs ?? 0) ? index : worst),
-    0,
-  );
-  const waits = queries.filter(({ waitMs }) => waitMs >= 1).length;
-  const sentence = `Waited ${ofRequest(totals.waitMs, wholeMs)} for a connection of the pool, ${waits} ${waits === 1 ? 'time' : 'times'}`;
-  return [
-    placed(
-      { label: 'pool', severity: 'warn', sentence, panel: 'database', anchor: rowOf(data, longest) },
-      queries[longest]?.caller ?? null,
-    ),
-  ];
-}
-
 function summaryOf({ totals, groups, queries, statements }: DatabaseData): PanelSummary {
   const count = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
   if (groups.some(({ kind }) => kind === 'n+1')) return { text: `N+1 · ${count}`, tone: 'bad', count };
@@ -275,20 +176,6 @@ export function createDatabasePanel({
     comparable: comparableDatabase,
     collect: (context) => collect(context, { book, slowMs, excerptAt }),
     summary: summaryOf,
-    findings(data, { durationMs }) {
-      const groups = data.groups
-        .map((group, at) => ({ group, at }))
-        .filter(({ group }) => group.kind !== 'n+1')
-        .sort((a, b) => b.group.durationMs - a.group.durationMs)
-        .slice(0, MOST_FINDINGS)
-        .map(({ group, at }) => groupFinding(data, group, at, durationMs));
-      return [
-        ...groups,
-        ...slowFindings(data, slowMs, durationMs),
-        ...failureFinding(data),
-        ...waitFinding(data, durationMs),
-      ];
-    },
     present: (data, page) => presentDatabase(data, { ...page, slowMs }),
   };
 }

@@ -1,6 +1,5 @@
 /** The panel of outgoing calls: what was asked of whom, how long each part took, and the profile of the called service. */
 import type { Context } from '../profiler/context.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Panel, PanelPage } from '../profiler/panel.ts';
 import { comparableCalls } from './http-client/comparable.ts';
 import { addressOf, coveredMs, pageOf, round, roundOrNull } from './shared/rows.ts';
@@ -30,12 +29,6 @@ export interface HttpClientData {
   calls: CallEntry[];
   totals: { calls: number; hosts: number; failed: number; durationMs: number; busyMs: number };
 }
-
-/** A call is slow above both. */
-const SLOW_MS = 100;
-const SLOW_SHARE = 0.3;
-const REPEATED_FROM = 3;
-const MOST_FINDINGS = 3;
 
 function pairs(headers: readonly string[]): HeaderRow[] {
   return Array.from({ length: Math.floor(headers.length / 2) }, (_, index) => ({
@@ -163,82 +156,12 @@ function present(data: HttpClientData, { query }: PanelPage) {
   };
 }
 
-/** `POST rates.example/v2/quote`. */
-function nameOf({ method, url }: CallEntry): string {
-  const short = url.replace(/^[a-z]+:\/\//i, '').replace(/[?#].*$/s, '');
-  return `${method} ${short.slice(0, 120)}`;
-}
-
-function placed(call: CallEntry): { place?: string } {
-  return call.caller === null ? {} : { place: call.caller };
-}
-
-function slowFindings(calls: readonly CallEntry[], wholeMs: number | null): Finding[] {
-  return calls
-    .map((call, index) => ({ call, index, ms: call.durationMs ?? 0 }))
-    .filter(({ ms }) => ms >= SLOW_MS && wholeMs !== null && ms >= wholeMs * SLOW_SHARE)
-    .sort((a, b) => b.ms - a.ms)
-    .slice(0, MOST_FINDINGS)
-    .map(({ call, index, ms }) => ({
-      label: 'slow call',
-      severity: 'warn',
-      sentence: `${nameOf(call)} took ${ms.toFixed(1)} ms, ${Math.round((ms / (wholeMs ?? ms)) * 100)} % of the request`,
-      ...placed(call),
-      panel: 'http_client',
-      anchor: `c${index + 1}`,
-    }));
-}
-
-function repeatFindings(calls: readonly CallEntry[]): Finding[] {
-  const byName = new Map<string, { call: CallEntry; index: number; count: number; sumMs: number }>();
-  calls.forEach((call, index) => {
-    const key = `${nameOf(call)}\n${call.caller ?? ''}`;
-    const known = byName.get(key) ?? { call, index, count: 0, sumMs: 0 };
-    byName.set(key, { ...known, count: known.count + 1, sumMs: known.sumMs + (call.durationMs ?? 0) });
-  });
-  return [...byName.values()]
-    .filter(({ count }) => count >= REPEATED_FROM)
-    .slice(0, MOST_FINDINGS)
-    .map(({ call, index, count, sumMs }) => ({
-      label: 'repeated calls',
-      severity: 'warn',
-      sentence: `${count} × ${nameOf(call)}, ${sumMs.toFixed(1)} ms in all`,
-      ...placed(call),
-      panel: 'http_client',
-      anchor: `c${index + 1}`,
-    }));
-}
-
-function failureFindings(calls: readonly CallEntry[]): Finding[] {
-  const index = calls.findIndex(isFailed);
-  const call = calls[index];
-  if (call === undefined) return [];
-  const how = call.error ?? `it answered ${call.status ?? ''}`;
-  const others = calls.filter(isFailed).length - 1;
-  const sentence = `${nameOf(call)} failed${others > 0 ? `, and ${others} more` : ''}: ${how.slice(0, 300)}`;
-  return [
-    {
-      label: 'call failed',
-      severity: 'warn',
-      sentence,
-      ...placed(call),
-      panel: 'http_client',
-      anchor: `c${index + 1}`,
-    },
-  ];
-}
-
 export function createHttpClientPanel(): Panel<HttpClientData> {
   return {
     name: 'http_client',
     title: 'HTTP client',
     comparable: comparableCalls,
     collect,
-    findings: ({ calls }, { durationMs }) => [
-      ...failureFindings(calls),
-      ...slowFindings(calls, durationMs),
-      ...repeatFindings(calls),
-    ],
     summary: ({ totals }) => ({
       text: String(totals.calls),
       tone: totals.failed > 0 ? 'warn' : 'plain',

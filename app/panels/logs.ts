@@ -1,6 +1,5 @@
 /** The panel of log lines: who wrote what when, from which line. Facts `log` -> data; groups are made for the page. */
 import type { Context } from '../profiler/context.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Json, Panel, PanelPage } from '../profiler/panel.ts';
 import { addressOf, pageOf, round } from './shared/rows.ts';
 
@@ -40,8 +39,6 @@ export interface LogRow {
   length: number;
 }
 
-/** From here on lines are called a flood. */
-const FLOOD = 200;
 const VALUES_SHOWN = 4;
 /** Characters of one message and one context that a page shows. */
 const MESSAGE_LENGTH = 2000;
@@ -173,38 +170,11 @@ function present(data: LogsData, { query }: PanelPage) {
   };
 }
 
-function findings(data: LogsData): Finding[] {
-  const found: Finding[] = [];
-  const index = data.lines.findIndex(({ level }) => level === 'error');
-  const first = data.lines[index];
-  if (first !== undefined) {
-    const { error } = data.counts;
-    const message = first.message.replace(/\s+/g, ' ').slice(0, 200);
-    found.push({
-      label: 'logged error',
-      severity: 'warn',
-      sentence:
-        error === 1
-          ? `An error was logged: ${message}`
-          : `${error} errors were logged, the first: ${message}`,
-      ...(first.caller === null ? {} : { place: first.caller }),
-      panel: 'logs',
-      anchor: `l${index + 1}`,
-    });
-  }
-  if (data.lines.length >= FLOOD) {
-    const sentence = `${data.lines.length} lines were logged by one request`;
-    found.push({ label: 'flood of logs', severity: 'info', sentence, panel: 'logs' });
-  }
-  return found;
-}
-
 export function createLogsPanel(): Panel<LogsData> {
   return {
     name: 'logs',
     title: 'Logs',
     collect,
-    findings,
     summary({ lines, counts }) {
       const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
       return { text: String(lines.length), tone, count: lines.length };

@@ -6,7 +6,6 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Panel, PanelSummary } from '../profiler/panel.ts';
 
 type Fact = Facts['migrations'];
@@ -29,8 +28,6 @@ export interface MigrationsPanelData {
 
 const NEWEST_KEPT = 12;
 const NAMES_KEPT = 100;
-const NAMED_IN_SENTENCE = 3;
-const LONGEST_NAME = 100;
 
 function collect(context: Context): MigrationsPanelData | null {
   const fact = context.last('migrations');
@@ -65,41 +62,6 @@ function summary(data: MigrationsPanelData): PanelSummary {
     : { text: state, tone: 'warn' };
 }
 
-function namesOf(names: readonly string[]): string {
-  const more = names.length - NAMED_IN_SENTENCE;
-  return `${names
-    .slice(0, NAMED_IN_SENTENCE)
-    .map((name) => name.slice(0, LONGEST_NAME))
-    .join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-function findings({ pending, unknown, table }: MigrationsPanelData): Finding[] {
-  const found: Finding[] = [];
-  if (pending.length > 0) {
-    const verb = pending.length === 1 ? '1 migration is' : `${pending.length} migrations are`;
-    found.push({
-      label: 'pending',
-      severity: 'warn',
-      sentence: `${verb} pending: ${namesOf(pending)}.`,
-      place: table.slice(0, LONGEST_NAME),
-      panel: 'migrations',
-      anchor: 'pending',
-    });
-  }
-  if (unknown.length > 0) {
-    const noun = unknown.length === 1 ? '1 migration' : `${unknown.length} migrations`;
-    found.push({
-      label: 'unknown',
-      severity: 'info',
-      sentence: `The database has ${noun} that this code does not have: ${namesOf(unknown)}.`,
-      place: table.slice(0, LONGEST_NAME),
-      panel: 'migrations',
-      anchor: 'unknown',
-    });
-  }
-  return found;
-}
-
 export function createMigrationsPanel(): Panel<MigrationsPanelData> {
-  return { name: 'migrations', title: 'Migrations', collect, summary, findings };
+  return { name: 'migrations', title: 'Migrations', collect, summary };
 }

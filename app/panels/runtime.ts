@@ -1,6 +1,5 @@
 /** The panel of the process: CPU, event loop, garbage collection and memory while the request ran. */
 import type { Context } from '../profiler/context.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Panel } from '../profiler/panel.ts';
 import { filled } from '../profiler/plain.ts';
 import { comparableRuntime } from './runtime/comparable.ts';
@@ -24,9 +23,8 @@ export interface RuntimeData {
   totals: { heldMs: number; collectionMs: number };
 }
 
-/** Worth a sentence from here on. */
+/** Worth a worry from here on. */
 const HELD_MS = 50;
-const COLLECTION_MS = 50;
 
 function rounded<T extends Interval>(intervals: readonly T[]): T[] {
   return intervals.map((interval) => ({
@@ -41,7 +39,7 @@ function sum(intervals: readonly Interval[]): number {
 }
 
 /** What stands in each profile: an empty list is left out, sums are made when it is read. */
-interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
+export interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
   held: Interval[] | undefined;
   collections: RuntimeData['collections'] | undefined;
 }
@@ -68,38 +66,6 @@ function collect(context: Context): KeptRuntime | null {
   };
 }
 
-function findings(kept: KeptRuntime): Finding[] {
-  if (kept.held === undefined && kept.collections === undefined) return [];
-  const data = derive(kept);
-  if (data === null) return [];
-  const { held, totals, concurrent, durationMs } = data;
-  const found: Finding[] = [];
-  if (totals.heldMs >= HELD_MS) {
-    const longest = held.reduce(
-      (worst, { durationMs: ms }, index) => (ms > (held[worst]?.durationMs ?? 0) ? index : worst),
-      0,
-    );
-    const by =
-      concurrent === 1
-        ? 'by this request or work beside it'
-        : concurrent === 2
-          ? 'by this request or the other one that ran'
-          : `by this request or one of the ${concurrent - 1} others that ran`;
-    found.push({
-      label: 'loop held',
-      severity: 'warn',
-      sentence: `The event loop was held for ${totals.heldMs.toFixed(0)} ms of ${durationMs.toFixed(0)} ms, ${by}`,
-      panel: 'runtime',
-      anchor: `h${longest + 1}`,
-    });
-  }
-  if (totals.collectionMs >= COLLECTION_MS) {
-    const sentence = `Garbage collection took ${totals.collectionMs.toFixed(0)} ms of ${durationMs.toFixed(0)} ms`;
-    found.push({ label: 'garbage collection', severity: 'warn', sentence, panel: 'runtime', anchor: 'gc' });
-  }
-  return found;
-}
-
 export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
   return {
     name: 'runtime',
@@ -107,7 +73,6 @@ export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
     comparable: comparableRuntime,
     collect,
     derive,
-    findings,
     summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
       text: `${(cpuUserMs + cpuSystemMs).toFixed(1)} ms CPU`,
       tone: totals.heldMs >= HELD_MS ? 'warn' : 'plain',

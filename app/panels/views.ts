@@ -1,6 +1,5 @@
 /** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
 import type { Context } from '../profiler/context.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Json, Panel, PanelPage } from '../profiler/panel.ts';
 import { comparableViews } from './views/comparable.ts';
 import { addressOf, coveredMs, pageOf, round, roundOrNull } from './shared/rows.ts';
@@ -20,7 +19,7 @@ export interface ViewEntry {
 }
 
 /** What each profile keeps. */
-interface KeptViews {
+export interface KeptViews {
   views: Omit<ViewEntry, 'ownMs'>[];
 }
 
@@ -28,9 +27,6 @@ export interface ViewsData {
   views: ViewEntry[];
   totals: { views: number; templates: number; durationMs: number };
 }
-
-/** A page that takes longer is worth a sentence. */
-const SLOW_MS = 100;
 
 function collect(context: Context): KeptViews | null {
   const facts = context.all('view');
@@ -115,21 +111,6 @@ function present(data: ViewsData, { query }: PanelPage) {
   };
 }
 
-function findings({ views }: KeptViews): Finding[] {
-  return views
-    .map((view, index) => ({ view, index }))
-    .filter(({ view }) => view.depth === 0 && (view.durationMs ?? 0) >= SLOW_MS)
-    .slice(0, 3)
-    .map(({ view, index }) => ({
-      label: 'slow view',
-      severity: 'warn',
-      sentence: `${view.name.slice(0, 120)} took ${(view.durationMs ?? 0).toFixed(1)} ms to render`,
-      ...(view.caller === null ? {} : { place: view.caller }),
-      panel: 'views',
-      anchor: `v${index + 1}`,
-    }));
-}
-
 export function createViewsPanel(): Panel<ViewsData, KeptViews> {
   return {
     name: 'views',
@@ -137,7 +118,6 @@ export function createViewsPanel(): Panel<ViewsData, KeptViews> {
     comparable: comparableViews,
     collect,
     derive,
-    findings,
     summary: ({ totals, views }) => ({
       text: String(totals.views),
       tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',

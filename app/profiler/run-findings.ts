@@ -19,51 +19,70 @@ export interface Findings {
 const MOST_OF_ONE = 3;
 const MOST = 12;
 
+const NONE: readonly Finding[] = [];
 const ORDER: Record<Severity, number> = { bad: 0, warn: 1, info: 2 };
 
 function worstFirst(a: Finding, b: Finding): number {
   return ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0);
 }
 
-function hasAll(kept: Readonly<Record<string, unknown>>, needs: readonly string[]): boolean {
-  for (const name of needs) if (kept[name] === undefined) return false;
-  return true;
+interface Finder {
+  needs: readonly string[];
+  /** Absent where a panel finds by itself. */
+  rule?: string;
+  find: (seen: SeenPanels, head: ProfileHead) => readonly Finding[];
+}
+
+/** By the first panel that they need: of most requests few panels keep anything. */
+function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): Map<string, Finder[]> {
+  const groups = new Map<string, Finder[]>();
+  function add(finder: Finder): void {
+    const [first = ''] = finder.needs;
+    const group = groups.get(first);
+    if (group === undefined) groups.set(first, [finder]);
+    else group.push(finder);
+  }
+  for (const panel of panels) {
+    if (panel.findings === undefined) continue;
+    const { name } = panel;
+    add({ needs: [name], find: ({ kept }, head) => panel.findings?.(kept[name], head) ?? [] });
+  }
+  for (const rule of rules) {
+    const find: Finder['find'] = ({ kept, shared }, head) => rule.find(kept, head, shared);
+    add({ needs: rule.needs, rule: rule.name, find });
+  }
+  return groups;
 }
 
 export function createFindingRunner(panels: readonly Panel[], rules: readonly FindingRule[]) {
-  const finders = panels.filter(({ findings }) => findings !== undefined);
+  const groups = groupFinders(panels, rules);
 
-  return function run({ kept, shared }: SeenPanels, head: ProfileHead): Findings {
-    let all: Finding[] | null = null;
+  function findBy({ find, rule }: Finder, seen: SeenPanels, head: ProfileHead): readonly Finding[] {
+    try {
+      const found = find(seen, head);
+      if (found.length === 0 || rule === undefined) return found;
+      return found.map((finding) => ({ ...finding, rule }));
+    } catch {
+      // A finding that fails is none; the panels still show the facts.
+      return NONE;
+    }
+  }
+
+  return function run(seen: SeenPanels, head: ProfileHead): Findings {
+    const all: Finding[] = [];
     let left = 0;
-
-    function take(found: readonly Finding[], rule?: string): void {
-      all ??= [];
-      for (const finding of found.slice(0, MOST_OF_ONE))
-        all.push(rule === undefined ? finding : { ...finding, rule });
-      left += Math.max(0, found.length - MOST_OF_ONE);
-    }
-
-    for (const panel of finders) {
-      if (kept[panel.name] === undefined) continue;
-      try {
-        const found = panel.findings?.(kept[panel.name], head) ?? [];
-        if (found.length > 0) take(found);
-      } catch {
-        // A finding that fails is none; its panel still shows the facts.
+    for (const name of Object.keys(seen.kept)) {
+      const group = groups.get(name);
+      if (group === undefined) continue;
+      for (const finder of group) {
+        if (finder.needs.length > 1 && !finder.needs.every((need) => seen.kept[need] !== undefined)) continue;
+        const found = findBy(finder, seen, head);
+        if (found.length === 0) continue;
+        all.push(...found.slice(0, MOST_OF_ONE));
+        left += Math.max(0, found.length - MOST_OF_ONE);
       }
     }
-    for (const rule of rules) {
-      if (!hasAll(kept, rule.needs)) continue;
-      try {
-        const found = rule.find(kept, head, shared);
-        if (found.length > 0) take(found, rule.name);
-      } catch {
-        // As above.
-      }
-    }
-    if (all === null) return { findings: [], left };
-    const sorted = (all as Finding[]).sort(worstFirst);
-    return { findings: sorted.slice(0, MOST), left: left + Math.max(0, sorted.length - MOST) };
+    if (all.length > 1) all.sort(worstFirst);
+    return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
   };
 }

@@ -15,10 +15,6 @@ function collect(fill: (context: Context) => void): DatabaseData {
   return data;
 }
 
-function findingsOf(data: DatabaseData, durationMs = 313.6) {
-  return panel.findings?.(data, { durationMs } as Profile) ?? [];
-}
-
 function present(data: DatabaseData, given: Record<string, string> = {}) {
   return panel.present?.(data, { profile: { durationMs: 313.6 } as Profile, query: given }) as {
     page: { rows: { query?: { number: string; badges: unknown[] }; group?: { number: string; count: number; members: unknown[]; more: number } }[]; next: number | null; total: number };
@@ -64,7 +60,6 @@ describe('the database panel', () => {
       for (const id of [1, 2]) context.add('query', query({ bindings: [id], caller: 'src/b.ts:1' }));
     });
     expect(data.groups).to.have.length(0);
-    expect(findingsOf(data)).to.have.length(0);
   });
 
   it('tells writes in a loop, and reads that ask the same twice', () => {
@@ -75,18 +70,6 @@ describe('the database panel', () => {
         context.add('query', query({ sql: 'select * from settings', bindings: [] }));
     });
     expect(data.groups.map(({ kind }) => kind)).to.deep.equal(['loop', 'duplicate']);
-    expect(findingsOf(data).map(({ label }) => label)).to.have.members(['loop of writes', 'duplicate']);
-  });
-
-  it('finds slow and failed statements and long waits for the pool', () => {
-    const data = collect((context) => {
-      context.add('query', query({ durationMs: 180, rows: 3 }));
-      context.add('query', query({ sql: 'update a set b = 1', error: 'deadlock detected', waitMs: 90 }));
-    });
-    const findings = findingsOf(data);
-    expect(findings.map(({ label }) => label)).to.deep.equal(['slow query', 'query failed', 'pool']);
-    expect(findings[0]?.sentence).to.equal('select … from users took 180.0 ms of 313.6 ms and gave 3 rows');
-    expect(findings[2]?.anchor).to.equal('q2');
   });
 
   it('masks values by the column they stand for, in whatever statement', () => {

@@ -23,10 +23,6 @@ function rowsOf(data: HttpClientData) {
   return model.page.rows;
 }
 
-function labelsOf(data: HttpClientData, durationMs = 300) {
-  return panel.findings?.(data, { durationMs } as Profile).map(({ label }) => label);
-}
-
 describe('the panel of outgoing calls', () => {
   it('has nothing to say where no call was made', () => {
     expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
@@ -90,16 +86,12 @@ describe('the panel of outgoing calls', () => {
     expect(stored).not.to.contain('0123456789abcdef');
   });
 
-  it('finds slow, failed and repeated calls', () => {
-    expect(labelsOf(collect(addBusyPage))).to.deep.equal(['slow call']);
-    expect(
-      labelsOf(collect((context) => void context.add('call', call({ durationMs: 5, status: 503 })))),
-    ).to.deep.equal(['call failed']);
-    const repeated = collect((context) => {
+  it('counts calls, hosts and failures', () => {
+    const { totals } = collect((context) => {
       for (let i = 0; i < 3; i++)
         context.add('call', call({ url: `https://a.example/x?page=${i}`, durationMs: 5 }));
+      context.add('call', call({ durationMs: 5, status: 503 }));
     });
-    expect(labelsOf(repeated)).to.deep.equal(['repeated calls']);
-    expect(repeated.totals).to.include({ calls: 3, hosts: 1, failed: 0 });
+    expect(totals).to.include({ calls: 4, hosts: 2, failed: 1 });
   });
 });

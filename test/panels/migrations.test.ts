@@ -61,7 +61,7 @@ describe('panel migrations', () => {
   it('finds what is pending, with names and a place', async () => {
     const { profile, html } = await record({ state: 'behind', pending: names(5) });
     expect(profile.findings[0]).to.include({
-      sentence: '5 migrations are pending: step_0, step_1, step_2 and 2 more.',
+      sentence: '5 migrations are pending: step_0, step_1, step_2 and 2 more',
       severity: 'warn',
       panel: 'migrations',
       anchor: 'pending',
@@ -73,7 +73,7 @@ describe('panel migrations', () => {
   it('finds what the code does not know', async () => {
     const { profile, html } = await record({ state: 'ahead', unknown: ['tomorrow'] });
     expect(profile.findings[0]?.sentence).to.equal(
-      'The database has 1 migration that this code does not have: tomorrow.',
+      'The database has 1 migration that this code does not have: tomorrow',
     );
     expect(load(html)('#unknown').text()).to.contain('tomorrow');
   });

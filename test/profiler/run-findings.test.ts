@@ -13,7 +13,7 @@ function finding(sentence: string, severity: Severity = 'warn', costMs = 0): Fin
 function rule(given: Partial<FindingRule>): FindingRule {
   return {
     name: 'some-rule',
-    needs: [],
+    needs: ['request'],
     labels: ['x'],
     known: 'So.',
     mends: 'So.',
@@ -24,7 +24,7 @@ function rule(given: Partial<FindingRule>): FindingRule {
 
 function run(
   rules: readonly FindingRule[],
-  kept: Record<string, unknown> = {},
+  kept: Record<string, unknown> = { request: {} },
   panels: readonly Panel[] = [],
 ) {
   return createFindingRunner(panels, rules)({ kept, shared: {} }, head);
@@ -50,11 +50,11 @@ describe('findings of a profile', () => {
       [
         rule({ needs: ['database'], find: find('one') }),
         rule({ needs: ['database', 'logs'], find: find('both') }),
-        rule({ needs: [], find: find('none') }),
+        rule({ needs: ['logs'], find: find('none') }),
       ],
       { database: {} },
     );
-    expect(asked).to.deep.equal(['one', 'none']);
+    expect(asked).to.deep.equal(['one']);
   });
 
   it('come from panels too, without a rule', () => {
@@ -83,7 +83,7 @@ describe('findings of a profile', () => {
     const panel: Panel = { name: 'cache', title: 'Cache', collect: () => null, findings: fails };
     const { findings } = run(
       [rule({ find: fails }), rule({ find: () => [finding('still')] })],
-      { cache: {} },
+      { request: {}, cache: {} },
       [panel],
     );
     expect(findings).to.have.length(1);

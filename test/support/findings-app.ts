@@ -34,7 +34,7 @@ export type BuildApp = (app: Express, profiler: Profiler) => void;
 async function finalProfile(profiler: Profiler, token: string): Promise<Profile> {
   for (let tries = 0; tries < 200; tries++) {
     const found = await profiler.profiles.read(token);
-    if (found?.profile.state === 'final') return found.profile;
+    if (found?.profile.state === 'final' && found.source !== 'running') return found.profile;
     await sleep(10);
   }
   throw new Error(`The profile ${token} is not final after two seconds.`);

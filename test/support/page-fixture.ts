@@ -8,11 +8,13 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createProfilerControllers } from '../../app/controllers/profiler/index.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
+import { createFindingRules } from '../../app/findings/index.ts';
 import { ownHeaders } from '../../app/middleware/own-headers.ts';
 import { panelMarkdown } from '../../app/panel-markdown.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
+import { ruleTexts } from '../../app/profiler/finding.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createFormSigner } from '../../app/profiler/form-signature.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
@@ -108,8 +110,10 @@ export function createPageFixture(
   const storage = createMemoryStorage({ maxBytes: 64 * 1024 * 1024 });
   const redactor = createRedactor();
   const writer: Writer = createWriter({ storage, lingerMs: 0, warn: () => undefined });
+  const rules = createFindingRules();
   const recorder = createRecorder({
     panels,
+    rules,
     redactor,
     nextToken: () => (counter++).toString(16),
     write: (profile) => writer.enqueue(profile),
@@ -126,6 +130,7 @@ export function createPageFixture(
     ending: new AbortController().signal,
     panels,
     panelMarkdown,
+    rules: ruleTexts(rules),
     renderPage: createPageRenderer({ viewsFolder, assets }),
     assets,
     ownHeaders,

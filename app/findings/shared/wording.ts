@@ -16,3 +16,16 @@ export function shareOf(partMs: number, wholeMs: number | null): string {
 export function placed(finding: Finding, place: string | null | undefined): Finding {
   return place === null || place === undefined || place === '' ? finding : { ...finding, place };
 }
+
+export function dearestFirst(findings: Finding[]): Finding[] {
+  return findings.length < 2 ? findings : findings.sort((a, b) => (b.costMs ?? 0) - (a.costMs ?? 0));
+}
+
+/** Recorded text as part of a sentence: on one line, and not the whole of it. */
+export function excerpt(text: string, length = 160): string {
+  const line = text
+    .slice(0, length * 2)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line.length > length ? `${line.slice(0, length)}…` : line;
+}

@@ -1,0 +1,27 @@
+/** Something was logged as an error, and whoever asked was told that all is well. */
+import type { FindingRule } from '../profiler/finding.ts';
+import type { Kept } from './shared/kept.ts';
+import { counted, excerpt, placed } from './shared/wording.ts';
+
+export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
+  name: 'logged-error',
+  needs: ['logs'],
+  labels: ['logged error'],
+  known: 'A line of level error or above was logged during the request, and the answer was no 5xx.',
+  mends:
+    'Answer what happened, or log at a lower level what is expected; an error that nobody needs to act on is none.',
+  find({ logs: { counts, lines } }, { status }) {
+    if (counts.error === 0 || (status !== null && status >= 500)) return [];
+    const index = lines.findIndex(({ level }) => level === 'error');
+    const first = lines[index];
+    if (first === undefined) return [];
+    const message = excerpt(first.message);
+    const answered = status === null ? '' : `, and the answer was ${status}`;
+    const sentence =
+      counts.error === 1
+        ? `An error was logged${answered}: ${message}`
+        : `${counted(counts.error)} errors were logged${answered}; the first: ${message}`;
+    const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
+    return [placed({ ...common, severity: 'warn', sentence }, first.caller)];
+  },
+};

@@ -1,0 +1,55 @@
+/** What several rules ask of the database panel's data. */
+import { isControl } from '../../panels/shared/statements.ts';
+import type { Kept, Query } from './kept.ts';
+
+type Database = Kept['database'];
+
+export function sqlOf({ statements }: Database, { statement }: Query): string {
+  return statements[statement]?.sql ?? '';
+}
+
+/** `select … from products` */
+export function labelOf({ statements }: Database, { statement }: Query): string {
+  return statements[statement]?.label ?? '';
+}
+
+/** Row of a query in the panel: that of its loop, where it is in one. */
+export function rowOf({ queries }: Database, index: number): string {
+  const group = queries[index]?.group ?? null;
+  return group === null ? `q${index + 1}` : `r${group + 1}`;
+}
+
+export type StatementKind = 'read' | 'write' | 'control';
+
+/** A `with` may write; it counts as a read, as the panel takes it. */
+export function kindOf(sql: string): StatementKind {
+  if (sql === '' || isControl(sql)) return 'control';
+  return /^\s*(?:select|with|show|values|table)\b/i.test(sql) ? 'read' : 'write';
+}
+
+/** Statements without begin, commit and the like. */
+export function workOf(database: Database, members: readonly number[]): number {
+  return members.filter((index) => {
+    const query = database.queries[index];
+    return query !== undefined && kindOf(sqlOf(database, query)) !== 'control';
+  }).length;
+}
+
+/** One transaction of a request, from its first statement to its last. */
+export interface Transaction {
+  name: string;
+  /** Indexes of its statements, in the order they ran. */
+  members: number[];
+}
+
+export function transactionsOf({ queries }: Database): Transaction[] {
+  const byName = new Map<string, number[]>();
+  queries.forEach(({ transaction, connection }, index) => {
+    if (transaction === null) return;
+    const name = `${connection ?? ''} ${transaction}`;
+    const members = byName.get(name);
+    if (members === undefined) byName.set(name, [index]);
+    else members.push(index);
+  });
+  return [...byName].map(([name, members]) => ({ name, members }));
+}

@@ -1,0 +1,41 @@
+/** A transaction that was begun and neither committed nor rolled back when the answer was over. */
+import type { FindingRule } from '../profiler/finding.ts';
+import type { Kept } from './shared/kept.ts';
+import { rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
+import { counted, placed } from './shared/wording.ts';
+
+const ENDS =
+  /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
+const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
+
+export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
+  name: 'unended-transaction',
+  needs: ['database'],
+  labels: ['open transaction'],
+  known:
+    'A BEGIN of this request was recorded, and no COMMIT or ROLLBACK on its connection until the answer was over.',
+  mends:
+    'Give the work to `knex.transaction(async (trx) => …)`, which ends it however the work ends, and await it before you answer.',
+  find({ database }, { state }) {
+    const { queries } = database;
+    if (state === 'running' || !queries.some(({ transaction }) => transaction !== null)) return [];
+    return transactionsOf(database)
+      .filter(({ members }) => {
+        const texts = members.flatMap((index) => {
+          const query = queries[index];
+          return query === undefined ? [] : [sqlOf(database, query)];
+        });
+        return texts.some((sql) => BEGINS.test(sql)) && !texts.some((sql) => ENDS.test(sql));
+      })
+      .map(({ members }) => {
+        const caller = members.map((index) => queries[index]?.caller ?? null).find((place) => place !== null);
+        const work = workOf(database, members);
+        const sentence = `A transaction of ${counted(work, 'statement')} was neither committed nor rolled back when the answer was over`;
+        const anchor = rowOf(database, members[0] ?? 0);
+        return placed(
+          { label: 'open transaction', severity: 'bad', sentence, panel: 'database', anchor },
+          caller,
+        );
+      });
+  },
+};

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withUpstream } from '../support/upstream.ts';
+
+describe('finding failed-call', () => {
+  let tries = 0;
+  const upstream = withUpstream((req, res) => {
+    if (req.url === '/reset') {
+      res.destroy();
+      return;
+    }
+    res.statusCode = req.url === '/flaky' ? (tries++ === 0 ? 503 : 200) : Number(req.url?.slice(1));
+    res.end('{}');
+  });
+  const ask = withFindingsApp((app) => {
+    const call = async (path: string): Promise<number> => {
+      const answer = await fetch(`${upstream()}/${path}`);
+      await answer.text();
+      return answer.status;
+    };
+    app.get('/swallow/:path', async (req, res) => {
+      await call(req.params.path).catch(() => 0);
+      res.send('fine');
+    });
+    app.get('/pass/:path', async (req, res) => {
+      res.status(502).json(await call(req.params.path));
+    });
+    app.get('/again', async (_req, res) => {
+      tries = 0;
+      await call('flaky');
+      res.json(await call('flaky'));
+    });
+  });
+
+  it('says that the answer tells nobody', async () => {
+    const [answered] = (await ask('/swallow/503')).of('failed-call');
+    expect(answered).to.include({ label: 'failed unnoticed', panel: 'http_client', anchor: 'c1' });
+    expect(answered?.sentence).to.match(
+      /^The answer was 200 although GET 127\.0\.0\.1:\d+\/503 failed: it answered 503$/,
+    );
+    const [reset] = (await ask('/swallow/reset')).of('failed-call');
+    expect(reset?.sentence).to.match(/^The answer was 200 although GET 127\.0\.0\.1:\d+\/reset failed: \S/);
+  });
+
+  it('names the call behind a 502', async () => {
+    const [finding] = (await ask('/pass/500')).of('failed-call');
+    expect(finding).to.include({ label: 'call failed' });
+    expect(finding?.sentence).to.match(/^GET 127\.0\.0\.1:\d+\/500 failed: it answered 500$/);
+  });
+
+  it('says nothing of a 404, nor of a failure that another try made good', async () => {
+    for (const path of ['/swallow/404', '/again']) expect((await ask(path)).of('failed-call'), path).to.deep.equal([]); // prettier-ignore
+  });
+});

@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding failed-statement', () => {
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('create table users (email text unique)'),
+    (app, knex) => {
+      app.get('/swallowed', async (_req, res) => {
+        await knex('nowhere').catch(() => []);
+        res.send('fine');
+      });
+      app.get('/thrown', async (_req, res) => {
+        res.json(await knex('nowhere'));
+      });
+      app.get('/fine', async (_req, res) => {
+        await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
+        await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
+        res.send('fine');
+      });
+    },
+  );
+
+  it('says that the answer tells nobody', async () => {
+    const { of } = await ask('/swallowed');
+    const [finding] = of('failed-statement');
+    expect(finding).to.include({ label: 'failed unnoticed', panel: 'database', anchor: 'q1' });
+    expect(finding?.sentence).to.equal(
+      'The answer was 200 although select … from nowhere failed: relation "nowhere" does not exist',
+    );
+  });
+
+  it('names the statement behind a 500', async () => {
+    const { of, status } = await ask('/thrown');
+    expect(status).to.equal(500);
+    expect(of('failed-statement')[0]).to.include({ label: 'query failed' });
+  });
+
+  it('says nothing of a conflict that the statement itself expects', async () => {
+    expect((await ask('/fine')).of('failed-statement')).to.deep.equal([]);
+  });
+});

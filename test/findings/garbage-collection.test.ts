@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { garbageCollection } from '../../app/findings/garbage-collection.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+/** How long a collection takes is the machine's business: the times are made, the rest is real. */
+describe('finding garbage-collection', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/few', (_req, res) => {
+      res.json(Array.from({ length: 20_000 }, (_, id) => ({ id })).length);
+    });
+  });
+
+  function find(collections: Kept['runtime']['collections'], concurrent = 1) {
+    const runtime = { collections, concurrent } as Kept['runtime'];
+    return garbageCollection.find({ runtime }, { durationMs: 300 } as ProfileHead, {});
+  }
+
+  it('tells how long it stopped the process, and how many shared that', () => {
+    const collections = [
+      { startMs: 1, durationMs: 40, kind: 'major' },
+      { startMs: 90, durationMs: 22, kind: 'minor' },
+    ];
+    expect(find(collections)[0]).to.include({
+      sentence: 'Garbage collection stopped the process 2 times for 62.0 ms of 300.0 ms',
+      anchor: 'gc',
+    });
+    expect(find(collections, 4)[0]?.sentence).to.match(/, while 4 requests ran$/);
+  });
+
+  it('says nothing of the collections of everyday', async () => {
+    expect(find([{ startMs: 1, durationMs: 49, kind: 'major' }])).to.deep.equal([]);
+    expect(find(undefined)).to.deep.equal([]);
+    expect((await ask('/few')).of('garbage-collection')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding large-result', () => {
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('create table events as select id from generate_series(1, 6000) as id'),
+    (app, knex) => {
+      app.get('/all', async (_req, res) => {
+        const events = await knex<{ id: number }>('events');
+        res.json(events.length);
+      });
+      app.get('/page', async (_req, res) => {
+        res.json((await knex<{ id: number }>('events').limit(4999)).length);
+      });
+      app.get('/write', async (_req, res) => {
+        res.json(await knex<{ id: number }>('events').increment('id', 1));
+      });
+    },
+  );
+
+  it('tells how many rows a read gave', async () => {
+    const [finding] = (await ask('/all')).of('large-result');
+    expect(finding?.sentence).to.match(/^select … from events gave 6\u202f000 rows in \d/);
+    expect(finding?.place).to.match(/large-result\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of a page of them, nor of a write that changed as many', async () => {
+    for (const path of ['/page', '/write']) expect((await ask(path)).of('large-result'), path).to.deep.equal([]); // prettier-ignore
+  });
+});

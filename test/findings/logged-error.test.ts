@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withQuietConsole } from '../support/quiet-console.ts';
+
+describe('finding logged-error', () => {
+  withQuietConsole();
+  const ask = withFindingsApp((app) => {
+    app.get('/swallowed', (_req, res) => {
+      console.error(new TypeError('no such thing'));
+      console.error('and another');
+      res.send('fine');
+    });
+    app.get('/thrown', () => {
+      console.error('it broke');
+      throw new Error('it broke');
+    });
+    app.get('/warned', (_req, res) => {
+      console.warn('careful');
+      res.send('fine');
+    });
+  });
+
+  it('tells the first, and what was answered', async () => {
+    const [finding] = (await ask('/swallowed')).of('logged-error');
+    expect(finding).to.include({ label: 'logged error', severity: 'warn', panel: 'logs', anchor: 'l1' });
+    expect(finding?.sentence).to.match(/^2 errors were logged, and the answer was 200; the first: TypeError: no such thing/); // prettier-ignore
+    expect(finding?.place).to.match(/logged-error\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of a warning, nor where the answer says it', async () => {
+    for (const path of ['/warned', '/thrown'])
+      expect((await ask(path)).of('logged-error'), path).to.deep.equal([]);
+  });
+});

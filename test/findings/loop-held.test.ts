@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+import { pbkdf2, pbkdf2Sync } from 'node:crypto';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withQuietConsole } from '../support/quiet-console.ts';
+
+const LONG = 250_000;
+
+describe('finding loop-held', () => {
+  const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+  withQuietConsole();
+  const ask = withFindingsApp((app) => {
+    app.get('/layer', function hashPassword(_req, res) {
+      pbkdf2Sync('a', 'b', LONG, 64, 'sha512');
+      res.send('hashed');
+    });
+    app.get('/later', async (_req, res) => {
+      await wait(30);
+      console.info('hashing');
+      pbkdf2Sync('a', 'b', LONG, 64, 'sha512');
+      await wait(5);
+      res.send('hashed');
+    });
+    app.get('/idle', async (_req, res) => {
+      await wait(200);
+      res.send('waited');
+    });
+    app.get('/thread', (_req, res) => {
+      pbkdf2('a', 'b', LONG, 64, 'sha512', () => res.send('hashed'));
+    });
+  });
+
+  it('names the layer that held it', async () => {
+    const { of, profile } = await ask('/layer');
+    const [finding] = of('loop-held');
+    expect(profile.durationMs).to.be.above(60);
+    expect(finding).to.include({ label: 'loop held', panel: 'runtime', anchor: 'h1' });
+    expect(finding?.sentence).to.match(
+      /^The event loop was held for \d+\.\d ms of \d+\.\d ms, by the synchronous part of hashPassword$/,
+    );
+    expect(finding?.place).to.match(/loop-held\.test\.ts:\d+$/);
+  });
+
+  it('accuses nobody where it is not known: another request that waited meanwhile', async () => {
+    const idle = ask('/idle');
+    await wait(40);
+    await ask('/layer');
+    const [finding] = (await idle).of('loop-held');
+    expect(finding?.sentence).to.match(
+      /, by this request or (other work in the process|the other one that ran|one of the \d others that ran)$/,
+    );
+    expect(finding?.place).to.equal(undefined);
+    expect((await ask('/later')).of('loop-held')[0]?.sentence).to.match(/by this request/);
+  });
+
+  it('says nothing of work in a thread', async function () {
+    // On a machine that is busy the process itself has to wait.
+    this.retries(4);
+    const { of, profile } = await ask('/thread');
+    expect(profile.durationMs).to.be.above(60);
+    expect(of('loop-held')).to.deep.equal([]);
+  });
+});

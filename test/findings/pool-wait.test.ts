@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding pool-wait', () => {
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('select 1'),
+    (app, knex) => {
+      const sleep = (seconds: number): Promise<unknown> => knex.raw('select pg_sleep(?)', [seconds]);
+      app.get('/crowd', async (_req, res) => {
+        await Promise.all([sleep(0.1), sleep(0.1), sleep(0.1)]);
+        res.send('done');
+      });
+      app.get('/inside', async (_req, res) => {
+        await knex.transaction(async (trx) => {
+          await trx.raw('select 1');
+          const other = sleep(0.08);
+          const another = sleep(0.08);
+          await trx.raw('select pg_sleep(0.12)');
+          await Promise.all([other, another]);
+        });
+        res.send('done');
+      });
+      app.get('/hold', async (_req, res) => {
+        await Promise.all([sleep(0.2), sleep(0.2)]);
+        res.send('held');
+      });
+      app.get('/wait', async (_req, res) => {
+        await sleep(0.001);
+        res.send('waited');
+      });
+      app.get('/in-turn', async (_req, res) => {
+        for (const seconds of [0.04, 0.04]) await sleep(seconds);
+        res.send('done');
+      });
+    },
+    { pool: 2 },
+  );
+
+  it('says that the request held the connections itself', async () => {
+    const [finding] = (await ask('/crowd')).of('pool-wait');
+    expect(finding).to.include({ label: 'pool', severity: 'warn', panel: 'database' });
+    expect(finding?.sentence).to.match(
+      /^Waited 1?\d\d\.\d ms of \d+\.\d ms for a connection of the pool, \d times?; statements of this request held 2 connections meanwhile$/,
+    );
+  });
+
+  it('says that its own transaction held one', async () => {
+    const [finding] = (await ask('/inside')).of('pool-wait');
+    expect(finding?.sentence).to.contain('; a transaction of this request held one all the while');
+  });
+
+  it('accuses others with a may only', async () => {
+    const held = ask('/hold');
+    await new Promise((done) => setTimeout(done, 60));
+    const [finding] = (await ask('/wait')).of('pool-wait');
+    expect(finding?.sentence).to.contain('; other requests may have held all of them');
+    await held;
+  });
+
+  it('says nothing where connections were free', async () => {
+    expect((await ask('/in-turn')).of('pool-wait')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withUpstream } from '../support/upstream.ts';
+
+describe('finding repeated-call', () => {
+  const upstream = withUpstream((_req, res) => setTimeout(() => res.end('{}'), 5));
+  const ask = withFindingsApp((app) => {
+    const call = async (path: string, init: RequestInit = {}): Promise<string> =>
+      (await fetch(`${upstream()}${path}`, init)).text();
+    app.get('/twice', async (_req, res) => {
+      await call('/rates?in=EUR');
+      await call('/rates?in=EUR');
+      res.send('done');
+    });
+    app.get('/at-once', async (_req, res) => {
+      await Promise.all([call('/rates'), call('/rates'), call('/rates')]);
+      res.send('done');
+    });
+    app.get('/changed', async (_req, res) => {
+      await call('/cart');
+      await call('/cart/items', { method: 'POST' });
+      await call('/cart');
+      res.send('done');
+    });
+    app.get('/as-others', async (_req, res) => {
+      await call('/me', { headers: { authorization: 'Bearer one' } });
+      await call('/me', { headers: { authorization: 'Bearer two' } });
+      await call('/me?page=2', { headers: { authorization: 'Bearer two' } });
+      res.send('done');
+    });
+  });
+
+  it('tells of a call that was made before', async () => {
+    const [finding] = (await ask('/twice')).of('repeated-call');
+    expect(finding).to.include({ label: 'repeated call', severity: 'warn', anchor: 'c2' });
+    expect(finding?.sentence).to.match(
+      /^GET 127\.0\.0\.1:\d+\/rates was called 2 times with the same address; all but the first took /,
+    );
+    expect((await ask('/at-once')).of('repeated-call')[0]?.sentence).to.contain('3 times with the same address at once'); // prettier-ignore
+  });
+
+  it('says nothing where something was sent in between, or credentials or address differ', async () => {
+    for (const path of ['/changed', '/as-others']) {
+      const { of, profile } = await ask(path);
+      expect(profile.panels.http_client?.summary?.count).to.equal(3);
+      expect(of('repeated-call'), path).to.deep.equal([]);
+    }
+  });
+});

@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding repeated-statement', () => {
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw('create table users (id int, name text)');
+      await knex.raw(`insert into users values (1, 'Ada'), (2, 'Bob')`);
+    },
+    (app, knex) => {
+      const user = (id: number): Promise<unknown> => knex('users').where({ id }).first();
+      app.get('/twice', async (_req, res) => {
+        const seen = [await knex('users').where({ id: 1 }).first()];
+        seen.push(await knex('users').where({ id: 1 }).first());
+        res.json(seen);
+      });
+      app.get('/together', async (_req, res) => {
+        res.json(await Promise.all([user(1), user(1), user(1), user(1)]));
+      });
+      app.get('/changed', async (_req, res) => {
+        const before: unknown = await user(1);
+        await knex('users').where({ id: 1 }).update({ name: 'Ada L.' });
+        res.json([before, await user(1)]);
+      });
+      app.get('/others', async (_req, res) => {
+        res.json([await user(1), await user(2)]);
+      });
+    },
+  );
+
+  it('tells of a read that was made before, from wherever', async () => {
+    const { of } = await ask('/twice');
+    const [finding] = of('repeated-statement');
+    expect(finding).to.include({ label: 'repeated', severity: 'info', panel: 'database' });
+    expect(finding?.sentence).to.match(
+      /^select … from users ran 2 times with the same values from 2 places; all but the first took /,
+    );
+    expect(finding?.place).to.match(/repeated-statement\.test\.ts:\d+$/);
+  });
+
+  it('tells where they ran at once', async () => {
+    const { of } = await ask('/together');
+    expect(of('repeated-statement')[0]?.sentence).to.contain('ran 4 times with the same values at once');
+  });
+
+  it('says nothing where something was written in between, or the values differ', async () => {
+    for (const path of ['/changed', '/others']) expect((await ask(path)).of('repeated-statement'), path).to.deep.equal([]); // prettier-ignore
+  });
+});

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding sequential-awaits', () => {
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw('create view slow_users as select 1 as id, 7 as team, pg_sleep(0.03)::text');
+      await knex.raw('create view slow_orders as select 1 as user_id, 7 as team, pg_sleep(0.03)::text');
+      await knex.raw('create view slow_news as select 1 as id, pg_sleep(0.03)::text');
+    },
+    (app, knex) => {
+      app.get('/users/:id', async (req, res) => {
+        const user: unknown = await knex('slow_users').where({ id: req.params.id }).first();
+        const orders: unknown = await knex('slow_orders').where({ user_id: req.params.id });
+        const news: unknown = await knex('slow_news').select('id').limit(3);
+        res.json([user, orders, news]);
+      });
+      app.get('/together/:id', async (req, res) => {
+        const { id } = req.params;
+        const all: unknown[] = await Promise.all([
+          knex('slow_users').where({ id }).first(),
+          knex('slow_orders').where({ user_id: id }),
+          knex('slow_news').select('id'),
+        ]);
+        res.json(all);
+      });
+      app.get('/depends/:id', async (req, res) => {
+        const user = await knex<{ team: number }>('slow_users').where('id', req.params.id).first();
+        const orders: unknown = await knex('slow_orders').where({ team: user?.team ?? 0 });
+        res.json([user, orders]);
+      });
+      app.get('/transaction/:id', async (req, res) => {
+        await knex.transaction(async (trx) => {
+          await trx('slow_users').where({ id: req.params.id }).first();
+          await trx('slow_orders').where({ user_id: req.params.id });
+        });
+        res.send('done');
+      });
+      app.get('/quick/:id', async (req, res) => {
+        await knex.raw('select 1 as one where 1 = ?', [Number(req.params.id)]);
+        await knex.raw('select 2 as two where 1 = ?', [Number(req.params.id)]);
+        res.send('done');
+      });
+    },
+    { pool: 6 },
+  );
+
+  before(() => ask('/together/1'));
+
+  it('says that reads with values known before may run together, and what that saves', async () => {
+    const [finding] = (await ask('/users/1')).of('sequential-awaits');
+    expect(finding).to.include({ label: 'one by one', severity: 'info', panel: 'database', anchor: 'q1' });
+    expect(finding?.sentence).to.match(
+      /^3 reads, from select … from slow_users to select … from slow_news, may not depend on each other and ran one after the other: \d+\.\d ms, the longest alone \d+\.\d ms$/,
+    );
+    expect(finding?.costMs).to.be.within(55, 200);
+    expect(finding?.place).to.match(/sequential-awaits\.test\.ts:\d+$/);
+  });
+
+  for (const [path, what] of [
+    ['/together/1', 'ran together'],
+    ['/depends/1', 'need a value of the one before'],
+    ['/transaction/1', 'share the connection of a transaction'],
+    ['/quick/1', 'are too quick to matter'],
+  ] as const)
+    it(`says nothing of reads that ${what}`, async () => {
+      expect((await ask(path)).of('sequential-awaits')).to.deep.equal([]);
+    });
+});

@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withUpstream } from '../support/upstream.ts';
+
+describe('finding slow-call', () => {
+  const upstream = withUpstream((req, res) => {
+    if (req.url === '/trickle') {
+      res.write('{');
+      setTimeout(() => res.end('}'), 150);
+    } else setTimeout(() => res.end('{}'), req.url === '/slow' ? 150 : 5);
+  });
+  const ask = withFindingsApp((app) => {
+    app.get('/call/:path', async (req, res) => {
+      await (await fetch(`${upstream()}/${req.params.path}`)).text();
+      res.send('done');
+    });
+    app.get('/beside', async (_req, res) => {
+      const call = fetch(`${upstream()}/slow`).then((answer) => answer.text());
+      await new Promise((done) => setTimeout(done, 700));
+      res.send(await call);
+    });
+  });
+
+  it('tells whether the answer began late or was long to read', async () => {
+    const [slow] = (await ask('/call/slow')).of('slow-call');
+    expect(slow).to.include({ label: 'slow call', severity: 'warn', panel: 'http_client', anchor: 'c1' });
+    expect(slow?.sentence).to.match(
+      /^GET 127\.0\.0\.1:\d+\/slow took 1\d\d\.\d ms of 1\d\d\.\d ms, 1\d\d\.\d ms of it until the answer began$/,
+    );
+    const [trickle] = (await ask('/call/trickle')).of('slow-call');
+    expect(trickle?.sentence).to.contain(' of it to read the answer');
+  });
+
+  it('says nothing of a quick one, nor of one that is a small part of the request', async () => {
+    for (const path of ['/call/quick', '/beside']) {
+      const { of, profile } = await ask(path);
+      expect(profile.panels.http_client?.summary?.count).to.equal(1);
+      expect(of('slow-call'), path).to.deep.equal([]);
+    }
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import ejs from 'ejs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+function work(ms: number): string {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+  return '';
+}
+
+describe('finding slow-view', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'views-'));
+  writeFileSync(
+    join(folder, 'page.ejs'),
+    '<% for (const item of items) { %><%- include("row", { item }) %><% } %>',
+  );
+  writeFileSync(join(folder, 'row.ejs'), '<p><%= work(item) %></p>');
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  const ask = withFindingsApp((app, profiler) => {
+    profiler.watchApp(app as never);
+    profiler.watchEngine(ejs);
+    app.set('views', folder);
+    app.set('view engine', 'ejs');
+    app.engine('ejs', ejs.renderFile);
+    app.get('/slow', (_req, res) => {
+      res.render('page', { items: [40, 40, 40], work });
+    });
+    app.get('/slow-handler', (_req, res) => {
+      work(120);
+      res.render('page', { items: [1], work });
+    });
+  });
+
+  it('tells how long a page took, and which partial most of it', async () => {
+    const [finding] = (await ask('/slow')).of('slow-view');
+    expect(finding).to.include({ label: 'slow view', severity: 'warn', panel: 'views', anchor: 'v1' });
+    expect(finding?.sentence).to.match(
+      /^page took 1\d\d\.\d ms of 1\d\d\.\d ms to render, 1\d\d\.\d ms of it 3 × row(\.ejs)?$/,
+    );
+    expect(finding?.place).to.match(/slow-view\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of a quick page behind a slow handler', async () => {
+    const { of, profile } = await ask('/slow-handler');
+    expect(profile.durationMs).to.be.above(120);
+    expect(of('slow-view')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import type { Knex } from 'knex';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding unended-transaction', () => {
+  const left: Knex.Transaction[] = [];
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('create table carts (id int)'),
+    (app, knex) => {
+      app.get('/left', async (_req, res) => {
+        const trx = await knex.transaction();
+        left.push(trx);
+        await trx('carts').insert({ id: 1 });
+        res.send('left open');
+      });
+      app.get('/ended/:how', async (req, res) => {
+        const trx = await knex.transaction();
+        await trx('carts').insert({ id: 2 });
+        await trx.transaction(async (nested) => {
+          await nested('carts').insert({ id: 3 });
+        });
+        await (req.params.how === 'commit' ? trx.commit() : trx.rollback());
+        res.send('ended');
+      });
+    },
+  );
+  // The pool ends only when all its connections are back.
+  afterEach(() => Promise.all(left.splice(0).map((trx) => trx.rollback())));
+
+  it('tells of a transaction that nobody ended', async () => {
+    const [finding] = (await ask('/left')).of('unended-transaction');
+    expect(finding).to.include({ label: 'open transaction', severity: 'bad', panel: 'database' });
+    expect(finding?.sentence).to.equal(
+      'A transaction of 1 statement was neither committed nor rolled back when the answer was over',
+    );
+    expect(finding?.place).to.match(/unended-transaction\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of one that was committed or rolled back, with another inside', async () => {
+    for (const how of ['commit', 'rollback']) {
+      const { of, profile } = await ask(`/ended/${how}`);
+      expect(profile.panels.database?.summary?.count).to.equal(2);
+      expect(of('unended-transaction'), how).to.deep.equal([]);
+    }
+  });
+});

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding write-loop', () => {
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('create table items (id serial, sku text)'),
+    (app, knex) => {
+      app.get('/loop', async (_req, res) => {
+        for (const sku of ['a', 'b', 'c', 'd']) await knex('items').insert({ sku });
+        res.send('written');
+      });
+      app.get('/one', async (_req, res) => {
+        await knex('items').insert(['a', 'b', 'c', 'd'].map((sku) => ({ sku })));
+        await knex('items').where({ sku: 'a' }).update({ sku: 'e' });
+        await knex('items').where({ sku: 'b' }).delete();
+        res.send('written');
+      });
+    },
+  );
+
+  it('names the line that writes again and again', async () => {
+    const { of } = await ask('/loop');
+    const [finding] = of('write-loop');
+    expect(finding).to.include({ label: 'loop of writes', severity: 'warn', panel: 'database' });
+    expect(finding?.sentence).to.match(/^4 × insert into items in a loop, /);
+    expect(finding?.place).to.match(/^test\/findings\/write-loop\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of one insert of four rows and of writes that differ', async () => {
+    const { of, profile } = await ask('/one');
+    expect(profile.panels.database?.summary?.count).to.equal(3);
+    expect(of('write-loop')).to.deep.equal([]);
+  });
+});
