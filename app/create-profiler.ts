@@ -16,6 +16,7 @@ import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createFindingRules } from './findings/index.ts';
+import { createHostRouting } from './describe-routing.ts';
 import { createLazyPages } from './lazy-pages.ts';
 import { createHostSource } from './middleware/host-source.ts';
 import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
@@ -221,6 +222,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     takes: (headers) => !recording.check() && sampler.takes(headers),
     layerOf: observers.layerOf,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
+    onFinish: createHostRouting(observers.sourceOf).onFinish,
   });
   contexts.of = watch.contextOf;
 

@@ -2,7 +2,9 @@
  * The fact `routing` of a request, worked out when a panel asks for it: what the routers were asked, which routes there
  * are, which lie near. A dry match over the live routers; no handler runs, and nothing is spent on requests nobody reads.
  */
-import { answers, type DryMatcher } from './middleware/dry-match.ts';
+import type { Express } from 'express';
+import type { IncomingMessage } from 'node:http';
+import { answers, createDryMatcher, type DryMatcher } from './middleware/dry-match.ts';
 import { nearestRoutes } from './middleware/nearest-routes.ts';
 import { otherSpelling } from './middleware/not-found.ts';
 import { pathOfTarget } from './middleware/request-target.ts';
@@ -69,4 +71,34 @@ export function addRouting(context: Context, matcher: DryMatcher): void {
       return matched().allow;
     },
   });
+}
+
+export interface HostRouting {
+  /** Adds the fact to what no route of a host answered; the others are told by their layers. */
+  onFinish(context: Context, req: IncomingMessage): void;
+}
+
+/** The routers of whatever application a request came through, asked only where they had no answer. */
+export function createHostRouting(sourceOf: (layer: object) => string | null): HostRouting {
+  const matchers = new WeakMap<object, DryMatcher>();
+
+  function matcherOf(app: Express): DryMatcher {
+    let matcher = matchers.get(app);
+    if (matcher === undefined) {
+      matcher = createDryMatcher(app, { sourceOf });
+      matchers.set(app, matcher);
+    }
+    return matcher;
+  }
+
+  return {
+    onFinish(context, req) {
+      const status = context.first('response')?.status;
+      if (status !== 404 && status !== 405) return;
+      if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
+      const { app } = req as IncomingMessage & { app?: Express };
+      // Older routers tell of no layer, and match with side effects.
+      if (app !== undefined && context.all('layer').length > 0) addRouting(context, matcherOf(app));
+    },
+  };
 }

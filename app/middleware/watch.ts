@@ -34,6 +34,8 @@ export interface WatchOptions {
   layerOf?: (context: Context) => object | null;
   /** Called once per request, inside its context: observers that add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
+  /** Called when the answer is over, before its profile is made. */
+  onFinish?: (context: Context, req: IncomingMessage) => void;
 }
 
 export interface Watch {
@@ -102,7 +104,7 @@ function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
 }
 
 export function createWatch(options: WatchOptions): Watch {
-  const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [] } = options;
+  const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
   const contexts = new Map<IncomingMessage, Context>();
   let opened = 0;
   const bindEmit = createEmitBinding(tracker);
@@ -110,12 +112,15 @@ export function createWatch(options: WatchOptions): Watch {
     tracker,
     previewBytes,
     layerOf: options.layerOf,
-    onHeaders: (context) => {
+    onHeaders: (context, req) => {
+      const body = context.outline ? undefined : context.first('body');
+      if (body !== undefined && !req.readableDidRead) body.unread = true;
       // One that is sampled out is worth storing at its end, if at all.
       if (!context.outline) recorder.headersSent(context);
     },
     onClose: (context, req) => {
       contexts.delete(req);
+      onFinish?.(context, req);
       recorder.finish(context);
     },
   });

@@ -14,7 +14,7 @@ export interface ResponseWatchOptions {
   /** Bytes of a body kept as preview. */
   previewBytes: number;
   /** The headers are out; called once. */
-  onHeaders: (context: Context) => void;
+  onHeaders: (context: Context, req: IncomingMessage) => void;
   /** The answer is over, or its client has gone. */
   onClose: (context: Context, req: IncomingMessage) => void;
   /** The layer whose code runs; default: none is known. */
@@ -79,7 +79,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         const known = find(this);
         if (known?.fact.headersAtMs === null) {
           known.fact.noteHeaders(this, known.context.elapsedMs());
-          onHeaders(known.context);
+          onHeaders(known.context, this.req);
         }
         return result;
       } as ServerResponse['writeHead'],

@@ -53,6 +53,8 @@ export interface BodyFact {
   /** What a parser made of it: an object of fields, or any JSON value; undefined where no parser ran. */
   parsed?: unknown;
   files: readonly UploadedFile[];
+  /** Nobody had read of it when the headers of the answer went out. */
+  unread?: boolean;
 }
 
 export interface UploadedFile {

@@ -16,6 +16,8 @@ export interface ReceivedBody {
   /** The first bytes as text; null where they are no text, or are not to be kept. */
   text: string | null;
   truncated: boolean;
+  /** Nobody had read of it when the headers of the answer went out. */
+  unread?: true;
 }
 
 const MOST_FIELDS = 500;
@@ -67,5 +69,6 @@ export function readBody(body: BodyFact, rawHeaders: readonly string[]): Receive
       ? null
       : asForm(type, decodePreview(preview, { contentType, encoding })),
     truncated,
+    ...(body.unread === true ? { unread: true as const } : {}),
   };
 }
