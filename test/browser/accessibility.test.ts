@@ -62,6 +62,17 @@ describe('pages of the profiler', function () {
     ],
     'a search that finds nothing': () => ['/_profiler/search?url=nowhere'],
     'the list of its own pages': () => ['/_profiler/search?kind=profiler'],
+    'the routes, and one of them': () => [
+      '/_profiler/routes',
+      '/_profiler/routes?route=/orders&method=GET',
+      '/_profiler/routes?since=15m&find=nowhere',
+    ],
+    'a comparison, and what asks for one': () => [
+      `/_profiler/compare?a=${tokens.orders}&b=${tokens.checkout}`,
+      `/_profiler/compare?a=${tokens.orders}&b=${tokens.fault}&all=1`,
+      `/_profiler/compare?a=${tokens.orders}`,
+      '/_profiler/compare?a=abcdef&b=abcdee',
+    ],
     'an unknown token': () => ['/_profiler/abcdef'],
     'an unknown panel': () => [`/_profiler/${tokens.orders}?panel=nowhere`],
     'the error page of a fault': () => ['/api/quote', '/products/999'],
