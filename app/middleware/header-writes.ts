@@ -42,8 +42,6 @@ export interface HeaderWatchOptions {
   layerOf: (context: Context) => object | null;
 }
 
-type Name = keyof HeaderMethods;
-
 export function noteRefused(
   notes: HeaderNotes,
   layerOf: HeaderWatchOptions['layerOf'],
@@ -58,7 +56,11 @@ export function noteRefused(
 export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptions): HeaderMethods {
   const { notesOf, layerOf } = options;
 
-  function observed(method: Exclude<Name, '_implicitHeader'>): unknown {
+  function note({ writes, context, isWriting }: HeaderNotes, name: string, value: unknown): void {
+    if (writes.length < MOST_WRITES) writes.push({ name, value, layer: layerOf(context), hooked: isWriting });
+  }
+
+  function observed(method: 'appendHeader' | 'removeHeader'): unknown {
     return function observedHeader(this: ServerResponse, ...args: unknown[]): unknown {
       const notes = notesOf(this);
       const given = args[0];
@@ -73,18 +75,32 @@ export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptio
         if (this.headersSent) noteRefused(notes, layerOf, { method, name: given });
         throw error;
       }
-      const { writes, context, isWriting } = notes;
-      if (writes.length < MOST_WRITES && !isIdle) {
-        const value =
-          method === 'removeHeader' ? undefined : method === 'setHeader' ? args[1] : this.getHeader(given);
-        writes.push({ name: given, value, layer: layerOf(context), hooked: isWriting });
-      }
+      if (!isIdle) note(notes, given, method === 'removeHeader' ? undefined : this.getHeader(given));
       return result;
     };
   }
 
+  /** By far the most of them; a list of arguments for each would cost as much again. */
+  function observedSet(
+    this: ServerResponse,
+    name: string,
+    value: number | string | string[],
+  ): ServerResponse {
+    const notes = typeof name === 'string' ? notesOf(this) : null;
+    if (notes === null) return methods.setHeader.call(this, name, value);
+    let result: ServerResponse;
+    try {
+      result = methods.setHeader.call(this, name, value);
+    } catch (error) {
+      if (this.headersSent) noteRefused(notes, layerOf, { method: 'setHeader', name });
+      throw error;
+    }
+    note(notes, name, value);
+    return result;
+  }
+
   return {
-    setHeader: observed('setHeader') as HeaderMethods['setHeader'],
+    setHeader: observedSet,
     appendHeader: observed('appendHeader') as HeaderMethods['appendHeader'],
     removeHeader: observed('removeHeader') as HeaderMethods['removeHeader'],
     _implicitHeader: function writingHeaders(this: ServerResponse): void {
