@@ -15,7 +15,7 @@ export interface EditorOptions {
   paths?: Readonly<Record<string, string>>;
 }
 
-interface FilePlace {
+export interface FilePlace {
   file: string | null;
   line: number | null;
   column: number | null;

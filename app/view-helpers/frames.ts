@@ -154,12 +154,19 @@ function headline(message: string): string {
   return line.length > LONGEST_HEADLINE ? `${line.slice(0, LONGEST_HEADLINE)}…` : line;
 }
 
+/** What the place of an error is, in a chain of `length`. */
+function whereTitle({ link, member }: { link: number; member?: number }, length: number): string {
+  if (member !== undefined) return `Where error ${member + 1} in it began`;
+  return length > 1 && link === length - 1 ? 'Where it began' : 'Where it was thrown';
+}
+
 export const frameHelpers = {
   groupFrames,
   traceLines: (thrown: Thrown, most?: number): string[] => traceLines(thrown, most),
   rowsWithin,
   propertyRows,
   headline,
+  whereTitle,
   framePlace: (frame: ThrownFrame): string =>
     frame.file === null ? 'native code' : [frame.file, frame.line].filter((part) => part !== null).join(':'),
 } as const;

@@ -12,7 +12,7 @@ export interface ThrownEntry {
   late: boolean;
   status: number | null;
   thrown: Thrown;
-  place: { link: number; frame: ThrownFrame } | null;
+  place: { link: number; frame: ThrownFrame; member?: number } | null;
 }
 
 /** What is left of a page; each part takes from it what it uses. */
@@ -22,7 +22,7 @@ interface Room extends PageRoom {
   lines: number;
 }
 
-interface FrameView {
+export interface FrameView {
   name: string;
   place: string;
   editor: string | null;
@@ -33,12 +33,12 @@ interface FrameView {
   repeats: number;
 }
 
-type RowView =
+export type RowView =
   | { kind: 'own'; frame: FrameView }
   | { kind: 'note'; text: string }
   | { kind: 'foreign'; title: string; lines: string[] };
 
-interface LinkView {
+export interface LinkView {
   id: string;
   class: string;
   note: string;
@@ -52,7 +52,7 @@ interface LinkView {
   membersCut: number;
 }
 
-interface ChainItem {
+export interface ChainItem {
   say: string;
   class: string;
   headline: string;
@@ -216,10 +216,9 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
   function whereOf({ place, thrown: { chain } }: ThrownEntry) {
     if (place === null) return null;
     const { frame } = place;
-    const began = chain.length > 1 && place.link === chain.length - 1;
     return {
       frame,
-      title: began ? 'Where it began' : 'Where it was thrown',
+      title: frameHelpers.whereTitle(place, chain.length),
       place: frameHelpers.framePlace(frame),
       editor: editorUrl(frame),
     };

@@ -79,6 +79,22 @@ describe('the exception panel', () => {
     });
   });
 
+  it('takes the place of an error that has none in own code from those it holds', async () => {
+    const failed = async (): Promise<never> => {
+      await Promise.resolve();
+      throw new RangeError('one of two');
+    };
+    const error: unknown = await Promise.any([Promise.reject(new Error('x', {})), failed()]).catch(
+      (cause: unknown) => cause,
+    );
+    (error as { errors: Error[] }).errors[0]!.stack = 'Error: x';
+    const [record] = collect(contextWith({ error })).errors;
+    expect(record?.place).to.include({ link: 0, member: 1 });
+    expect(record?.place?.frame.file).to.equal('test/panels/exception.test.ts');
+    const $ = load(rendererOf()('panels/exception', { data: collect(contextWith({ error })), profile: snapshotOf({ error }), panel, query: {} })); // prettier-ignore
+    expect($('.where b').text()).to.equal('Where error 2 in it began');
+  });
+
   it('bounds the errors of one request', () => {
     const data = collect(contextWith(...Array.from({ length: 40 }, () => ({ error: 'x' }))));
     expect(data.errors.length + data.errorsCut).to.equal(40);

@@ -34,10 +34,9 @@ function excerptOf({ excerpt, line }: ThrownFrame): string {
 function whereOf(place: SourcePlace | null, { chain }: Thrown): string {
   const name = place === null ? null : nameOfPlace(place);
   if (place === null || name === null) return '';
-  const began = chain.length > 1 && place.link === chain.length - 1;
   const { function: inside, ranFrom } = place.frame;
   return blocks([
-    `${began ? 'Where it began' : 'Where it was thrown'}: ${code(name)}${inside === null ? '' : ` in ${code(`${inside}()`)}`}${ranFrom === null ? '' : `, ran from ${code(ranFrom)}`}`,
+    `${frameHelpers.whereTitle(place, chain.length)}: ${code(name)}${inside === null ? '' : ` in ${code(`${inside}()`)}`}${ranFrom === null ? '' : `, ran from ${code(ranFrom)}`}`,
     excerptOf(place.frame),
   ]);
 }

@@ -5,14 +5,31 @@ export interface SourcePlace {
   /** Index in the cause chain. */
   link: number;
   frame: ThrownFrame;
+  /** Index of the error that it is of among those that the link holds; absent where it is the link's own. */
+  member?: number;
 }
 
-/** Searches from the root of the chain to what was thrown; members of an AggregateError where the chain itself has none. */
+/**
+ * Searches from the root of the chain to what was thrown; where the chain itself has none, as that of `Promise.any`, among the
+ * errors that its links hold.
+ */
 export function findPlace(thrown: Thrown): SourcePlace | null {
-  for (const wanted of [isShown, isOwn]) {
-    for (let link = thrown.chain.length - 1; link >= 0; link--) {
-      const frame = thrown.chain[link]?.frames.find(wanted);
-      if (frame !== undefined) return { link, frame };
+  return ownPlace(thrown, isShown) ?? memberPlace(thrown) ?? ownPlace(thrown, isOwn);
+}
+
+function ownPlace({ chain }: Thrown, wanted: (frame: ThrownFrame) => boolean): SourcePlace | null {
+  for (let link = chain.length - 1; link >= 0; link--) {
+    const frame = chain[link]?.frames.find(wanted);
+    if (frame !== undefined) return { link, frame };
+  }
+  return null;
+}
+
+function memberPlace({ chain }: Thrown): SourcePlace | null {
+  for (let link = chain.length - 1; link >= 0; link--) {
+    for (const [member, error] of (chain[link]?.errors ?? []).entries()) {
+      const found = ownPlace(error, isShown) ?? memberPlace(error);
+      if (found !== null) return { link, frame: found.frame, member };
     }
   }
   return null;
