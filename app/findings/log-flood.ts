@@ -8,7 +8,8 @@ const FLOOD = 200;
 /** The line that wrote most of them, where one did. */
 function mostFrequent(lines: Kept['logs']['lines']): { place: string; count: number } | null {
   const counts = new Map<string, number>();
-  for (const { caller } of lines) if (caller !== null) counts.set(caller, (counts.get(caller) ?? 0) + 1);
+  for (const { caller } of lines)
+    if (typeof caller === 'string') counts.set(caller, (counts.get(caller) ?? 0) + 1);
   const [most] = [...counts].sort((a, b) => b[1] - a[1]);
   return most === undefined || most[1] < lines.length / 2 ? null : { place: most[0], count: most[1] };
 }

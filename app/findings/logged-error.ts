@@ -10,17 +10,18 @@ export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
   known: 'A line of level error or above was logged during the request, and the answer was no 5xx.',
   mends:
     'Answer what happened, or log at a lower level what is expected; an error that nobody needs to act on is none.',
-  find({ logs: { counts, lines } }, { status }) {
-    if (counts.error === 0 || (status !== null && status >= 500)) return [];
+  find({ logs: { lines } }, { status }) {
     const index = lines.findIndex(({ level }) => level === 'error');
+    if (status !== null && status >= 500) return [];
     const first = lines[index];
     if (first === undefined) return [];
+    const errors = lines.filter(({ level }) => level === 'error').length;
     const message = excerpt(first.message);
     const answered = status === null ? '' : `, and the answer was ${status}`;
     const sentence =
-      counts.error === 1
+      errors === 1
         ? `An error was logged${answered}: ${message}`
-        : `${counted(counts.error)} errors were logged${answered}; the first: ${message}`;
+        : `${counted(errors)} errors were logged${answered}; the first: ${message}`;
     const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
     return [placed({ ...common, severity: 'warn', sentence }, first.caller)];
   },

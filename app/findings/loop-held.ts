@@ -60,11 +60,12 @@ function whoHeld(kept: Given, held: Held): Who {
         ? 'the other one that ran'
         : `one of the ${counted(concurrent - 1)} others that ran`;
   const line = kept.logs?.lines.find(
-    ({ atMs, caller }) => caller !== null && atMs > held.startMs && atMs < held.startMs + held.durationMs,
+    ({ atMs, caller }) =>
+      typeof caller === 'string' && atMs > held.startMs && atMs < held.startMs + held.durationMs,
   );
   return line === undefined
     ? { by: `by this request or ${others}`, place: null }
-    : { by: `it may have been by this request, which logged meanwhile`, place: line.caller };
+    : { by: `it may have been by this request, which logged meanwhile`, place: line.caller ?? null };
 }
 
 export const loopHeld: FindingRule<Given> = {
