@@ -36,6 +36,8 @@ export interface AppOptions {
   viewFolders?: readonly string[];
   /** Takes a line that is ready to be written. */
   log: (line: string) => void;
+  /** Takes the lines of the access log, each with its end. */
+  writeAccess: (line: string) => void;
 }
 
 export interface App {
@@ -56,7 +58,7 @@ function noteRouting({ watch }: Profiler, matcher: DryMatcher): RequestHandler {
 }
 
 export function createApp(options: AppOptions): App {
-  const { config, profiler, resolver, redactor, services, routes, log } = options;
+  const { config, profiler, resolver, redactor, services, routes, log, writeAccess } = options;
   const app = express();
   app.disable('x-powered-by');
   app.set('views', [...(options.viewFolders ?? []), join(packageRoot(), 'views')]);
@@ -86,7 +88,7 @@ export function createApp(options: AppOptions): App {
     app.use(profiler.watch);
     app.use(noteRouting(profiler, matcher));
   }
-  app.use(createAccessLog({ redactText: (text) => redactor.text(text) }));
+  app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
   app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
   app.use(createBodyLimit({ answer: answers.answer }));
   if (profiler !== null) app.use(profiler.pages);

@@ -183,7 +183,10 @@ function settingsOf(config: Config): Record<string, unknown> {
 
 export function createService(options: ServiceOptions): Service {
   const { config, routes } = options;
-  const log = options.log ?? ((line) => void process.stderr.write(`${line}\n`));
+  // Taken before the profiler is made: what the service itself writes is no log of the application's.
+  const writeOut = process.stdout.write.bind(process.stdout);
+  const writeError = process.stderr.write.bind(process.stderr);
+  const log = options.log ?? ((line) => void writeError(`${line}\n`));
   const redactor = createRedactorFor(config);
   const resolver = createOriginResolver(config);
   const storage = createDeferredStorage();
@@ -211,6 +214,7 @@ export function createService(options: ServiceOptions): Service {
     services,
     routes,
     log,
+    writeAccess: (line) => void writeOut(line),
     ...(options.viewFolders === undefined ? {} : { viewFolders: options.viewFolders }),
   });
   const server = createServer(

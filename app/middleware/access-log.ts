@@ -9,8 +9,7 @@ const morgan = requirePackage('morgan') as typeof morganPackage;
 
 export interface AccessLogOptions {
   redactText: (text: string) => string;
-  /** process.stdout unless a test gives another. */
-  write?: (line: string) => void;
+  write: (line: string) => void;
 }
 
 const LONGEST_URL = 2000;
@@ -46,5 +45,5 @@ export function createAccessLog({ redactText, write }: AccessLogOptions): Reques
     ];
     return escapeControls(fields.join(' '));
   };
-  return morgan(line, { stream: { write: write ?? ((text) => void process.stdout.write(text)) } });
+  return morgan(line, { stream: { write } });
 }
