@@ -1,0 +1,185 @@
+/** The list in a real browser over the example shop: folds, pins, clear, pause and what is new, with script and without. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { type RunningShop, startShop } from '../support/shop.ts';
+
+describe('the list in a browser', function () {
+  this.timeout(60_000);
+  let shop: RunningShop;
+  let browser: TestBrowser;
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    shop = await startShop();
+  });
+  after(async () => {
+    await browser?.close();
+    await shop?.close();
+  });
+
+  const open = async (script = true): Promise<OpenPage> => browser.open({ javaScriptEnabled: script });
+  const list = (page: Page, query = ''): Promise<unknown> =>
+    page.goto(`${shop.origin}/_profiler/search${query}`);
+  const recording = (): Promise<Response> => fetch(`${shop.origin}/_profiler/search.json`);
+
+  /** Opens a page of the shop; gives the token of its profile. */
+  async function visit(page: Page, path: string): Promise<string> {
+    const response = await page.goto(`${shop.origin}${path}`, { waitUntil: 'networkidle' });
+    return response?.headers()['x-debug-token'] ?? '';
+  }
+
+  async function logIn(page: Page): Promise<void> {
+    await page.goto(`${shop.origin}/login`);
+    await page.getByLabel('Password').fill('correct horse');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForURL(/\/account\/1$/);
+  }
+
+  it('folds what a page asks for and where a form leads, and unfolds it', async () => {
+    const { page, problems } = await open();
+    const token = await visit(page, '/products/3');
+    await logIn(page);
+    await list(page);
+    const fold = page.locator(`#r-${token} .unfold`);
+    expect(await fold.innerText()).to.equal('1 fetch');
+    const folded = page.locator(`#k-${token} .go`);
+    expect(await folded.isVisible()).to.equal(false);
+    await fold.click();
+    expect(await folded.innerText()).to.equal('/shop/shop.css');
+    const login = page.locator('tr', { has: page.locator('.method.write', { hasText: 'POST' }) }).first();
+    expect(await login.innerText())
+      .to.contain('/login')
+      .and.contain('→ /account/1')
+      .and.contain('1 redirect');
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('shows all of a chain without script', async () => {
+    const { page } = await open(false);
+    const token = await visit(page, '/products/4');
+    await list(page);
+    expect(await page.locator(`#k-${token} .go`).innerText()).to.equal('/shop/shop.css');
+    expect(await page.locator('#live').isVisible()).to.equal(false);
+  });
+
+  for (const script of [true, false]) {
+    const how = script ? 'with script' : 'without script';
+
+    it(`pins and unpins a profile, ${how}`, async () => {
+      const { page, problems } = await open(script);
+      const token = await visit(page, '/products/5');
+      await page.goto(`${shop.origin}/_profiler/${token}`);
+      await page.getByRole('button', { name: 'Pin', exact: true }).click();
+      await page.getByRole('button', { name: 'Pinned' }).waitFor();
+      await list(page, '?has=pin');
+      expect(await page.locator(`#r-${token} .badge`).innerText()).to.equal('pinned');
+      expect(await page.locator('#views [aria-current]').innerText()).to.match(/^Pinned\s+[1-9]$/);
+      await page.locator(`#r-${token} .go`).click();
+      await page.getByRole('button', { name: 'Pinned' }).click();
+      await page.getByRole('button', { name: 'Pin', exact: true }).waitFor();
+      await list(page, '?has=pin');
+      expect(await page.locator(`#r-${token}`).count()).to.equal(0);
+      expect(problems).to.deep.equal([]);
+    });
+
+    it(`pauses recording, says so, and resumes, ${how}`, async () => {
+      const { page, problems } = await open(script);
+      await list(page);
+      await page.getByRole('button', { name: 'Pause recording' }).click();
+      await page.locator('.paused').waitFor();
+      expect(await page.locator('.paused').innerText()).to.contain('Recording is paused since');
+      const token = await visit(page, `/products/6?paused=${how}`);
+      await page.goto(`${shop.origin}/_profiler/${token}`);
+      expect(await page.locator('main').innerText()).to.contain('recording is paused since');
+      await list(page);
+      expect(await page.locator('#found').innerText()).to.not.contain('paused=');
+      await page.getByRole('button', { name: 'Resume recording' }).click();
+      await page.locator('.paused').waitFor({ state: 'detached' });
+      const resumed = await visit(page, '/products/6');
+      await list(page);
+      expect(await page.locator(`#r-${resumed}`).count()).to.equal(1);
+      expect(problems).to.deep.equal([]);
+    });
+
+    it(`clears the list but for what is pinned, when somebody is sure, ${how}`, async () => {
+      const { page, problems } = await open(script);
+      const token = await visit(page, '/products/7');
+      const other = await visit(page, '/products/8');
+      await page.goto(`${shop.origin}/_profiler/${token}`);
+      await page.getByRole('button', { name: 'Pin', exact: true }).click();
+      await page.getByRole('button', { name: 'Pinned' }).waitFor();
+      await list(page);
+      await page.getByRole('button', { name: 'Clear…' }).click();
+      expect(page.url().endsWith('/-/clear')).to.equal(!script);
+      await page
+        .locator(script ? '#clear' : 'main')
+        .getByText('Keep them')
+        .click();
+      await list(page);
+      expect(await page.locator(`#r-${other}`).count()).to.equal(1);
+      await page.getByRole('button', { name: 'Clear…' }).click();
+      await page.getByRole('button', { name: 'Delete them' }).click();
+      await page.waitForURL(/\/_profiler\/$/);
+      expect(await page.locator(`#r-${other}`).count()).to.equal(0);
+      expect(await page.locator(`#r-${token}`).count()).to.equal(1);
+      expect((await recording()).status).to.equal(200);
+      expect(problems).to.deep.equal([]);
+    });
+  }
+
+  it('shows what is new by itself, and leaves what somebody has opened and marked', async () => {
+    const { page, problems } = await open();
+    const { page: visitor } = await open();
+    const token = await visit(visitor, '/products/9');
+    await list(page);
+    await page.locator('#live[aria-pressed=true]').waitFor();
+    await page.locator(`#r-${token} .unfold`).click();
+    await page.locator(`#r-${token} [name=t]`).check();
+    await page.getByLabel('URL contains').fill('half typed');
+    // The stream knows what was there before it listened.
+    await page.waitForTimeout(1500);
+    const fresh = await visit(visitor, '/products/10');
+    await page.locator(`#r-${fresh}.new`).waitFor();
+    expect(await page.locator(`#k-${token}`).isVisible()).to.equal(true);
+    expect(await page.locator(`#r-${token} [name=t]`).isChecked()).to.equal(true);
+    expect(await page.getByLabel('URL contains').inputValue()).to.equal('half typed');
+    expect(await page.locator(`#k-${fresh}`).isVisible()).to.equal(false);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('says how many are new further down the page, and is still when it is told to', async () => {
+    const { page } = await browser.open({ viewport: { width: 900, height: 300 } });
+    const { page: visitor } = await open();
+    for (let i = 1; i < 6; i++) await visit(visitor, `/products/${i}`);
+    await list(page);
+    await page.locator('#live[aria-pressed=true]').waitFor();
+    await page.waitForTimeout(1500);
+    await page.evaluate('window.scrollTo(0, 400)');
+    const fresh = await visit(visitor, '/products/11');
+    await page
+      .locator('#news')
+      .filter({ hasText: /^\d+ new requests?$/ })
+      .waitFor();
+    expect(await page.locator(`#r-${fresh}`).count()).to.equal(0);
+    await page.locator('#news').evaluate((link) => {
+      (link as unknown as { click(): void }).click();
+    });
+    await page.locator(`#r-${fresh}`).waitFor();
+    await page.locator('#live').click();
+    expect(await page.locator('#live').getAttribute('aria-pressed')).to.equal('false');
+    const unseen = await visit(visitor, '/products/12');
+    await page.waitForTimeout(1500);
+    expect(await page.locator(`#r-${unseen}`).count()).to.equal(0);
+  });
+
+  it('closes in time while a list listens', async () => {
+    const other = await startShop();
+    const { page } = await open();
+    await page.goto(`${other.origin}/_profiler/`);
+    await page.locator('#live[aria-pressed=true]').waitFor();
+    const started = Date.now();
+    await other.close();
+    expect(Date.now() - started).to.be.below(5000);
+  });
+});
