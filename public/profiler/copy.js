@@ -26,7 +26,7 @@ function createButton(name, href) {
   return button;
 }
 
-// A copy button on each row of names and values: made here, as without script it would be of no use.
+// A copy button on each row of names and values, and on each log line: made here, as without script it would be of no use.
 export function addCopyButtons() {
   const mark = document.querySelector('.brand use')?.getAttribute('href');
   if (!mark) return;
@@ -37,6 +37,15 @@ export function addCopyButtons() {
     cell.className = 'act';
     cell.append(createButton(row.querySelector('th')?.textContent ?? '', href));
     row.append(cell);
+  }
+  for (const cell of document.querySelectorAll('.logs td.ms')) {
+    const message = cell.querySelector(':scope > .long, :scope > .fold > .long, :scope > bdi');
+    const id = `${cell.closest('tr').id}-m`;
+    if (message === null || document.getElementById(id) !== null) continue;
+    message.id = id;
+    const button = createButton('message', href);
+    button.dataset.copy = id;
+    cell.querySelector(':scope > bdi, :scope > .fold, :scope > .long').after(button);
   }
 }
 

@@ -1,14 +1,48 @@
-// A filter box narrows the rows of the table or list that data-filter names.
+// A filter box narrows the rows of the table or list that data-filter names, while one types. Where a page holds a part of the rows
+// only (data-total), Enter sends the form, and the server looks through all of them.
 import { say } from './say.js';
 
-export function filterRows(input) {
-  const wanted = input.value.trim().toLowerCase();
-  const host = document.getElementById(input.dataset.filter);
-  const rows = [...(host?.querySelectorAll('tbody > tr, :scope > li') ?? [])];
-  let shown = 0;
-  for (const row of rows) {
-    row.hidden = wanted !== '' && !row.textContent.toLowerCase().includes(wanted);
-    if (!row.hidden) shown += 1;
+const ROWS = ':scope > tbody > tr, :scope > li, :scope > [data-row]';
+
+// A row of what is folded into the row before it (class "in") goes with that row.
+function rowsOf(host) {
+  const rows = [];
+  for (const row of host.querySelectorAll(ROWS)) {
+    if (row.matches('.in') && rows.length > 0) rows.at(-1).push(row);
+    else rows.push([row]);
   }
-  say(wanted === '' ? '' : `${shown} of ${rows.length} rows`);
+  return rows;
+}
+
+function countOf(input, shown, rows) {
+  if (input.value.trim() === '') return '';
+  const total = Number(input.dataset.total ?? 0);
+  const more = total > rows && input.form !== null ? `; Enter looks through all ${total}` : '';
+  return `${shown} of ${rows} shown${more}`;
+}
+
+// What is shown stands beside the box, and is said.
+function tell(input, text) {
+  let count = input.nextElementSibling;
+  if (!count?.matches('.shown')) {
+    count = document.createElement('span');
+    count.className = 'shown say';
+    input.after(count);
+  }
+  count.textContent = text;
+  say(text);
+}
+
+export function filterRows(input) {
+  const host = document.getElementById(input.dataset.filter);
+  if (host === null) return;
+  const wanted = input.value.trim().toLowerCase();
+  const rows = rowsOf(host);
+  let shown = 0;
+  for (const parts of rows) {
+    const hidden = wanted !== '' && !parts.some((part) => part.textContent.toLowerCase().includes(wanted));
+    for (const part of parts) part.hidden = hidden;
+    if (!hidden) shown += 1;
+  }
+  tell(input, countOf(input, shown, rows.length));
 }

@@ -125,7 +125,7 @@ describe('routes and comparisons in a browser', function () {
     expect(await rows.count()).to.equal(3);
     await page.getByLabel('Filter routes').last().fill('long/long');
     expect(await rows.count()).to.equal(2);
-    expect(await said(page)).to.equal('2 of 3 rows');
+    expect(await said(page)).to.equal('2 of 3 shown');
     await page.context().close();
     const { page: plain } = await open('routes', { javaScriptEnabled: false });
     await plain.locator('input[name=find]').fill('long/long');

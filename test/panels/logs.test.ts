@@ -1,24 +1,28 @@
 import { expect } from 'chai';
-import { createLogsPanel, type LogRow, type LogsData } from '../../app/panels/logs.ts';
+import { createLogsPanel, type LogsData } from '../../app/panels/logs.ts';
+import type { LogRow } from '../../app/panels/logs/rows.ts';
 import { Context } from '../../app/profiler/context.ts';
+import type { Json } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
+import { dataOf } from '../support/panel-data.ts';
 
 const panel = createLogsPanel();
 
 function collect(fill: (context: Context) => void): LogsData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);
   fill(context);
-  const data = panel.collect(context);
+  const data = dataOf(panel, context);
   if (data === null) throw new Error('Nothing was collected.');
   return data;
 }
 
 function present(data: LogsData, given: Record<string, string> = {}) {
   return panel.present?.(data, { profile: {} as Profile, query: given }) as {
-    page: { rows: LogRow[]; total: number; next: number | null };
+    page: { rows: (LogRow & { openHref: string | null })[]; total: number; next: number | null };
     lines: number;
-    level: string | null;
+    shown: { level: string; count: number }[];
+    nextHref: string | null;
   };
 }
 
@@ -30,7 +34,7 @@ describe('the logs panel', () => {
   it('counts by level and is as worried as the worst line', () => {
     const data = collect(addBusyPage);
     expect(data.counts).to.deep.equal({ error: 1, warn: 1, info: 1, debug: 19 });
-    expect(panel.summary?.(data)).to.deep.equal({ text: '22', tone: 'bad', count: 22 });
+    expect(panel.summary?.(data)).to.deep.equal({ text: '1 error · 22', tone: 'bad', count: 22 });
   });
 
   it('makes lines that differ only in values one row, and each line by itself on demand', () => {
@@ -53,13 +57,99 @@ describe('the logs panel', () => {
     expect(present(data).page.total).to.equal(4);
   });
 
+  it('opens one group by its address, and leaves the others closed', () => {
+    const data = collect((context) => {
+      addBusyPage(context);
+      for (let i = 0; i < 3; i++) context.add('log', log({ message: `again ${i}`, atMs: 290 + i }));
+    });
+    const group = present(data).page.rows.find(({ count }) => count === 18);
+    const opened = present(
+      data,
+      Object.fromEntries(new URLSearchParams(group?.openHref?.replace(/#.*/, ''))),
+    );
+    expect(opened.page.total).to.equal(present(data).page.total + 17);
+    expect(opened.page.rows.filter(({ count }) => count === 3)).to.have.length(1);
+    expect(present(data, { open: 'l1"><' }).page.total).to.equal(present(data).page.total);
+  });
+
+  it('takes boxes for levels that the form was sent with, and a channel', () => {
+    const data = collect(addBusyPage);
+    expect(present(data, { shown: '1', error: '1', warn: '1' }).lines).to.equal(2);
+    expect(present(data, { shown: '1' }).lines).to.equal(0);
+    expect(present(data, {}).lines).to.equal(22);
+    const tax = present(data, { channel: 'tax' });
+    expect(tax.lines).to.equal(1);
+    expect(tax.shown).to.deep.equal([{ level: 'warn', count: 1 }]);
+    expect(present(data, { channel: 'no such' }).lines).to.equal(22);
+  });
+
+  it('keeps a filter in the links to further rows', () => {
+    const data = collect((context) => {
+      addCrowd(context, { queries: 1, lines: 500 });
+    });
+    const { page, nextHref } = present(data, { shown: '1', info: '1', find: 'order', rows: 'single' });
+    expect(page.next).to.not.equal(null);
+    const next = Object.fromEntries(new URLSearchParams(nextHref ?? ''));
+    expect(next).to.deep.equal({
+      panel: 'logs',
+      find: 'order',
+      shown: '1',
+      rows: 'single',
+      info: '1',
+      from: String(page.next),
+    });
+    expect(present(data, next).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
+  });
+
+  it('reads the stack of a logged error as frames, own places named from the folder of the application', () => {
+    const stack = [
+      'TypeError: no such thing',
+      '    at showOrder (/srv/shop/src/orders/order-view.ts:31:9)',
+      '    at async load (file:///srv/shop/src/load.ts:7:1)',
+      '    at /srv/shop/node_modules/express/lib/router.js:4:2',
+      '    at node:internal/process/task_queues:95:5',
+      '    at something that is no frame',
+    ].join('\n');
+    const contexts: Json[] = [{ code: 'E', stack }, { err: { type: 'TypeError', stack } }];
+    for (const context of contexts) {
+      const data = collect((made) => {
+        made.add('log', log({ context }));
+      });
+      const [row] = present(data).page.rows;
+      expect(
+        row?.stack?.frames.map(({ kind, file, line }) => `${kind} ${file ?? ''}:${line ?? ''}`),
+      ).to.deep.equal([
+        'own src/orders/order-view.ts:31',
+        'own src/load.ts:7',
+        'vendor node_modules/express/lib/router.js:4',
+        'node node:internal/process/task_queues:95',
+      ]);
+      expect(JSON.stringify(row?.details)).to.not.contain('showOrder');
+    }
+    const odd = collect((made) => {
+      made.add('log', log({ context: { stack: 'no frame at all' } }));
+    });
+    expect(present(odd).page.rows[0]).to.deep.include({ stack: null, details: { stack: 'no frame at all' } });
+  });
+
+  it('keeps no more of a line than it has', () => {
+    const context = new Context({ token: '000001', kind: 'request' });
+    context.add('log', log({ caller: null }));
+    expect(Object.keys(panel.collect(context)?.lines[0] ?? {})).to.deep.equal([
+      'level',
+      'channel',
+      'message',
+      'atMs',
+    ]);
+  });
+
   it('filters by level and by text in message, context and caller', () => {
     const data = collect(addBusyPage);
     expect(present(data, { level: 'warn' }).lines).to.equal(1);
     expect(present(data, { find: 'AR-EG' }).lines).to.equal(1);
     expect(present(data, { find: 'tax/client' }).lines).to.equal(1);
     expect(present(data, { level: 'error', find: 'nothing like it' }).lines).to.equal(0);
-    expect(present(data, { level: '__proto__' }).level).to.equal(null);
+    expect(present(data, { level: '__proto__' }).lines).to.equal(22);
   });
 
   it('marks what was written after the answer', () => {

@@ -94,7 +94,7 @@ describe('pages in a browser', function () {
     const { page } = await open('request');
     await page.locator('[data-filter="request-headers"]').fill('authoriz');
     expect(await page.locator('#request-headers tr:visible').count()).to.equal(1);
-    expect(await page.locator('#said').textContent()).to.match(/^1 of \d+ rows$/);
+    expect(await page.locator('#said').textContent()).to.match(/^1 of \d+ shown$/);
     await page.context().close();
   });
 

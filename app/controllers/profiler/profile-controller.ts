@@ -28,6 +28,13 @@ export function createProfileController(services: PageServices): ProfileControll
     return child === null ? [] : profiles.children(token);
   }
 
+  /** As what is stored was: what is typed into a panel's filter is shown there again, and still finds its own. */
+  function masked(query: URLSearchParams): URLSearchParams {
+    return new URLSearchParams(
+      Array.from(query, ([key, value]) => [key, services.redactText(value)] as [string, string]),
+    );
+  }
+
   return {
     async profile(page) {
       const wanted = readOne(page.query, 'panel');
@@ -52,7 +59,7 @@ export function createProfileController(services: PageServices): ProfileControll
         children,
         panels,
         panel,
-        query: page.query,
+        query: masked(page.query),
         foot,
         rules,
       });
@@ -65,7 +72,7 @@ export function createProfileController(services: PageServices): ProfileControll
       const body = renderPage('partials/panel-body', {
         profile,
         panel,
-        query: Object.fromEntries(page.query),
+        query: Object.fromEntries(masked(page.query)),
       });
       respond(page, { type: HTML, body });
     },

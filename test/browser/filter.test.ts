@@ -1,0 +1,82 @@
+/** The filter box in a real browser: with script at once, without it by the same form on the server. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { everyPanel } from '../support/every-page.ts';
+import { addCrowd } from '../support/observed-samples.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+
+describe('the filter box', function () {
+  this.timeout(60_000);
+  let browser: TestBrowser | undefined;
+  let server: PageServer;
+  let address: string;
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    const fixture = createPageFixture(everyPanel());
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+    const { token } = await fixture.record({
+      more: (context) => {
+        addCrowd(context, { queries: 40, lines: 300 });
+      },
+    });
+    address = `${server.address}/_profiler/${token}`;
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const rows = (page: Page): Promise<number> => page.locator('#lg > tbody > tr:visible').count();
+
+  it('narrows the rows at once, counts them beside the box and says so', async () => {
+    const { page, problems } = await browser!.open();
+    await page.goto(`${address}?panel=logs&rows=single`);
+    const all = await rows(page);
+    expect(all).to.be.greaterThan(20);
+    await page.locator('[data-filter=lg]').fill('bab has');
+    const text = `1 of ${all} shown; Enter looks through all 300`;
+    expect(await page.locator('#said').textContent()).to.equal(text);
+    expect(await page.locator('.shown').textContent()).to.equal(text);
+    expect(await rows(page)).to.equal(1);
+    await page.locator('[data-filter=lg]').fill('');
+    expect(await rows(page)).to.equal(all);
+    expect(await page.locator('.shown').textContent()).to.equal('');
+    expect(problems).to.deep.equal([]);
+    await page.context().close();
+  });
+
+  for (const javaScriptEnabled of [true, false]) {
+    it(`looks through all rows on the server, ${javaScriptEnabled ? 'with' : 'without'} script, and survives a reload`, async () => {
+      const { page } = await browser!.open({ javaScriptEnabled });
+      await page.goto(`${address}?panel=logs&rows=single`);
+      await page.locator('[data-filter=lg]').fill('order by aed');
+      await page.locator('[name=debug]').uncheck();
+      await page.locator('[data-filter=lg]').press('Enter');
+      await page.waitForURL(/find=order/);
+      const found = await rows(page);
+      expect(found).to.be.greaterThan(0);
+      await page.reload();
+      expect(await rows(page)).to.equal(found);
+      expect(await page.locator('[data-filter=lg]').inputValue()).to.equal('order by aed');
+      expect(await page.locator('[name=debug]').isChecked()).to.equal(false);
+      expect(await page.locator('[name=info]').isChecked()).to.equal(true);
+      await page.context().close();
+    });
+  }
+
+  it('copies the message of a log line, and nothing else', async () => {
+    const { page } = await browser!.open();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${address}?panel=logs&rows=single`);
+    await page.locator('#l1').hover();
+    await page.locator('#l1 .copy').click();
+    await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.match(
+      /^\w+ has been looked at and found to be in order by \w+$/,
+    );
+    await page.context().close();
+  });
+});
