@@ -30,7 +30,9 @@ export function createNeighbourController(services: PageServices): NeighbourCont
       limit: WINDOW,
       offset: 0,
     });
-    return rows;
+    // Storages differ in how they order those of one millisecond.
+    const sign = isOlder ? -1 : 1;
+    return rows.toSorted((a, b) => sign * (a.startedAt - b.startedAt || (a.token < b.token ? -1 : 1)));
   }
 
   /** At either end it stays where it is. */

@@ -1,0 +1,105 @@
+/** The keyboard on the profiler's pages: the help lists what works there, and what it lists works. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { everyPanel } from '../support/every-page.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+
+describe('the keyboard', function () {
+  this.timeout(60_000);
+  let browser: TestBrowser | undefined;
+  let server: PageServer;
+  const tokens: string[] = [];
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    const fixture = createPageFixture(everyPanel());
+    for (const url of ['/first', '/second', '/third']) {
+      tokens.push((await fixture.record({ url })).token);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function open(path: string): Promise<Page> {
+    if (browser === undefined) throw new Error('no browser');
+    const { page } = await browser.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(server.address + path);
+    return page;
+  }
+
+  /** Keys of each line of the help, `g r`. */
+  async function helpOf(page: Page): Promise<string[]> {
+    await page.keyboard.press('?');
+    const lines = await page.locator('#keys dt').allInnerTexts();
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#keys').isVisible()).to.equal(false);
+    return lines.map((line) => line.replace(' then', '').trim());
+  }
+
+  it('goes to each panel by the letter that the help names, and home', async () => {
+    const page = await open(`/_profiler/${tokens[1]}?panel=request`);
+    const places = (await helpOf(page)).filter((line) => line.startsWith('g '));
+    expect(new Set(places).size).to.equal(places.length);
+    expect(places.length).to.equal(everyPanel().length + 1);
+    for (const place of places) {
+      // The fragment tells it from the page that is gone to.
+      await page.goto(`${server.address}/_profiler/${tokens[1]}?panel=request#from`);
+      const target = await page.locator(`[data-go="${place.at(-1)}"]`).getAttribute('href');
+      await page.keyboard.press('g');
+      await page.keyboard.press(place.at(-1) ?? '');
+      await page.waitForURL(server.address + (target ?? ''));
+    }
+    await page.context().close();
+  });
+
+  it('goes to the newer and the older request at the same panel', async () => {
+    const page = await open(`/_profiler/${tokens[1]}?panel=security`);
+    expect(await helpOf(page)).to.include('[ ]');
+    await page.keyboard.press('[');
+    await page.waitForURL(`**/_profiler/${tokens[2]}?panel=security`);
+    await page.keyboard.press(']');
+    await page.waitForURL(`**/_profiler/${tokens[1]}?panel=security`);
+    await page.context().close();
+  });
+
+  it('copies the panel as Markdown', async () => {
+    const page = await open(`/_profiler/${tokens[1]}?panel=security`);
+    expect(await helpOf(page)).to.include('m');
+    await page.keyboard.press('m');
+    await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
+    const text = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(text)
+      .to.match(/^# `GET \/second`: 200 OK\n/)
+      .and.include('\n## Security\n');
+    await page.context().close();
+  });
+
+  it('has its help say nothing of what a page has not', async () => {
+    const page = await open('/_profiler/');
+    const help = await helpOf(page);
+    expect(help).to.include('/').and.include('g h').and.include('Shift D').and.include('?');
+    for (const key of ['m', 'c', '[ ]', 'g r']) expect(help).to.not.include(key);
+    await page.keyboard.press('m');
+    await page.keyboard.press('[');
+    expect(new URL(page.url()).pathname).to.equal('/_profiler/');
+    await page.context().close();
+  });
+
+  it('is left alone while one types, and with Ctrl, Alt or Meta', async () => {
+    const page = await open(`/_profiler/${tokens[1]}?panel=security`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('[gh]');
+    expect(await page.locator('#q').inputValue()).to.equal('[gh]');
+    await page.locator('#q').blur();
+    for (const key of ['Control+[', 'Alt+[', 'Meta+[']) await page.keyboard.press(key);
+    await page.waitForTimeout(200);
+    expect(page.url()).to.include(String(tokens[1]));
+    await page.context().close();
+  });
+});
