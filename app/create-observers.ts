@@ -53,7 +53,8 @@ export interface Observers {
 export function createObservers(options: ObserverOptions): Observers {
   const { tracker, contextOf, root, maps, Router, explainer } = options;
   const findCaller = createCallerFinder(root, maps);
-  const registrations = Router === undefined ? null : observeRegistrations({ Router, findCaller });
+  const registrations =
+    Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
   const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
   const runtime = observeRuntime();
   const gate = createLogGate();

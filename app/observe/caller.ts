@@ -25,6 +25,9 @@ export interface CallerOptions {
 /** `file:line` of the nearest own frame; null where there is none. Never throws. */
 export type FindCaller = (options: CallerOptions) => string | null;
 
+/** Takes the stack now and looks for the place when it is asked for: reading source maps would keep a start waiting. */
+export type CaptureCaller = (options: Pick<CallerOptions, 'below'>) => () => string | null;
+
 /** What is taken of V8's CallSite. */
 interface Site {
   getFileName(): string | null | undefined;
@@ -107,7 +110,10 @@ function ownFolder(): string {
 }
 
 /** `root` is the folder that own places are named from; `maps` translate the places of built files. */
-export function createCallerFinder(root: string = process.cwd(), maps?: SourceMaps): FindCaller {
+export function createCallerFinder(
+  root: string = process.cwd(),
+  maps?: SourceMaps,
+): FindCaller & { capture: CaptureCaller } {
   const files = new Map<string, KnownFile>();
   const above = new WeakMap<NonNullable<CallerOptions['below']>, number>();
   const folder = ownFolder();
@@ -177,7 +183,7 @@ export function createCallerFinder(root: string = process.cwd(), maps?: SourceMa
     return count;
   }
 
-  return ({ below, frames = FRAMES, near = NEAR, skip }) => {
+  const find: FindCaller = ({ below, frames = FRAMES, near = NEAR, skip }) => {
     try {
       if (remembered > REMEMBERED) {
         files.clear();
@@ -193,4 +199,11 @@ export function createCallerFinder(root: string = process.cwd(), maps?: SourceMa
       return null;
     }
   };
+
+  const capture: CaptureCaller = ({ below }) => {
+    const sites = takeSites(FRAMES, below);
+    return () => searchOwn(sites, 0) ?? searchLibrary(sites, 0, undefined);
+  };
+
+  return Object.assign(find, { capture });
 }

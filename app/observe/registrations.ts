@@ -5,7 +5,7 @@
  * site is taken per registration, and none per request. What the two return, throw and register stays as it is. Layers
  * registered before are not known. Restored on close.
  */
-import type { FindCaller } from './caller.ts';
+import type { CaptureCaller } from './caller.ts';
 
 /** The `Router` function of express or router. */
 export interface RouterLibrary {
@@ -20,12 +20,20 @@ export interface RegistrationObserver {
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
+function placeOf(source: () => string | null): string | null {
+  try {
+    return source();
+  } catch {
+    return null;
+  }
+}
+
 export function observeRegistrations(options: {
   Router: RouterLibrary;
-  findCaller: FindCaller;
+  captureCaller: CaptureCaller;
 }): RegistrationObserver {
-  const { Router, findCaller } = options;
-  const sources = new WeakMap<object, string>();
+  const { Router, captureCaller } = options;
+  const sources = new WeakMap<object, string | null | (() => string | null)>();
   const restore: (() => void)[] = [];
 
   function stackOf(router: unknown): readonly unknown[] {
@@ -36,8 +44,7 @@ export function observeRegistrations(options: {
   function note(router: unknown, before: number, below: Method): void {
     const added = stackOf(router).slice(before);
     if (added.length === 0) return;
-    const source = findCaller({ below });
-    if (source === null) return;
+    const source = captureCaller({ below });
     for (const layer of added) if (typeof layer === 'object' && layer !== null) sources.set(layer, source);
   }
 
@@ -64,7 +71,13 @@ export function observeRegistrations(options: {
   wrap('use');
   wrap('route');
   return {
-    sourceOf: (layer) => sources.get(layer) ?? null,
+    sourceOf(layer) {
+      const source = sources.get(layer) ?? null;
+      if (typeof source !== 'function') return source;
+      const place = placeOf(source);
+      sources.set(layer, place);
+      return place;
+    },
     close() {
       for (const undo of restore.splice(0)) undo();
     },

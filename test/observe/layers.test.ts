@@ -265,7 +265,10 @@ describe('the trace of layers', () => {
 
 describe('places of registration', () => {
   it('are those of the code that registered, through get, use and route', async () => {
-    const registrations = observeRegistrations({ Router: express.Router, findCaller: createCallerFinder() });
+    const registrations = observeRegistrations({
+      Router: express.Router,
+      captureCaller: createCallerFinder().capture,
+    });
     try {
       const context = await traceOf(
         (app) => {
@@ -287,7 +290,10 @@ describe('places of registration', () => {
   it('leave the prototype as it was', () => {
     const { prototype } = express.Router as unknown as { prototype: Record<string, unknown> };
     const { use, route } = prototype;
-    const registrations = observeRegistrations({ Router: express.Router, findCaller: createCallerFinder() });
+    const registrations = observeRegistrations({
+      Router: express.Router,
+      captureCaller: createCallerFinder().capture,
+    });
     expect(prototype.use).not.to.equal(use);
     expect((prototype.use as { length: number }).length).to.equal((use as { length: number }).length);
     registrations.close();
