@@ -3,11 +3,13 @@ export { createProfiler, type Profiler, type ProfilerOptions } from './create-pr
 export { runProfilerMigrations } from './database/run-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage, type HostStorageOptions } from './create-postgres-storage.ts';
+export type { Comparable } from './profiler/comparable.ts';
 export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';
 export type { Finding, FindingRule, Severity } from './profiler/finding.ts';
 export type { Json, Panel, PanelPage, PanelRecord, PanelSummary } from './profiler/panel.ts';
 export type { Profile, ProfileIndex } from './profiler/profile.ts';
+export type { RouteSummaries, SummaryQuery } from './profiler/route-summary.ts';
 export type {
   FindResult,
   ProfileQuery,

@@ -2,9 +2,10 @@
  * A large store: every kind of search through the storage's contract, beside the least SQL that gives the same rows, then
  * pruning its oldest tenth under requests.
  *
- * A search is the page a person waits for: rows and the number of all that match. One that is cut off must say so.
+ * A search is the page a person waits for: rows and the number of all that match. One that is cut off must say so. Adding
+ * up by route looks at the newest 50 000 requests at most.
  */
-import type { ProfileQuery, ProfileStorage } from '../../app/index.ts';
+import type { ProfileQuery, ProfileStorage, SummaryQuery } from '../../app/index.ts';
 import type { Bench } from '../harness/bench.ts';
 import type { Figure } from '../harness/figure.ts';
 import { fillStore, type FilledStore } from '../harness/filled-store.ts';
@@ -115,6 +116,33 @@ async function search(bench: Bench, store: FilledStore, goal: number, searches: 
   return figures;
 }
 
+/** The page of routes, over times with less and with more requests than are looked at. */
+async function addUp({ storage, newest, profiles }: FilledStore): Promise<Figure[]> {
+  const times: [what: string, query: Partial<SummaryQuery>][] = [
+    ['15 minutes', { from: newest - HOUR_MS / 4 }],
+    ['an hour', { from: newest - HOUR_MS }],
+    ['all kept', { from: 0 }],
+    [
+      'one route, all kept',
+      { from: 0, most: 20_000, group: { route: '/shop/orders/:id', method: 'GET', status: null } },
+    ],
+  ];
+  const figures: Figure[] = [];
+  for (const [what, query] of times) {
+    const taken: number[] = [];
+    let looked = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const startedAt = performance.now();
+      ({ looked } = await storage.summarize({ from: 0, until: newest + 1, ...query }));
+      taken.push(performance.now() - startedAt);
+    }
+    const spread = spreadOf(taken);
+    const label = `routes among ${profiles}: ${what} (${looked} requests)`;
+    figures.push({ goal: null, what: label, value: spread.median, unit: 'ms', spread, must: 1000 });
+  }
+  return figures;
+}
+
 export const store: Row = {
   name: 'store',
   what: 'searching and pruning a large store',
@@ -124,6 +152,7 @@ export const store: Row = {
       return [
         ...(await search(bench, filled, 8, plainSearches(filled), { must: 10 })),
         ...(await search(bench, filled, 9, combinedSearches(filled), { must: 1000, aim: 150 })),
+        ...(await addUp(filled)),
         ...(await pruneStore(bench, filled)),
       ];
     } finally {
