@@ -37,6 +37,9 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/latest`, query),
   profile: (token: string, panel?: string, anchor?: string) =>
     `${PROFILER_PREFIX}/${token}${panelQuery(panel)}${anchor === undefined ? '' : `#${anchor}`}`,
+  /** A row of a panel, on whichever page of it. */
+  profileRow: (token: string, panel: string, row: string) =>
+    `${withQuery(`${PROFILER_PREFIX}/${token}`, { panel, open: row })}#${row}`,
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
   /** Of one panel, or of all. */
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,

@@ -1,6 +1,7 @@
 /** A statement that took long; with its plan, how much it read for what it gave. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
+import { sayOfPlan } from './shared/plans.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
 import { counted, placed, shareOf } from './shared/wording.ts';
 
@@ -11,7 +12,8 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
-  known: 'The statement took 100 ms or longer from its sending to the driver’s answer.',
+  known:
+    'The statement took 100 ms or longer from its sending to the driver’s answer; what its plan reads is PostgreSQL’s estimate, asked for after the answer.',
   mends:
     'Look at its plan: an index on what it filters or joins by, fewer rows or columns, or work done once instead of each time.',
   find({ database }, { durationMs: wholeMs }) {
@@ -29,5 +31,11 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'>> = {
           query.caller,
         );
       });
+  },
+  amend(finding, { panels }, { plan }) {
+    if (plan === undefined) return finding;
+    const data = panels.database?.data as Kept['database'];
+    const says = sayOfPlan(plan, (index) => rowOf(data, index) === finding.anchor);
+    return says === null ? finding : { ...finding, sentence: `${finding.sentence}; ${says}` };
   },
 };

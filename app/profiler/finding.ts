@@ -4,7 +4,7 @@
  * A rule is one name in four rooms: `app/findings/<name>.ts`, `test/findings/<name>.test.ts`, `docs/findings/<name>.md`, and
  * a line in `app/findings/index.ts`. It reads what panels keep, asks nobody, and says nothing that was not recorded.
  */
-import type { ProfileHead } from './profile.ts';
+import type { Profile, ProfileHead } from './profile.ts';
 
 export type Severity = 'bad' | 'warn' | 'info';
 
@@ -45,11 +45,13 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
    * for few of them are kept. `kept` is not masked yet. `shared` holds what panels returned from `shared`.
    */
   find(kept: Kept, profile: ProfileHead, shared: Readonly<Record<string, object>>): Finding[];
+  /** Called when a page is read: adds to its finding what came to the profile later (`amendments`, masked), such as a plan. */
+  amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
 }
 
-/** What pages say of a rule; by its name. */
-export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'known' | 'mends'>>>;
+/** What pages need of a rule; by its name. */
+export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'known' | 'mends' | 'amend'>>>;
 
 export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {
-  return Object.fromEntries(rules.map(({ name, known, mends }) => [name, { known, mends }]));
+  return Object.fromEntries(rules.map((rule) => [rule.name, rule]));
 }

@@ -1,10 +1,19 @@
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding slow-statement', () => {
   const ask = withFindingsDatabase(
-    (knex) => knex.raw('select 1'),
+    async (knex) => {
+      await knex.raw(
+        'create table notes as select id, md5(id::text) as text from generate_series(1, 60000) as id',
+      );
+      await knex.raw('analyze notes');
+    },
     (app, knex) => {
+      app.get('/scan', async (_req, res) => {
+        res.json(await knex('notes').whereRaw(`md5(repeat(text, 60)) = ?`, ['none']));
+      });
       app.get('/sleep/:ms', async (req, res) => {
         await knex.raw('select pg_sleep(?)', [Number(req.params.ms) / 1000]);
         res.send('slept');
@@ -22,6 +31,21 @@ describe('finding slow-statement', () => {
     expect(finding).to.include({ label: 'slow query', severity: 'warn', panel: 'database', anchor: 'q1' });
     expect(finding?.sentence).to.match(/^select took 1\d\d\.\d ms of \d+\.\d ms and gave 1 row$/);
     expect(finding?.costMs).to.be.within(130, 400);
+  });
+
+  it('tells what its plan reads, once there is one', async () => {
+    const { profile, of } = await ask('/scan');
+    expect(of('slow-statement')[0]?.sentence).to.match(
+      /^select … from notes took \d+\.\d ms of \d+\.\d ms and gave 0 rows$/,
+    );
+    let head = '';
+    for (let tries = 0; tries < 50 && !head.includes('its plan'); tries++) {
+      await sleep(50);
+      head = (await ask.page(`/_profiler/${profile.token}`)).replace(/<[^>]+>/g, '');
+    }
+    expect(head).to.match(
+      / and gave 0 rows; its plan reads about [56]\d\u202f\d{3} rows of notes to keep about \d+/,
+    );
   });
 
   it('writes more than a second as the pages do', async () => {

@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler, type Finding, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import { urls } from '../../app/urls.ts';
 import { debianBinaries, openKnex, startDebianPostgres, type TestServer } from './postgres.ts';
 import { skipOrFail } from './parts.ts';
 
@@ -26,6 +27,12 @@ export interface FindingsApp {
   ask(path: string, init?: RequestInit): Promise<Asked>;
   origin: string;
   close(): Promise<void>;
+}
+
+/** Asks the application; `page` gives the text of another page of it, such as one of the profiler's. */
+export interface Ask {
+  (path: string, init?: RequestInit): Promise<Asked>;
+  page(path: string): Promise<string>;
 }
 
 /** Everything between the profiler and its error page. */
@@ -52,7 +59,9 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   async function requireProof(token: string, { panel, anchor, sentence }: Finding): Promise<void> {
-    const page = await fetch(`${origin}/_profiler/${token}?panel=${panel}`);
+    const page = await fetch(
+      `${origin}${anchor === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, anchor)}`,
+    );
     const $ = load(await page.text());
     const there = anchor === undefined ? page.ok : $(`[id="${anchor}"]`).length === 1;
     if (!page.ok) throw new Error(`Panel ${panel} answers ${page.status}: ${$('h1').text().slice(0, 300)}`);
@@ -83,8 +92,19 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
   };
 }
 
+function createAsk(running: () => FindingsApp | undefined): Ask {
+  function started(): FindingsApp {
+    const app = running();
+    if (app === undefined) throw new Error('The application is asked for before the tests run.');
+    return app;
+  }
+  const ask = (path: string, init?: RequestInit): Promise<Asked> => started().ask(path, init);
+  const page = async (path: string): Promise<string> => (await fetch(`${started().origin}${path}`)).text();
+  return Object.assign(ask, { page });
+}
+
 /** Registers hooks for the current `describe`; returns how to ask the application. */
-export function withFindingsApp(build: BuildApp, options?: ProfilerOptions): FindingsApp['ask'] {
+export function withFindingsApp(build: BuildApp, options?: ProfilerOptions): Ask {
   let running: FindingsApp | undefined;
   before(async () => {
     running = await startFindingsApp(build, options);
@@ -92,10 +112,7 @@ export function withFindingsApp(build: BuildApp, options?: ProfilerOptions): Fin
   after(async () => {
     await running?.close();
   });
-  return (path, init) => {
-    if (running === undefined) throw new Error('The application is asked for before the tests run.');
-    return running.ask(path, init);
-  };
+  return createAsk(() => running);
 }
 
 let shared: Promise<TestServer> | undefined;
@@ -112,7 +129,7 @@ export function withFindingsDatabase(
   prepare: (knex: Knex) => Promise<unknown>,
   build: (app: Express, knex: Knex, profiler: Profiler) => void,
   { pool = 4, ...options }: ProfilerOptions & { pool?: number } = {},
-): FindingsApp['ask'] {
+): Ask {
   let running: FindingsApp | undefined;
   let knex: Knex | undefined;
   before(async function () {
@@ -134,8 +151,5 @@ export function withFindingsDatabase(
     await running?.close();
     await knex?.destroy();
   });
-  return (path, init) => {
-    if (running === undefined) throw new Error('The application is asked for before the tests run.');
-    return running.ask(path, init);
-  };
+  return createAsk(() => running);
 }

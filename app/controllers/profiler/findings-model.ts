@@ -14,10 +14,28 @@ export interface FindingsModel {
 /** One more would be as long as the fold that hides it. */
 const SHOWN = 5;
 
-export function createFindingsModel(
-  { findings, findingsLeft = 0 }: Pick<Profile, 'findings' | 'findingsLeft'>,
+/** With what came to the profile later; as it was where that fails. */
+function amended(
+  finding: Finding,
   texts: RuleTexts,
+  { profile, amendments }: { profile: Profile; amendments: Readonly<Record<string, unknown>> },
+): Finding {
+  const { rule } = finding;
+  if (rule === undefined || !Object.hasOwn(texts, rule)) return finding;
+  try {
+    return texts[rule]?.amend?.(finding, profile, amendments) ?? finding;
+  } catch {
+    return finding;
+  }
+}
+
+export function createFindingsModel(
+  profile: Profile,
+  texts: RuleTexts,
+  amendments: Readonly<Record<string, unknown>>,
 ): FindingsModel {
+  const { findingsLeft = 0 } = profile;
+  const findings = profile.findings.map((finding) => amended(finding, texts, { profile, amendments }));
   const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
   const labels = new Map<string, string[]>();
   for (const { rule, label } of findings) {

@@ -123,7 +123,7 @@ export function createProfileModel(options: {
     children,
     panel,
     menu: menuOf(profile, panels),
-    findings: createFindingsModel(profile, rules),
+    findings: createFindingsModel(profile, rules, amendments),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
     query: Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query)),
     kind: KINDS[panel.name] ?? null,

@@ -27,10 +27,7 @@ export interface PageOptions<T> {
   cost: (row: T) => number;
 }
 
-/** The rows that `from` and `all` of the address ask for. */
-export function pageOf<T>(rows: readonly T[], { query, cost }: PageOptions<T>): Page<T> {
-  const given = Number(query.from ?? 0);
-  const from = Number.isInteger(given) && given > 0 && given < rows.length ? given : 0;
+function endOf<T>(rows: readonly T[], from: number, { query, cost }: PageOptions<T>): number {
   const all = query.all === '1';
   let spent = 0;
   let to = from;
@@ -39,6 +36,27 @@ export function pageOf<T>(rows: readonly T[], { query, cost }: PageOptions<T>): 
     if (!all && spent > PAGE_BUDGET && to > from) break;
     to++;
   }
+  return to;
+}
+
+function idOf(row: unknown): unknown {
+  return typeof row === 'object' && row !== null && 'id' in row ? row.id : undefined;
+}
+
+/** Where the page begins: at `from` of the address, or so that the row `open`, by its id, is on it. */
+function beginOf<T>(rows: readonly T[], options: PageOptions<T>): number {
+  const { from, open } = options.query;
+  const given = Number(from ?? 0);
+  if (Number.isInteger(given) && given > 0 && given < rows.length) return given;
+  if (open === undefined || open === '' || from !== undefined) return 0;
+  const at = rows.findIndex((row) => idOf(row) === open);
+  return at < endOf(rows, 0, options) ? 0 : at;
+}
+
+/** The rows that `from`, `open` and `all` of the address ask for. */
+export function pageOf<T>(rows: readonly T[], options: PageOptions<T>): Page<T> {
+  const from = beginOf(rows, options);
+  const to = endOf(rows, from, options);
   return {
     rows: rows.slice(from, to),
     from,

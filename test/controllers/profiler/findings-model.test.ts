@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import express from 'express';
 import { createFindingsModel } from '../../../app/controllers/profiler/findings-model.ts';
-import type { Finding, FindingRule } from '../../../app/index.ts';
+import type { Finding, FindingRule, Profile } from '../../../app/index.ts';
+import type { RuleTexts } from '../../../app/profiler/finding.ts';
 import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
 
 function findings(count: number, given: Partial<Finding> = {}): Finding[] {
@@ -11,29 +12,56 @@ function findings(count: number, given: Partial<Finding> = {}): Finding[] {
   })); // prettier-ignore
 }
 
+function modelOf(of: Finding[], texts: RuleTexts = {}, amendments: Record<string, unknown> = {}) {
+  return createFindingsModel({ findings: of } as Profile, texts, amendments);
+}
+
 describe('the findings at the head of a profile', () => {
   it('are five and a fold, where the fold hides more than one', () => {
     const sizes = (count: number): number[] => {
-      const { shown, folded } = createFindingsModel({ findings: findings(count) }, {});
+      const { shown, folded } = modelOf(findings(count));
       return [shown.length, folded.length];
     };
     expect([0, 5, 6, 7, 12].map(sizes)).to.deep.equal([[0, 0], [5, 0], [6, 0], [5, 2], [5, 7]]); // prettier-ignore
   });
 
   it('explain each rule once, and none that is not known any more', () => {
-    const { rules } = createFindingsModel(
-      {
-        findings: [
-          ...findings(2, { rule: 'slow-thing' }),
-          ...findings(1, { rule: 'slow-thing', label: 'slower' }),
-          ...findings(1, { rule: 'constructor' }),
-          ...findings(1),
-        ],
-      },
+    const { rules } = modelOf(
+      [
+        ...findings(2, { rule: 'slow-thing' }),
+        ...findings(1, { rule: 'slow-thing', label: 'slower' }),
+        ...findings(1, { rule: 'constructor' }),
+        ...findings(1),
+      ],
       { 'slow-thing': { known: 'By its time.', mends: 'Less of it.' } },
     );
     expect(rules).to.deep.equal([
       { labels: ['slow', 'slower'], known: 'By its time.', mends: 'Less of it.' },
+    ]);
+  });
+
+  it('say what came later, where their rule knows how, and outlive one that fails', () => {
+    const texts: RuleTexts = {
+      late: {
+        known: 'So.',
+        mends: 'So.',
+        amend: (finding, _profile, { plan }) => ({
+          ...finding,
+          sentence: `${finding.sentence}; ${String(plan)}`,
+        }),
+      },
+      broken: {
+        known: 'So.',
+        mends: 'So.',
+        amend: () => {
+          throw new Error('no');
+        },
+      },
+    };
+    const of = [...findings(1, { rule: 'late' }), ...findings(1, { rule: 'broken' })];
+    expect(modelOf(of, texts, { plan: 'a scan' }).shown.map(({ sentence }) => sentence)).to.deep.equal([
+      'Number 0 is slow; a scan',
+      'Number 0 is slow',
     ]);
   });
 
