@@ -27,6 +27,7 @@
  *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
  *             codeText(text, { label, id }): a long text without numbers and marks; jsonText(text, { label, id }): indented JSON, coloured
+ *             tree(value, { label, id, open, most }): a plain value whose lists and objects fold; its text is JSON
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
  *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
  *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown, most) its plain form, framePlace(frame),
@@ -47,6 +48,7 @@
  *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
  *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent
  *   request-list { rows, … }, search-form { filters, … }: of the list page
+ *   periods { periods }, trend { trend }, looked-at { summaries }, route-row, route-chart: of the pages of routes; compare-…: of the comparison
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
