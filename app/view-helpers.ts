@@ -12,6 +12,7 @@ import { sourceHelpers } from './view-helpers/source.ts';
 import { stripBars } from './view-helpers/strip.ts';
 import { textHelpers } from './view-helpers/text.ts';
 import { createThrownHelpers } from './view-helpers/thrown.ts';
+import { tree } from './view-helpers/tree.ts';
 import type { SafeHtml } from './safe-html.ts';
 import { markup } from './safe-html.ts';
 import { urls } from './urls.ts';
@@ -40,6 +41,7 @@ export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
     ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),
     stripBars,
+    tree,
     asset: assetUrl,
     url: urls,
     markup,

@@ -27,10 +27,23 @@ export interface CreateDumpOptions {
 /** Gives the value back, so that it can stand inside an expression. Outside of a request it does nothing. */
 export type Dump = <T>(value: T, label?: string) => T;
 
+const LONGEST_TYPE = 80;
+
+/** Read as data: a proxy may throw whatever it is asked, and no getter is run. */
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return 'list';
-  return typeof value;
+  if (typeof value !== 'object') return typeof value;
+  try {
+    if (Array.isArray(value)) return 'list';
+    const prototype: unknown = Object.getPrototypeOf(value);
+    const maker: unknown =
+      prototype === null ? null : Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
+    if (typeof maker !== 'function' || maker === Object) return 'object';
+    const name: unknown = Object.getOwnPropertyDescriptor(maker, 'name')?.value;
+    return typeof name === 'string' && name !== '' ? name.slice(0, LONGEST_TYPE) : 'object';
+  } catch {
+    return 'object';
+  }
 }
 
 export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {

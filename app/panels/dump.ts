@@ -15,8 +15,12 @@ export interface DumpData {
   dumps: DumpEntry[];
 }
 
-/** Characters of a value that a page shows. */
-const VALUE_LENGTH = 6000;
+/** Lines of a value's tree that a page shows, and characters of one that is a text. */
+const TREE_LINES = 150;
+const TEXT_LENGTH = 6000;
+/** With fewer of them on a page, each may be longer. */
+const LINES_OF_ALL = 400;
+const LONGEST_FIND = 200;
 
 function collect(context: Context): DumpData | null {
   const facts = context.all('dump');
@@ -32,18 +36,37 @@ function collect(context: Context): DumpData | null {
   };
 }
 
+interface DumpRow {
+  dump: DumpEntry;
+  id: string;
+  /** Characters of the value as JSON. */
+  length: number;
+}
+
+function holds({ dump: { label, caller, value } }: DumpRow, text: string): boolean {
+  return `${label ?? ''}\n${caller ?? ''}\n${JSON.stringify(value)}`.toLowerCase().includes(text);
+}
+
 function present({ dumps }: DumpData, { query }: PanelPage) {
-  const rows = dumps.map((dump, index) => {
-    const text = typeof dump.value === 'string' ? dump.value : JSON.stringify(dump.value, null, 2);
-    return { dump, id: `d${index + 1}`, length: text.length, cut: Math.max(0, text.length - VALUE_LENGTH) };
-  });
-  const page = pageOf(rows, { query, cost: ({ length }) => 700 + Math.min(length, VALUE_LENGTH) * 2 });
+  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const rows = dumps.map((dump, index): DumpRow => ({
+    dump,
+    id: `d${index + 1}`,
+    length: JSON.stringify(dump.value).length,
+  }));
+  const found = find === '' ? rows : rows.filter((row) => holds(row, find.toLowerCase()));
+  const page = pageOf(found, { query, cost: ({ length }) => 700 + Math.min(length, TEXT_LENGTH) * 3 });
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf('dump', { find, ...changes });
   return {
+    find,
     page,
-    lines: Math.ceil(VALUE_LENGTH / 40),
-    firstHref: addressOf('dump', {}),
-    nextHref: page.next === null ? null : addressOf('dump', { from: page.next }),
-    allHref: addressOf('dump', { all: 1 }),
+    treeLines: Math.min(TREE_LINES, Math.ceil(LINES_OF_ALL / Math.max(1, page.rows.length))),
+    textLength: TEXT_LENGTH,
+    clear: link({ find: null }),
+    firstHref: link({}),
+    nextHref: page.next === null ? null : link({ from: page.next }),
+    allHref: link({ all: 1 }),
   };
 }
 

@@ -19,6 +19,40 @@ describe('dump', () => {
     expect(fact?.caller).to.match(/^test\/observe\/dump\.test\.ts:\d+$/);
   });
 
+  it('names the class of a value, and survives what is hostile, cyclic or far too big, without running its code', () => {
+    let ran = 0;
+    const run = (): never => {
+      ran++;
+      throw new Error('ran');
+    };
+    const cyclic: Record<string, unknown> = { id: 1 };
+    cyclic.self = cyclic;
+    const revoked = Proxy.revocable({}, {});
+    revoked.revoke();
+    const getters = Object.defineProperties(
+      {},
+      { secret: { get: run, enumerable: true }, constructor: { get: run } },
+    );
+    const context = new Context({ token: '000001', kind: 'request' });
+    tracker.run(context, () => {
+      dump(new Map([['a', 1]]));
+      dump(new TypeError('no such thing'));
+      dump(cyclic);
+      dump(revoked.proxy);
+      dump(getters);
+      dump(new Proxy({}, { ownKeys: run, getPrototypeOf: run, get: run }));
+      dump('x'.repeat(10_000_000));
+      dump(Array.from({ length: 1_000_000 }, (_, index) => index));
+      dump(Object.create(null));
+    });
+    const facts = context.all('dump');
+    expect(facts.map(({ type }) => type)).to.deep.equal(['Map', 'TypeError', 'object', 'object', 'object', 'object', 'string', 'list', 'object']); // prettier-ignore
+    expect(JSON.stringify(facts[2]?.value)).to.equal('{"id":1,"self":"[circular]"}');
+    expect(JSON.stringify(facts).length).to.be.lessThan(20_000);
+    // What a proxy's own traps do can't be kept from running; nothing else did.
+    expect(ran).to.be.at.most(4);
+  });
+
   it('does nothing outside of a request', () => {
     expect(dump(3)).to.equal(3);
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { createDumpPanel } from '../../app/panels/dump.ts';
+import { createDumpPanel, type DumpData } from '../../app/panels/dump.ts';
 import { Context } from '../../app/profiler/context.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage } from '../support/observed-samples.ts';
 
 const panel = createDumpPanel();
@@ -22,5 +23,23 @@ describe('the panel of dumps', () => {
       atMs: 200,
     });
     expect(panel.summary?.(data as never)).to.deep.equal({ text: '2', tone: 'plain', count: 2 });
+  });
+
+  it('finds values by label, place and content, and shows many on pages', () => {
+    const context = new Context({ token: '000001', kind: 'request' });
+    for (let i = 0; i < 300; i++)
+      context.add('dump', { value: { id: i, text: `value ${i}`.repeat(20) }, label: `row ${i}`, type: 'object', caller: `src/a.ts:${i}`, atMs: i }); // prettier-ignore
+    const data = panel.collect(context)!;
+    const present = (query: Record<string, string>) =>
+      panel.present?.(data, { profile: {} as Profile, query }) as {
+        page: { rows: { id: string }[]; total: number; next: number | null };
+      };
+    expect(present({}).page.next).to.be.within(10, 60);
+    for (const find of ['ROW 299', 'src/a.ts:299', 'value 299'])
+      expect(
+        present({ find }).page.rows.map(({ id }) => id),
+        find,
+      ).to.deep.equal(['d300']);
+    expect(present({ find: 'nothing like it' }).page.total).to.equal(0);
   });
 });

@@ -1,0 +1,110 @@
+/**
+ * A plain value as a tree: lists and objects fold, small ones stand on one line. The text of the whole, folded or not, is
+ * the value as JSON, so that what is copied can be used; remarks of ours are marked as such and never copied.
+ *
+ * Levels deeper than any recorder keeps are left out and said to be.
+ */
+import { escapeHtml, SafeHtml } from '../safe-html.ts';
+import { numberHelpers } from './numbers.ts';
+
+export interface TreeOptions {
+  /** What the region is called. */
+  label: string;
+  id?: string;
+  /** Levels that are open at first. */
+  open?: number;
+  /** Lines at most; what is left out is counted. */
+  most?: number;
+}
+
+const DEFAULT_OPEN = 2;
+const DEFAULT_MOST = 300;
+/** Characters up to which a list or object stands on one line. */
+const ONE_LINE = 64;
+/** Characters of one text that are sent. */
+const LONGEST_TEXT = 5000;
+const DEEPEST = 40;
+
+function textHtml(text: string): string {
+  const shown = JSON.stringify(text.length > LONGEST_TEXT ? text.slice(0, LONGEST_TEXT) : text);
+  const cut =
+    text.length > LONGEST_TEXT
+      ? ` <span class="say">… ${numberHelpers.count(text.length - LONGEST_TEXT, 'more character')}</span>`
+      : '';
+  return `<span class="s">${escapeHtml(shown)}</span>${cut}`;
+}
+
+function scalarHtml(value: unknown): string {
+  if (typeof value === 'string') return textHtml(value);
+  const kind = typeof value === 'number' ? 'd' : 'k';
+  return `<span class="${kind}">${escapeHtml(String(JSON.stringify(value) ?? 'null'))}</span>`;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Its entries; the key of a list's is null. */
+function entriesOf(value: object): [string | null, unknown][] {
+  return Array.isArray(value)
+    ? value.map((item: unknown): [null, unknown] => [null, item])
+    : Object.entries(value);
+}
+
+function keyHtml(key: string | null): string {
+  return key === null ? '' : `<span class="f">${escapeHtml(JSON.stringify(key))}</span>: `;
+}
+
+/** The list or object on one line, where it is short and holds no other; null where it is not. */
+function lineHtml(value: object): string | null {
+  const entries = entriesOf(value);
+  if (entries.length > 8 || entries.some(([, item]) => isContainer(item) && Object.keys(item).length > 0))
+    return null;
+  if (JSON.stringify(value).length > ONE_LINE) return null;
+  const parts = entries.map(([key, item]) => {
+    const empty = Array.isArray(item) ? '[]' : '{}';
+    return keyHtml(key) + (isContainer(item) ? empty : scalarHtml(item));
+  });
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  return open + parts.join(', ') + close;
+}
+
+export function tree(value: unknown, options: TreeOptions): SafeHtml {
+  const { label, id, open = DEFAULT_OPEN, most = DEFAULT_MOST } = options;
+  let lines = 0;
+
+  function itemHtml(key: string | null, item: unknown, comma: string, depth: number): string {
+    lines++;
+    if (!isContainer(item)) return keyHtml(key) + scalarHtml(item) + comma;
+    const line = lineHtml(item);
+    if (line !== null) return keyHtml(key) + line + comma;
+    const entries = entriesOf(item);
+    const isList = Array.isArray(item);
+    if (depth >= DEEPEST) {
+      const empty = isList ? '[]' : '{}';
+      return `${keyHtml(key)}${empty}<span class="say"> deeper levels are not shown</span>${comma}`;
+    }
+    const count = numberHelpers.count(entries.length, isList ? 'item' : 'field');
+    let inside = '';
+    let left = 0;
+    entries.forEach(([name, held], index) => {
+      if (lines >= most) {
+        left++;
+        return;
+      }
+      const last = index === entries.length - 1 ? '' : ',';
+      inside += `<li>${itemHtml(name, held, last, depth + 1)}</li>`;
+    });
+    if (left > 0)
+      inside += `<li><span class="say">… ${numberHelpers.count(left)} more of ${count}</span></li>`;
+    const [first, end] = isList ? ['[', ']'] : ['{', '}'];
+    const state = depth < open ? ' open' : '';
+    return `<details${state}><summary>${keyHtml(key)}${first}<span class="say"> ${count}</span></summary><ul>${inside}</ul></details>${end}${comma}`;
+  }
+
+  const region = ` role="region" tabindex="0" aria-label="${escapeHtml(label)}"`;
+  const name = id === undefined ? '' : ` id="${escapeHtml(id)}"`;
+  return new SafeHtml(
+    `<div class="code tree" dir="ltr"${name}${region}>${itemHtml(null, value, '', 0)}</div>`,
+  );
+}
