@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatch } from './controllers/profiler/dispatch.ts';
 import { createProfilerControllers } from './controllers/profiler/index.ts';
+import type { Live } from './controllers/profiler/live.ts';
 import { createGuard, type GuardOptions } from './middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
@@ -18,8 +19,7 @@ export interface PageHandlerOptions {
   profiles: Profiles;
   recording: Recording;
   forms: FormSigner;
-  /** Aborted when the profiler closes. */
-  ending: AbortSignal;
+  live: Live;
   /** In the order of the menu. */
   panels: readonly Panel[];
   rules: readonly FindingRule[];
@@ -41,7 +41,7 @@ export function createPageHandler(
   options: PageHandlerOptions,
   { renderPage, assets, foot }: PageParts,
 ): Dispatch {
-  const { profiles, recording, forms, ending, panels, rules, retention, originOf, access, redactText } =
+  const { profiles, recording, forms, live, panels, rules, retention, originOf, access, redactText } =
     options;
   const headers = pageHeaders();
   const ownHeaders = (): typeof headers => headers;
@@ -49,7 +49,7 @@ export function createPageHandler(
     profiles,
     recording,
     forms,
-    ending,
+    live,
     panels,
     rules: ruleTexts(rules),
     panelMarkdown,

@@ -12,6 +12,7 @@ import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { checkEditor } from './config/editor.ts';
+import { createLive } from './controllers/profiler/live.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPanels } from './create-panels.ts';
@@ -45,6 +46,7 @@ import { createTokenReserve } from './profiler/token-reserve.ts';
 import { createTokenSource } from './profiler/token-source.ts';
 import { createWriter, type WriterCounters } from './profiler/writer.ts';
 import { createMemoryStorage } from './storage/memory-profile-storage.ts';
+import { urls } from './urls.ts';
 
 export interface ProfilerOptions {
   /** Where profiles are kept; default: the memory of this process. */
@@ -121,7 +123,7 @@ export interface Profiler {
   watchWinston(winston: WinstonLibrary): void;
   profiles: Profiles;
   redactor: Redactor;
-  /** Asks the storage for a block of tokens, once it is there. */
+  /** Asks the storage, once it is there, for a block of tokens, and whether recording is paused. */
   refillTokens(): Promise<void>;
   counters(): WriterCounters;
   /** Makes open profiles final, stores what waits within `timeoutMs`, undoes what was observed. */
@@ -168,7 +170,6 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   const sampling = { ...defaultSampling, ...options.sampling };
   const recording = createRecording(storage);
   const sampler = createSampler({ ...sampling, isPaused: () => recording.pausedAt() !== null });
-  const ending = new AbortController();
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
@@ -226,6 +227,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   });
   contexts.of = watch.contextOf;
 
+  const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({
     profiles,
     recording,
@@ -234,7 +236,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
         ? {}
         : { sharedKey: () => storage.formKey?.() ?? Promise.reject(new Error('No key.')) },
     ),
-    ending: ending.signal,
+    live,
     panels,
     rules,
     retention,
@@ -295,10 +297,16 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     watchWinston: observers.watchWinston,
     profiles,
     redactor,
-    refillTokens: () => tokens.refill(),
+    async refillTokens() {
+      await tokens.refill();
+      await recording.refresh();
+      const pausedAt = recording.pausedAt();
+      if (pausedAt !== null)
+        warn(`Recording is paused since ${new Date(pausedAt).toISOString()}; resume it at ${urls.home()}.`);
+    },
     counters: () => writer.counters(),
     async close(timeoutMs = CLOSE_WITHIN) {
-      ending.abort();
+      live.close();
       housekeeper.close();
       explainer?.close();
       observers.close();

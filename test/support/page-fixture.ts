@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createProfilerControllers } from '../../app/controllers/profiler/index.ts';
+import { createLive } from '../../app/controllers/profiler/live.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
@@ -127,7 +128,7 @@ export function createPageFixture(
     profiles,
     recording: createRecording(storage),
     forms: createFormSigner({}),
-    ending: new AbortController().signal,
+    live: createLive({ find: (query) => profiles.find(query) }),
     panels,
     panelMarkdown,
     rules: ruleTexts(rules),

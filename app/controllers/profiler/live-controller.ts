@@ -1,7 +1,6 @@
 /** `/_profiler/live`: server-sent events that say which requests are new to a list with these filters. */
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
-import { createLive } from './live.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { readListFilters } from './list-filters.ts';
@@ -15,9 +14,8 @@ function isClosing({ socket }: IncomingMessage): boolean {
 }
 
 export function createLiveController(services: PageServices): { live: PageAction } {
-  const { profiles, ending, ownHeaders } = services;
+  const { live, ownHeaders } = services;
   const respond = createRespond(services);
-  const live = createLive({ find: (query) => profiles.find(query), ending });
 
   return {
     live(page) {

@@ -2,6 +2,7 @@
  * What is new, for the lists that are open: the storage is asked once a second and process, for all of them together, and only
  * while somebody listens. A request is told of when it first shows up, and when it has ended; one that takes longer than a minute is told of once.
  */
+import { AsyncResource } from 'node:async_hooks';
 import { matchesQuery } from '../../profiler/match-query.ts';
 import type { ProfileIndex } from '../../profiler/profile.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
@@ -21,12 +22,12 @@ export interface LiveListener {
 export interface Live {
   /** Returns the function that ends it; null where too many listen already. */
   listen(listener: LiveListener): (() => void) | null;
+  /** Ends all of them, and takes no more. */
+  close(): void;
 }
 
 export interface LiveOptions {
   find: (query: ProfileQuery) => Promise<{ rows: readonly ProfileIndex[] }>;
-  /** Aborted when the profiler closes. */
-  ending: AbortSignal;
   everyMs?: number;
   mostListeners?: number;
 }
@@ -38,13 +39,16 @@ const MOST_NEW = 200;
 /** Polls between two signs of life. */
 const KEEP_ALIVE_POLLS = 15;
 
-export function createLive({ find, ending, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
+/** To be made outside of any request: what it asks belongs to none. */
+export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
+  const outside = new AsyncResource('HindsightLive');
   const listeners = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
   /** What was seen of each request of the window, by its token; null before the first look. */
   let seen: Map<string, Pick<ProfileIndex, 'startedAt' | 'state'>> | null = null;
   let polls = 0;
   let asking = false;
+  let closed = false;
 
   function stop(): void {
     if (timer !== null) clearInterval(timer);
@@ -86,22 +90,24 @@ export function createLive({ find, ending, everyMs = 1000, mostListeners = 20 }:
     }
   }
 
-  ending.addEventListener('abort', () => {
-    for (const listener of listeners) end(listener);
-  });
+  function start(): void {
+    timer = setInterval(() => void poll(), everyMs);
+    timer.unref();
+    void poll();
+  }
 
   return {
     listen(listener) {
-      if (listeners.size >= mostListeners || ending.aborted) return null;
+      if (listeners.size >= mostListeners || closed) return null;
       listeners.add(listener);
-      if (timer === null) {
-        timer = setInterval(() => void poll(), everyMs);
-        timer.unref();
-        void poll();
-      }
+      if (timer === null) outside.runInAsyncScope(start);
       return () => {
         leave(listener);
       };
+    },
+    close() {
+      closed = true;
+      for (const listener of listeners) end(listener);
     },
   };
 }

@@ -9,14 +9,14 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import type { Recording } from '../../profiler/recording.ts';
 import type { Assets } from './assets.ts';
+import type { Live } from './live.ts';
 
 export interface PageServices {
   profiles: Profiles;
   recording: Recording;
   /** For forms that change something. */
   forms: FormSigner;
-  /** Aborted when the profiler closes. */
-  ending: AbortSignal;
+  live: Live;
   /** In the order of the menu. */
   panels: readonly Panel[];
   /** Of the rules by which findings are made; default: none are explained. */

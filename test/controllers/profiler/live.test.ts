@@ -31,22 +31,19 @@ function listener(query: Partial<LiveListener['query']> = {}): Heard {
 describe('live', () => {
   let rows: ProfileIndex[];
   let polls: number;
-  let ending: AbortController;
   let live: Live;
 
   beforeEach(() => {
     rows = [profileOf(1, { startedAt: Date.now() }).index];
     polls = 0;
-    ending = new AbortController();
     live = createLive({
       find: () => Promise.resolve((polls++, { rows: [...rows] })),
-      ending: ending.signal,
       everyMs: EVERY_MS,
       mostListeners: 2,
     });
   });
   afterEach(() => {
-    ending.abort();
+    live.close();
   });
 
   const add = (number: number, changes: Partial<ProfileIndex> = {}): unknown =>
@@ -112,7 +109,7 @@ describe('live', () => {
     one.leaving = true;
     await sleep(4 * EVERY_MS);
     expect([one.ended, other.ended]).to.deep.equal([true, false]);
-    ending.abort();
+    live.close();
     expect(other.ended).to.equal(true);
     expect(live.listen(listener())).to.equal(null);
   });
