@@ -6,6 +6,7 @@
  */
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { counted, duration, placed, shareOf } from './shared/wording.ts';
 
@@ -38,15 +39,22 @@ function layerOf({ routing }: Given, held: Held): RanLayer | undefined {
     );
 }
 
+/** The profiler's own error page is no work of the application. */
+function isOurs({ kind, name }: RanLayer, { child }: ProfileHead): boolean {
+  return child !== null && kind === 'error' && name === 'errorPage';
+}
+
 interface Who {
   by: string;
   place: string | null;
 }
 
-function whoHeld(kept: Given, held: Held): Who {
+/** null: the profiler itself. */
+function whoHeld(kept: Given, held: Held, head: ProfileHead): Who | null {
   const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, held));
   if (view !== undefined) return { by: `while ${view.name.slice(0, 120)} was rendered`, place: view.caller };
   const layer = layerOf(kept, held);
+  if (layer !== undefined && isOurs(layer, head)) return null;
   if (layer !== undefined)
     return {
       by: `by the synchronous part of ${layer.name === '' ? layer.pattern : layer.name}`,
@@ -76,7 +84,7 @@ export const loopHeld: FindingRule<Given> = {
     'A timer of the profiler came late by 10 ms or more: nothing else ran in the process. Who held it is said where one layer or view lasted all through it.',
   mends:
     'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job.',
-  find(kept, { durationMs: wholeMs }) {
+  find(kept, head) {
     const { held } = kept.runtime;
     if (held === undefined) return [];
     const costMs = held.reduce((sum, { durationMs }) => sum + durationMs, 0);
@@ -87,17 +95,18 @@ export const loopHeld: FindingRule<Given> = {
     );
     const longest = held[at];
     if (longest === undefined) return [];
-    const { by, place } = whoHeld(kept, longest);
+    const who = whoHeld(kept, longest, head);
+    if (who === null) return [];
     const most =
       held.length === 1
         ? ''
         : ` (${counted(held.length, 'time')}, the longest ${duration(longest.durationMs)})`;
-    const sentence = `The event loop was held for ${shareOf(costMs, wholeMs)}${most}, ${by}`;
+    const sentence = `The event loop was held for ${shareOf(costMs, head.durationMs)}${most}, ${who.by}`;
     const severity = costMs >= BAD_MS ? 'bad' : 'warn';
     return [
       placed(
         { label: 'loop held', severity, sentence, panel: 'runtime', anchor: `h${at + 1}`, costMs },
-        place,
+        who.place,
       ),
     ];
   },

@@ -1,5 +1,9 @@
 import { expect } from 'chai';
 import { pbkdf2, pbkdf2Sync } from 'node:crypto';
+import { loopHeld } from '../../app/findings/loop-held.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import { toLayerRow } from '../../app/panels/shared/layer-rows.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
@@ -38,6 +42,25 @@ describe('finding loop-held', () => {
       /^The event loop was held for \d+\.\d ms of \d+\.\d ms, by the synchronous part of hashPassword$/,
     );
     expect(finding?.place).to.match(/loop-held\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of the error page, which the profiler itself renders', () => {
+    const find = (name: string) => {
+      const ran = { name, kind: 'error', pattern: '/', method: null, source: 'src/app.ts:9', startMs: 1, durationMs: 90 } as const; // prettier-ignore
+      const row = toLayerRow({
+        ...ran,
+        settledMs: null,
+        nextMs: null,
+        outcome: 'next',
+        error: false,
+        depth: 0,
+      });
+      const runtime = { held: [{ startMs: 5, durationMs: 80 }], concurrent: 1 };
+      const kept = { runtime, routing: { layers: [row] } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
+      return loopHeld.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, {});
+    };
+    expect(find('errorPage')).to.deep.equal([]);
+    expect(find('showError')[0]).to.include({ place: 'src/app.ts:9' });
   });
 
   it('accuses nobody where it is not known: another request that waited meanwhile', async () => {
