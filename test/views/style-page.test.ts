@@ -1,0 +1,118 @@
+/** The style page in a real browser: axe-core, light and dark; no overflow at any width; whole in print and without script. */
+import axe from 'axe-core';
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { createServer, type Server } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createAssets } from '../../app/controllers/profiler/assets.ts';
+import { setOwnHeaders } from '../../app/middleware/own-headers.ts';
+import { packageRoot } from '../../app/paths.ts';
+import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { renderStylePage } from '../support/style-page.ts';
+
+/** Partials that more than one page shows. */
+const SHARED = [
+  'action-form', 'cut', 'document-end', 'document-start', 'empty', 'findings-list', 'kv', 'markdown-link', 'metrics', 'panel-body',
+  'panel-error', 'panels-list', 'panels-menu', 'periods', 'pin-form', 'request-table', 'request-url', 'section-head', 'select', 'strip',
+  'tabs', 'thrown-chain', 'thrown-frame', 'thrown-link', 'thrown-logs', 'thrown-record', 'thrown-where', 'tools', 'top', 'trend',
+]; // prettier-ignore
+
+/** Partials that a view takes in, those of its own partials included. */
+function includedBy(path: string, seen = new Set<string>()): Set<string> {
+  for (const [, name] of readFileSync(path, 'utf8').matchAll(/include\('((?:partials|panels)\/[a-z-]+)'/g)) {
+    if (name === undefined || seen.has(name)) continue;
+    seen.add(name);
+    includedBy(join('views', `${name}.ejs`), seen);
+  }
+  return seen;
+}
+
+describe('the style page', function () {
+  this.timeout(60_000);
+
+  it('shows every shared partial', () => {
+    const shown = includedBy('test/views/style-page.ejs');
+    expect(SHARED.filter((name) => !shown.has(`partials/${name}`))).to.deep.equal([]);
+  });
+
+  it('names each id once, and labels every region and control', () => {
+    const $ = load(renderStylePage());
+    const ids = $('[id]').toArray().map((element) => $(element).attr('id')); // prettier-ignore
+    expect(ids.length).to.equal(new Set(ids).size);
+    expect($('[role=region]:not([aria-label])').length).to.equal(0);
+  });
+
+  describe('in a browser', () => {
+    let browser: TestBrowser | undefined;
+    let server: Server;
+    let address: string;
+
+    before(async function () {
+      browser = await launchBrowser(this);
+      const html = renderStylePage();
+      const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
+      server = createServer((req, res) => {
+        setOwnHeaders(res);
+        const asset = assets.get((req.url ?? '').replace(/^\/_profiler\/assets\//, ''));
+        if (asset !== undefined) res.setHeader('content-type', asset.type).end(asset.body);
+        else res.setHeader('content-type', 'text/html; charset=UTF-8').end(html);
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    });
+    after(async () => {
+      await browser?.close();
+      server?.close();
+    });
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      it(`gives axe-core nothing to say, ${colorScheme}`, async () => {
+        const { page, problems } = await browser!.open({ colorScheme, viewport: { width: 1440, height: 900 } });
+        await page.goto(address);
+        // As text, outside the page's policy, which forbids inline script.
+        await page.evaluate(axe.source);
+        const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()');
+        expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`)).to.deep.equal([]); // prettier-ignore
+        expect(problems).to.deep.equal([]);
+        await page.context().close();
+      });
+    }
+
+    for (const width of [390, 820, 1440, 2560]) {
+      it(`overflows nothing at ${width} px, with script and without, on screen and in print`, async () => {
+        for (const javaScriptEnabled of [true, false]) {
+          const { page } = await browser!.open({ javaScriptEnabled, viewport: { width, height: 900 } });
+          await page.goto(address);
+          const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+          expect(await page.evaluate(overflow), `script ${String(javaScriptEnabled)}`).to.equal(0);
+          await page.emulateMedia({ media: 'print' });
+          expect(await page.evaluate(overflow), 'print').to.equal(0);
+          await page.context().close();
+        }
+      });
+    }
+
+    it('is larger on a very wide screen, and no line of text longer than can be read', async () => {
+      const { page } = await browser!.open({ viewport: { width: 2560, height: 1200 } });
+      await page.goto(address);
+      expect(await page.evaluate('parseFloat(getComputedStyle(document.documentElement).fontSize)')).to.be.above(15);
+      const widths = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('.note, .lead')].map((text) => text.getBoundingClientRect().width / parseFloat(getComputedStyle(text).fontSize))",
+      );
+      expect(Math.max(...widths)).to.be.below(90);
+      await page.context().close();
+    });
+
+    it('opens its folds in print and hides what only a screen can use', async () => {
+      const { page } = await browser!.open();
+      await page.goto(address);
+      await page.emulateMedia({ media: 'print' });
+      for (const selector of ['nav.panels', '.top', '.btn', 'input.find', '.foot'])
+        expect(await page.locator(selector).first().isVisible(), selector).to.equal(false);
+      expect(await page.locator('#controls details:not([open]) p').isVisible()).to.equal(true);
+      await page.context().close();
+    });
+  });
+});
