@@ -62,18 +62,8 @@ function findingOf(record: ThrownRecord, index: number, profile: ProfileHead): F
   const common = { panel: 'exception', anchor: `error-${index + 1}` };
   const at = record.place === null ? null : nameOfPlace(record.place);
   const where = at === null ? common : { ...common, place: at };
-  if (FATAL.has(record.origin)) {
-    const label = record.origin === 'unhandledRejection' ? 'unhandled' : 'uncaught';
-    const what =
-      record.origin === 'unhandledRejection'
-        ? 'A promise was rejected and nobody handled it'
-        : 'Nobody caught';
-    return { ...where, label, severity: 'bad', sentence: `${what}: ${beginning(record)}` };
-  }
-  if (record.origin === 'handled' && profile.status !== null && profile.status < 400) {
-    const sentence = `An error was thrown, yet the answer is ${profile.status}: ${beginning(record)}`;
-    return { ...where, label: 'answered', severity: 'warn', sentence };
-  }
+  // Rules of their own tell of these: unhandled-rejection, error-answered-2xx, root-cause.
+  if (FATAL.has(record.origin)) return null;
   if (record.late || record.origin === 'late')
     return {
       ...where,
@@ -81,9 +71,9 @@ function findingOf(record: ThrownRecord, index: number, profile: ProfileHead): F
       severity: 'warn',
       sentence: `Thrown after the answer: ${beginning(record)}`,
     };
-  if (!isServerFault(record)) return null;
-  const began = record.thrown.chain.length > 1 ? 'It began with ' : 'Thrown: ';
-  return { ...where, label: 'exception', severity: 'bad', sentence: began + beginning(record) };
+  const isHidden = profile.status !== null && profile.status < 400;
+  if (isHidden || !isServerFault(record) || record.thrown.chain.length > 1) return null;
+  return { ...where, label: 'exception', severity: 'bad', sentence: `Thrown: ${beginning(record)}` };
 }
 
 export interface ExceptionPanelOptions {

@@ -12,7 +12,7 @@ import type { RanLayer } from './layer-rows.ts';
 
 type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
 
-interface HeaderStep {
+export interface HeaderStep {
   verb: HeaderVerb;
   /** Indexes of layers that ran; several where it was one of them; empty where none is known. */
   layers: number[];
@@ -184,7 +184,7 @@ function readSteps(entry: string): HeaderStep[] {
   }));
 }
 
-function readAuthors(text: string | undefined): HeaderAuthors {
+export function readAuthors(text: string | undefined): HeaderAuthors {
   const [sent = '', ...removed] = (text ?? '').split(';');
   let before = '-';
   return {

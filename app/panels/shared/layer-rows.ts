@@ -71,3 +71,8 @@ export function fromLayerRow(row: LayerRow): RanLayer {
     nextMs: millis(next),
   };
 }
+
+/** Whether it threw, rejected, or handed an error on. */
+export function hasThrown(row: LayerRow): boolean {
+  return OUTCOMES[row[6]] === 'threw';
+}

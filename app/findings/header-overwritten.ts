@@ -1,0 +1,62 @@
+/** A header that one layer set and another set anew: what the first one said is lost. */
+import type { KeptRequest } from '../panels/request.ts';
+import type { KeptRouting } from '../panels/routing.ts';
+import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
+import type { Finding, FindingRule } from '../profiler/finding.ts';
+import { layerAt, nameOfLayer, sentNames, type Shared } from './shared/http.ts';
+import { placed } from './shared/wording.ts';
+
+/** Lists: whoever adds to them must keep what is there. */
+const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
+/** Policies: of two, only the second one counts. */
+const POLICIES = new Set([
+  'content-security-policy', 'strict-transport-security', 'x-frame-options', 'referrer-policy', 'cache-control',
+  'access-control-allow-origin', 'permissions-policy',
+]); // prettier-ignore
+
+interface Overwritten {
+  name: string;
+  by: HeaderStep;
+  before: HeaderStep;
+  index: number;
+}
+
+function overwrittenIn(request: KeptRequest, shared: Shared): Overwritten[] {
+  const { sent } = readAuthors(request.response?.setBy);
+  return sentNames(request, shared).flatMap((name, index) => {
+    const steps = sent[index] ?? [];
+    const at = steps.findIndex(({ verb }) => verb === 'changed');
+    const by = steps[at];
+    const before = steps[at - 1];
+    return by === undefined || before === undefined ? [] : [{ name, by, before, index }];
+  });
+}
+
+export const headerOverwritten: FindingRule<{ request: KeptRequest; routing: KeptRouting }> = {
+  name: 'header-overwritten',
+  needs: ['request', 'routing'],
+  labels: ['lost header', 'overwritten'],
+  known:
+    'Two layers set the same header to different values, seen as they called setHeader; the later value does not contain the earlier one.',
+  mends:
+    'Add to lists (`res.append`, `res.vary`, `res.cookie`) instead of setting them; set a policy in one place.',
+  find({ request, routing }, { status }, shared) {
+    // An error page sets its own anew, by intention.
+    if (request.response?.setBy?.includes('c') !== true || status === null || status >= 400) return [];
+    return overwrittenIn(request, shared).flatMap(({ name, by, before, index }): Finding[] => {
+      const isList = LISTS.has(name.toLowerCase());
+      if (!isList && !POLICIES.has(name.toLowerCase())) return [];
+      const [first, second] = [layerAt(routing, before.layers[0]), layerAt(routing, by.layers[0])];
+      // Whose it was is the point: where that is not known there is nothing to say.
+      if (first === undefined || second === undefined || second.kind === 'error') return [];
+      const finding: Finding = {
+        label: isList ? 'lost header' : 'overwritten',
+        severity: isList ? 'warn' : 'info',
+        sentence: `${nameOfLayer(second)} overwrote ${name}, which ${nameOfLayer(first)} had set: of 2 values one is sent`,
+        panel: 'request',
+        anchor: `rh-${index + 1}`,
+      };
+      return [placed(finding, second.source)];
+    });
+  },
+};

@@ -1,0 +1,59 @@
+/** What rules about HTTP read of a request's kept data: headers by name with the row that shows them, and layers by index. */
+import type { KeptRequest } from '../../panels/request.ts';
+import type { KeptRouting } from '../../panels/routing.ts';
+import { type CommonHeaders, mergeHeaders } from '../../panels/shared/common-headers.ts';
+import { layerName } from '../../panels/shared/header-authors.ts';
+import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';
+
+export type Shared = Readonly<Record<string, object>>;
+
+export interface SentHeader {
+  value: string;
+  /** Id of its row in the request panel. */
+  anchor: string;
+}
+
+/** Response headers of this lower-case name, in the order sent. */
+export function sentHeaders({ response }: KeptRequest, shared: Shared, name: string): SentHeader[] {
+  if (response === undefined) return [];
+  const common = (shared.request as CommonHeaders | undefined)?.headers;
+  const found: SentHeader[] = [];
+  response.headers.forEach((own, index) => {
+    const row = own ?? common?.[index] ?? null;
+    if (row !== null && row.name.length === name.length && row.name.toLowerCase() === name)
+      found.push({ value: row.value, anchor: `rh-${index + 1}` });
+  });
+  return found;
+}
+
+/** The first of them; null where none was sent. */
+export function sentHeader(kept: KeptRequest, shared: Shared, name: string): SentHeader | null {
+  return sentHeaders(kept, shared, name)[0] ?? null;
+}
+
+/** Names of all response headers, in the order sent. */
+export function sentNames({ response }: KeptRequest, shared: Shared): string[] {
+  return response === undefined ? [] : mergeHeaders(response.headers, shared.request).map(({ name }) => name);
+}
+
+/** The first request header of this lower-case name; null where none came. */
+export function receivedHeader({ headers }: KeptRequest, name: string): string | null {
+  return (
+    headers.find((row) => row.name.length === name.length && row.name.toLowerCase() === name)?.value ?? null
+  );
+}
+
+export function mediaType(contentType: string | null): string {
+  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/** A layer that ran; undefined where its index names none. */
+export function layerAt({ layers }: KeptRouting, index: number | undefined): RanLayer | undefined {
+  const row = index === undefined ? undefined : layers[index];
+  return row === undefined ? undefined : fromLayerRow(row);
+}
+
+/** `showOrder`; a word of ours where it is not known. */
+export function nameOfLayer(layer: RanLayer | undefined): string {
+  return layer === undefined ? 'code outside of all layers' : layerName(layer);
+}

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding answered-twice', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/twice', function showOrder(_req, res) {
+      res.json({ one: 1 });
+      res.json({ two: 2 });
+    });
+    app.get('/after', function endTwice(_req, res) {
+      res.on('error', () => undefined);
+      res.end('one');
+      res.end('two');
+    });
+    app.get('/once', (_req, res) => {
+      res.json({ one: 1 });
+      if (!res.headersSent) res.json({ two: 2 });
+      res.end();
+    });
+    app.get('/parts', (_req, res) => {
+      res.write('one');
+      res.write('two');
+      res.end('three');
+    });
+  });
+
+  it('names who set a header after the headers were out', async () => {
+    const { of, body } = await ask('/twice');
+    expect(body).to.equal('{"one":1}');
+    const [finding] = of('answered-twice');
+    expect(finding).to.include({ label: 'answered twice', severity: 'bad', anchor: 'late-1' });
+    expect(finding?.sentence).to.match(
+      /^showOrder set Content-Type too late, \d.* after the headers went out$/,
+    );
+    expect(finding?.place).to.match(/^test\/findings\/answered-twice\.test\.ts:\d+$/);
+  });
+
+  it('names who sent a body after the end', async () => {
+    const [finding] = (await ask('/after')).of('answered-twice');
+    expect(finding?.sentence).to.match(/^endTwice sent a body after the end of the answer/);
+  });
+
+  it('says nothing of an end without a body, nor of an answer in parts', async () => {
+    for (const path of ['/once', '/parts'])
+      expect((await ask(path)).of('answered-twice'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding caching-cannot-work', () => {
+  const ask = withFindingsApp((app) => {
+    app.set('etag', false);
+    const answer = (path: string, headers: Record<string, string>, body = 'x'): void => {
+      app.get(path, (_req, res) => {
+        for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+        res.end(body);
+      });
+    };
+    answer('/both', { 'Cache-Control': 'no-store, max-age=60' });
+    answer('/cookie', { 'Cache-Control': 'public, max-age=60', 'Set-Cookie': 'sid=1' });
+    answer('/star', { 'Cache-Control': 'max-age=60', Vary: '*' });
+    answer('/packed', { 'Cache-Control': 'public, max-age=60', 'Content-Encoding': 'identity' });
+    answer('/tag', { 'Cache-Control': 'no-store', ETag: '"1"' }, 'x'.repeat(20_000));
+    answer('/again', { ETag: 'W/"7"' }, 'whole');
+    answer('/private', { 'Cache-Control': 'private, max-age=60', 'Set-Cookie': 'sid=1', Vary: 'Accept' });
+    answer('/never', { 'Cache-Control': 'no-store', 'Set-Cookie': 'sid=1', ETag: '"1"' });
+    answer('/good', { 'Cache-Control': 'public, max-age=60', Vary: 'Accept-Encoding', ETag: '"1"' });
+  });
+
+  for (const [path, sentence, severity] of [
+    ['/both', 'Cache-Control says no-store and 60 seconds at once: nothing is kept', 'warn'],
+    [
+      '/cookie',
+      'Shared caches may keep this answer with the 1 cookie that it sets, so that one visitor’s may reach another',
+      'warn',
+    ],
+    ['/star', 'Vary: * makes each request another: the 60 seconds of Cache-Control are never used', 'warn'],
+    [
+      '/packed',
+      'A shared cache may keep this for 60 seconds, compressed, for clients that can’t read that: Vary lacks Accept-Encoding',
+      'warn',
+    ],
+    ['/tag', 'An ETag was made of 19.5 KiB, and Cache-Control: no-store keeps anyone from using it', 'info'],
+  ] as const)
+    // prettier-ignore
+    it(`says what contradicts what: ${path}`, async () => {
+      const found = (await ask(path)).of('caching-cannot-work');
+      expect(found.map((finding) => [finding.sentence, finding.severity])).to.deep.equal([[sentence, severity]]);
+    });
+
+  it('tells of a client that had the answer and got all of it again', async () => {
+    const [finding] = (
+      await ask('/again', { headers: { 'if-none-match': '"6", W/"7"', 'cache-control': 'max-age=0' } })
+    ).of('caching-cannot-work');
+    expect(finding?.sentence).to.equal(
+      'The client had this ETag already and got all 5 B again: 304 was never answered',
+    );
+    for (const headers of [
+      { 'if-none-match': '"8"', 'cache-control': 'max-age=0' },
+      { 'if-none-match': 'W/"7"', 'cache-control': 'no-cache' },
+    ])
+      expect((await ask('/again', { headers })).of('caching-cannot-work')).to.deep.equal([]);
+  });
+
+  it('says nothing of headers that agree', async () => {
+    for (const path of ['/private', '/never', '/good'])
+      expect((await ask(path)).of('caching-cannot-work'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import type { ErrorRequestHandler } from 'express';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding error-answered-2xx', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/hidden', async function showOrder() {
+      await Promise.resolve();
+      throw new Error('no such order');
+    });
+    app.get('/handed', function handOn(_req, _res, next) {
+      next(new Error('no such order'));
+    });
+    app.get('/caught', (_req, res) => {
+      try {
+        throw new Error('expected');
+      } catch {
+        res.json({ found: false });
+      }
+    });
+    app.get('/other', (_req, _res, next) => {
+      next('route');
+    });
+    app.get('/other', (_req, res) => res.send('x'));
+    app.get('/told', () => {
+      throw new Error('told');
+    });
+    const answer: ErrorRequestHandler = (error: Error, req, res, next) => {
+      if (req.path === '/told') next(error);
+      else res.json({ error: error.message });
+    };
+    app.use(answer);
+  });
+
+  for (const [path, name] of [
+    ['/hidden', 'showOrder'],
+    ['/handed', 'handOn'],
+  ] as const)
+    it(`names the layer that failed behind an answer of 200: ${path}`, async () => {
+      const [finding] = (await ask(path)).of('error-answered-2xx');
+      expect(finding).to.deep.include({
+        label: 'error hidden',
+        severity: 'warn',
+        sentence: `${name} failed, yet the answer is 200`,
+      });
+      expect(finding?.place).to.match(/^test\/findings\/error-answered-2xx\.test\.ts:\d+$/);
+    });
+
+  it('says nothing of what a handler caught itself, of next("route"), nor of an error told as 500', async () => {
+    for (const path of ['/caught', '/other', '/told'])
+      expect((await ask(path)).of('error-answered-2xx'), path).to.deep.equal([]);
+  });
+});

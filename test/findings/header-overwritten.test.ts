@@ -1,0 +1,42 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding header-overwritten', () => {
+  const ask = withFindingsApp((app) => {
+    app.use(function session(_req, res, next) {
+      res.setHeader('Set-Cookie', 'sid=1; HttpOnly');
+      res.setHeader('Vary', 'Origin');
+      res.setHeader('Content-Security-Policy', "default-src 'none'");
+      res.setHeader('X-Frame-Options', 'DENY');
+      next();
+    });
+    app.get('/lost', function showOrder(_req, res) {
+      res.setHeader('Set-Cookie', 'seen=1');
+      res.setHeader('Content-Security-Policy', "default-src 'self'");
+      res.send('x');
+    });
+    app.get('/kept', function showOrder(_req, res) {
+      res.cookie('seen', '1');
+      res.vary('Accept');
+      res.setHeader('X-Frame-Options', 'DENY');
+      res.type('text').send('x');
+    });
+    app.get('/error', () => {
+      throw new Error('x');
+    });
+  });
+
+  it('names who overwrote what of whom', async () => {
+    const found = (await ask('/lost')).of('header-overwritten');
+    expect(found.map(({ label, severity, sentence }) => [label, severity, sentence])).to.deep.equal([
+      ['lost header', 'warn', 'showOrder overwrote Set-Cookie, which session had set: of 2 values one is sent'],
+      ['overwritten', 'info', 'showOrder overwrote Content-Security-Policy, which session had set: of 2 values one is sent'],
+    ]); // prettier-ignore
+    expect(found[0]?.place).to.match(/^test\/findings\/header-overwritten\.test\.ts:\d+$/);
+  });
+
+  it('says nothing of what was added to, set again to the same, or set anew by an error page', async () => {
+    for (const path of ['/kept', '/error'])
+      expect((await ask(path)).of('header-overwritten'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Profiler } from '../../app/index.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding unhandled-rejection', () => {
+  let profiler: Profiler;
+  const ask = withFindingsApp((app, made) => {
+    profiler = made;
+    // As Node tells of it, right before the process ends by it.
+    app.get('/rejected', (_req, res) => {
+      (process as NodeJS.EventEmitter).emit(
+        'uncaughtExceptionMonitor',
+        new RangeError('lost'),
+        'unhandledRejection',
+      );
+      res.send('x');
+    });
+    app.get('/thrown', (_req, res) => {
+      res.send('x');
+      setTimeout(() => {
+        (process as NodeJS.EventEmitter).emit(
+          'uncaughtExceptionMonitor',
+          new TypeError('lost'),
+          'uncaughtException',
+        );
+      }, 20);
+    });
+    app.get('/handled', (_req, res) => {
+      Promise.reject(new Error('known')).catch(() => undefined);
+      res.send('x');
+    });
+  });
+
+  it('tells what was rejected, when, and where', async () => {
+    const [finding] = (await ask('/rejected')).of('unhandled-rejection');
+    expect(finding).to.include({ label: 'unhandled', severity: 'bad', anchor: 'error-1' });
+    expect(finding?.sentence).to.match(
+      /^Nobody handled a rejection, RangeError, \S+ ms after the request came$/,
+    );
+    expect(finding?.place).to.match(/^test\/findings\/unhandled-rejection\.test\.ts:\d+$/);
+  });
+
+  it('tells what nobody caught after the answer', async () => {
+    const { profile } = await ask('/thrown');
+    // A profile is written again when nothing has come for a while.
+    await sleep(600);
+    const again = await profiler.profiles.read(profile.token);
+    const finding = again?.profile.findings.find(({ rule }) => rule === 'unhandled-rejection');
+    expect(finding?.label).to.equal('uncaught');
+    expect(finding?.sentence).to.match(/^Nobody caught TypeError, \S+ ms after the answer$/);
+  });
+
+  it('says nothing of a rejection that was handled', async () => {
+    expect((await ask('/handled')).findings).to.deep.equal([]);
+  });
+});
