@@ -4,7 +4,7 @@
  */
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex } from './profile.ts';
-import type { RouteSummaries, SummaryQuery } from './route-summary.ts';
+import type { RouteSummaries, Standing, StandingQuery, SummaryQuery } from './route-summary.ts';
 
 /** A profile as it is read: columns and the document as JSON text. */
 export interface StoredProfile {
@@ -130,7 +130,7 @@ export interface Survey {
 /** Matches of a search that are counted one by one at most. */
 export const MOST_COUNTED = 2000;
 /** Requests of a pulse at most, the newest. */
-export const MOST_IN_PULSE = 20_000;
+export const MOST_IN_PULSE = 50_000;
 
 export interface RetentionLimits {
   /** Profiles that began before this moment go. */
@@ -172,6 +172,8 @@ export interface ProfileStorage {
   find(query: ProfileQuery): Promise<FindResult>;
   /** Requests added up by route; looks at the newest ones only where there are many. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
+  /** What the requests of a route took of late, among the newest LOOKED_BACK before a moment. */
+  standing(query: StandingQuery): Promise<Standing>;
   /** Counts, and requests over time, bounded in what they cost. */
   survey(query: SurveyQuery): Promise<Survey>;
   /** Deletes all but pinned ones and their children; returns how many went, about. */

@@ -5,7 +5,7 @@
 import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
 import { type Entry, findEntries, isPinned, surveyEntries } from './memory-find.ts';
 import { purgedTokens, unpinnedTokens } from './memory-purge.ts';
-import { summarizeRows } from './memory-summarize.ts';
+import { standingAmong, summarizeRows } from './memory-summarize.ts';
 
 export interface MemoryStorageOptions {
   /** Characters of documents kept at most. */
@@ -116,6 +116,13 @@ export function createMemoryStorage({
     },
     find: (query) => Promise.resolve(findEntries(entries.values(), query)),
     survey: (query) => Promise.resolve(surveyEntries(entries.values(), query)),
+    standing: (query) =>
+      Promise.resolve(
+        standingAmong(
+          Array.from(entries.values(), ({ index }) => index),
+          query,
+        ),
+      ),
     summarize: (query) =>
       Promise.resolve(
         summarizeRows(

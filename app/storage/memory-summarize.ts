@@ -2,12 +2,16 @@
 import type { ProfileIndex } from '../profiler/profile.ts';
 import {
   DURATION_EDGES,
+  LOOKED_BACK,
+  LOOKED_BACK_MS,
   MOST_MARKS,
   MOST_ROUTES,
   MOST_SUMMARIZED,
   type RouteGroup,
   type RouteSummaries,
   type RouteSummary,
+  type Standing,
+  type StandingQuery,
   SUMMARY_STEPS,
   type SummaryQuery,
   type SummaryStep,
@@ -138,5 +142,28 @@ export function summarizeRows(
     totalMs: sum(durationsOf(newest)),
     from: first,
     until,
+  };
+}
+
+/** `rows`: of any kind, in the order they came, which is about that of time. */
+export function standingAmong(
+  rows: readonly ProfileIndex[],
+  { route, method, before }: StandingQuery,
+): Standing {
+  const durations: number[] = [];
+  let looked = 0;
+  for (let at = rows.length - 1; at >= 0 && looked < LOOKED_BACK; at--) {
+    const row = rows[at];
+    if (row?.kind !== 'request') continue;
+    if (row.startedAt >= before || row.startedAt < before - LOOKED_BACK_MS) continue;
+    looked++;
+    if (row.route === route && row.method === method && row.durationMs !== null)
+      durations.push(row.durationMs);
+  }
+  durations.sort((a, b) => a - b);
+  return {
+    count: durations.length,
+    p50Ms: percentile(durations, 0.5),
+    p95Ms: percentile(durations, 0.95),
   };
 }

@@ -23,7 +23,7 @@ import { purgeProfiles } from './postgres-purge.ts';
 import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
 import { keepShared, readShared } from './postgres-shared.ts';
 import type { Purge } from './purge-partition.ts';
-import { summarizeProfiles } from './postgres-summarize.ts';
+import { readStanding, summarizeProfiles } from './postgres-summarize.ts';
 import { surveyProfiles } from './postgres-survey.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow, writeRowOf, type WriteRow } from './rows.ts';
@@ -226,6 +226,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
         (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
         2 * findTimeoutMs + answerTimeoutMs,
       ),
+    standing: (query) => using((knex) => readStanding(knex, schema, query), answerTimeoutMs),
     summarize: (query) =>
       using(
         (knex) => summarizeProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),

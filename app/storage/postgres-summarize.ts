@@ -8,12 +8,16 @@
 import type { Knex } from 'knex';
 import {
   DURATION_EDGES,
+  LOOKED_BACK,
+  LOOKED_BACK_MS,
   MOST_MARKS,
   MOST_ROUTES,
   MOST_SUMMARIZED,
   type RouteGroup,
   type RouteSummaries,
   type RouteSummary,
+  type Standing,
+  type StandingQuery,
   SUMMARY_STEPS,
   type SummaryQuery,
   type SummaryStep,
@@ -190,4 +194,27 @@ export async function summarizeProfiles(
     from: Number(head?.first ?? from),
     until: whole(until),
   };
+}
+
+/** One statement of its own, bounded by rows and by time, so that it needs no timeout. */
+export async function readStanding(
+  knex: Knex,
+  schema: string,
+  { route, method, before }: StandingQuery,
+): Promise<Standing> {
+  const { rows } = await withSession(knex, (session) =>
+    session.query(
+      `select count(*)::int as count, percentile_disc(array[0.5, 0.95]) within group (order by duration_ms) as percentiles
+       from (
+         select route, method, duration_ms from ${quoted(schema)}.hindsight_profiles
+         where kind = 'request' and started_at < $1::bigint and started_at >= $2::bigint
+         order by started_at desc limit ${LOOKED_BACK}
+       ) as newest
+       where route = $3 and method = $4 and duration_ms is not null`,
+      [whole(before), whole(before - LOOKED_BACK_MS), storable(route), storable(method)],
+    ),
+  );
+  const [row] = rows as { count: number; percentiles: [number, number] | null }[];
+  const [p50Ms, p95Ms] = row?.percentiles ?? [null, null];
+  return { count: row?.count ?? 0, p50Ms, p95Ms };
 }

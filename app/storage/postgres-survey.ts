@@ -8,6 +8,8 @@ import { conditionOf } from './find-sql.ts';
 import { inTransaction, quoted, type Session, withSession } from './session.ts';
 
 const COUNTING_MS = 100;
+/** Of one count, where all of them together took too long. */
+const COUNTING_ONE_MS = 30;
 const PULSE_MS = 150;
 /** SQLSTATE: query_canceled. */
 const CANCELED = '57014';
@@ -39,6 +41,23 @@ async function count(session: Session, schema: string, queries: SurveyQuery['cou
   const { rows } = await session.query(`select ${parts.join(', ')}`, values);
   const row = rows[0] as Record<string, number>;
   return queries.map((_query, i) => row[`n${i}`] ?? 0);
+}
+
+/** All at once, which is quicker than one after the other; where one is slow, only that one is given up. */
+async function countAll(
+  session: Session,
+  schema: string,
+  queries: SurveyQuery['counts'],
+): Promise<Survey['counts']> {
+  if (queries.length === 0) return [];
+  const all = await within(session, COUNTING_MS, () => count(session, schema, queries));
+  if (all !== null || queries.length === 1) return all ?? [null];
+  const counts: (number | null)[] = [];
+  for (const query of queries) {
+    const one = await within(session, COUNTING_ONE_MS, () => count(session, schema, [query]));
+    counts.push(one?.[0] ?? null);
+  }
+  return counts;
 }
 
 interface Part {
@@ -85,11 +104,7 @@ export function surveyProfiles(
 ): Promise<Survey> {
   const schema = quoted(name);
   return withSession(knex, async (session) => ({
-    counts:
-      counts.length === 0
-        ? []
-        : ((await within(session, COUNTING_MS, () => count(session, schema, counts))) ??
-          counts.map(() => null)),
+    counts: await countAll(session, schema, counts),
     pulse:
       pulse === undefined ? null : await within(session, PULSE_MS, () => pulseOf(session, schema, pulse)),
   }));

@@ -66,7 +66,7 @@ export function createListController(services: PageServices): ListController {
       found,
       children,
       survey,
-      pulse: asked === undefined ? null : createPulse(asked, survey.pulse),
+      pulse: asked === undefined ? null : (createPulse(asked, survey.pulse) ?? 'too many'),
       titles,
       pausedAt: recording.pausedAt(),
       csrf,

@@ -53,7 +53,8 @@ export interface ListModel {
   /** Where new requests are told of; null where the newest do not stand first. */
   live: string | null;
   views: readonly ListView[];
-  pulse: PulseModel | null;
+  /** null: there is nothing to draw; `too many`: drawing it took too long. */
+  pulse: PulseModel | 'too many' | null;
   /** How far a search for text went; null for any other. */
   looked: TextSearch | null;
   /** Names of processes on this page. */
@@ -110,7 +111,7 @@ export interface ListModelOptions {
   /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
   survey: Survey;
-  pulse: PulseModel | null;
+  pulse: ListModel['pulse'];
   titles: ListModel['titles'];
   pausedAt: number | null;
   csrf: string;
