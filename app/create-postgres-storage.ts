@@ -41,6 +41,7 @@ export function createPostgresStorage(options: HostStorageOptions): ProfileStora
     read: async (token) => (await open()).read(token),
     find: async (query) => (await open()).find(query),
     summarize: async (query) => (await open()).summarize(query),
+    standing: async (query) => (await open()).standing(query),
     survey: async (query) => (await open()).survey(query),
     clear: async () => (await open()).clear(),
     readSetting: async (name) => (await open()).readSetting(name),

@@ -37,6 +37,7 @@ export function createDeferredStorage(): DeferredStorage {
     read: async (token) => now().read(token),
     find: async (query) => now().find(query),
     summarize: async (query) => now().summarize(query),
+    standing: async (query) => now().standing(query),
     survey: async (query) => now().survey(query),
     clear: async () => now().clear(),
     readSetting: async (name) => now().readSetting(name),

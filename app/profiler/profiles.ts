@@ -4,11 +4,11 @@
  */
 import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
-import type { Profile, ProfileDocument, ProfileIndex } from './profile.ts';
+import type { Profile, ProfileDocument, ProfileHead, ProfileIndex } from './profile.ts';
 import { matchesQuery } from './match-query.ts';
 import { sleep } from './patience.ts';
 import type { Recorder } from './recorder.ts';
-import type { RouteSummaries, SummaryQuery } from './route-summary.ts';
+import type { RouteSummaries, Standing, SummaryQuery } from './route-summary.ts';
 import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
 import type { Writer } from './writer.ts';
 
@@ -35,6 +35,8 @@ export interface Profiles {
   clear(): Promise<number>;
   /** Stored requests by route, with those that are about to be stored. Rejects with STORAGE_UNAVAILABLE. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
+  /** What the stored requests of its route took before a profile; null where it has no route, or nobody can tell. */
+  standing(profile: ProfileHead): Promise<Standing | null>;
   /** Whether a token that no profile has was given to a request that is sampled out. */
   isSampledOut(token: string): boolean;
   /** Error page and other children, oldest first. */
@@ -157,6 +159,10 @@ export function createProfiles(options: {
       } catch (error) {
         throw unavailable(error);
       }
+    },
+    async standing({ kind, route, method, startedAt }) {
+      if (kind !== 'request' || route === null) return null;
+      return storage.standing({ route, method, before: startedAt }).catch(() => null);
     },
     isSampledOut,
     async children(token) {

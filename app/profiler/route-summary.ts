@@ -73,6 +73,26 @@ export interface RouteSummaries {
   until: number;
 }
 
+/** What the requests before another one took. */
+export interface StandingQuery {
+  route: string;
+  method: string;
+  /** Milliseconds since 1970, exclusive. */
+  before: number;
+}
+
+export interface Standing {
+  /** Requests of this route among the newest before, as far as is looked back; that ended. */
+  count: number;
+  /** null where there is none. */
+  p50Ms: number | null;
+  p95Ms: number | null;
+}
+
+/** Requests of any route that are looked back at, and milliseconds: asked for with each profile, it may cost next to nothing. */
+export const LOOKED_BACK = 1000;
+export const LOOKED_BACK_MS = 3_600_000;
+
 /** Requests that are looked at: as many as a database adds up in a few tenths of a second. */
 export const MOST_SUMMARIZED = 50_000;
 export const MOST_ROUTES = 200;

@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import {
   DURATION_EDGES,
+  LOOKED_BACK,
+  LOOKED_BACK_MS,
   MOST_MARKS,
   MOST_ROUTES,
   type RouteSummaries,
@@ -161,6 +163,44 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
       { mark: 'e', count: 2 },
       { mark: 'a', count: 1 },
     ]);
+  });
+
+  it('tells what the requests of a route took before a moment, and nobody else', async () => {
+    const took = (durationMs: number | null, more: Partial<ProfileIndex> = {}): Partial<ProfileIndex> => ({
+      durationMs,
+      ...more,
+    });
+    await storage().write([
+      profileOf(1, took(4)),
+      profileOf(2, took(1)),
+      profileOf(3, took(9)),
+      profileOf(4, took(null, { state: 'running' })),
+      profileOf(5, took(99, { method: 'POST' })),
+      profileOf(6, took(99, { route: '/other' })),
+      profileOf(7, took(99, { kind: 'profiler' })),
+      profileOf(8, took(99)),
+      profileOf(9, took(99, { startedAt: START - LOOKED_BACK_MS })),
+    ]);
+    const asked = { route: '/items/:id', method: 'GET' };
+    expect(await storage().standing({ ...asked, before: START + 8 })).to.deep.equal({
+      count: 3,
+      p50Ms: 4,
+      p95Ms: 9,
+    });
+    const none = { count: 0, p50Ms: null, p95Ms: null };
+    expect(await storage().standing({ ...asked, before: START })).to.deep.equal({ ...none, count: 1, p50Ms: 99, p95Ms: 99 }); // prettier-ignore
+    expect(await storage().standing({ ...asked, route: `'; \0\ud800`, before: START + 8 })).to.deep.equal(
+      none,
+    );
+  });
+
+  it('looks back at so many requests of any route and no further', async () => {
+    const others = Array.from({ length: LOOKED_BACK }, (_, i) => profileOf(i + 2, { route: '/other' }));
+    await storage().write([profileOf(1), ...others]);
+    const before = START + LOOKED_BACK + 2;
+    const count = async (route: string): Promise<number> =>
+      (await storage().standing({ route, method: 'GET', before })).count;
+    expect([await count('/items/:id'), await count('/other')]).to.deep.equal([0, LOOKED_BACK]);
   });
 
   it('looks at the newest only, and says so', async () => {

@@ -51,12 +51,13 @@ export function createProfileController(services: PageServices): ProfileControll
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((known) => known.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const children = await childrenOf(profile);
+      const [children, standing] = await Promise.all([childrenOf(profile), profiles.standing(profile)]);
       const model = createProfileModel({
         profile,
         amendments,
         csrf: await forms.sign(),
         children,
+        standing,
         panels,
         panel,
         query: masked(page.query),

@@ -2,6 +2,7 @@
 import type { RuleTexts } from '../../profiler/finding.ts';
 import type { Panel, PanelSummary } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import type { Standing } from '../../profiler/route-summary.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 
 export interface MenuItem {
@@ -20,6 +21,8 @@ export interface ProfileModel {
   /** For forms that change something. */
   csrf: string;
   children: readonly ProfileIndex[];
+  /** What requests of its route took before it; null where there are too few to tell. */
+  standing: Standing | null;
   panel: Panel;
   menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
   findings: FindingsModel;
@@ -102,11 +105,15 @@ function titleOf(profile: Profile, panel: Panel): string {
   return `${cut(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
 }
 
+/** Requests from which on their percentiles say something. */
+const FEWEST = 5;
+
 export function createProfileModel(options: {
   profile: Profile;
   amendments: ProfileModel['amendments'];
   csrf: string;
   children: readonly ProfileIndex[];
+  standing: Standing | null;
   panels: readonly Panel[];
   panel: Panel;
   query: URLSearchParams;
@@ -114,13 +121,14 @@ export function createProfileModel(options: {
   /** Of the rules by which findings are made. */
   rules: RuleTexts;
 }): ProfileModel {
-  const { profile, amendments, csrf, children, panels, panel, query, foot, rules } = options;
+  const { profile, amendments, csrf, children, standing, panels, panel, query, foot, rules } = options;
   return {
     title: titleOf(profile, panel),
     profile,
     amendments,
     csrf,
     children,
+    standing: standing === null || standing.count < FEWEST ? null : standing,
     panel,
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),

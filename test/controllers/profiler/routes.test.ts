@@ -149,6 +149,25 @@ describe('the pages of routes', () => {
     expect($('.empty').text()).to.contain('No request of this route');
   });
 
+  it('stand behind a profile: what its route took before it, where that are enough', async () => {
+    const tokens: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      const { token } = await answer('/orders/:id');
+      tokens.push(token);
+      await sleep(2);
+    }
+    const [first = ''] = tokens;
+    const $ = await page(tokens.at(-1) ?? '');
+    expect($('.subject .facts').text()).to.match(/5 of its route, median .* ms, p95 .* ms/);
+    const link = $('.subject a')
+      .filter((_i, one) => $(one).text() === 'all its requests')
+      .attr('href');
+    expect(link).to.equal('/_profiler/routes?route=%2Forders%2F%3Aid&method=GET&since=24h');
+    expect((await page(first))('.subject .facts').text()).to.not.contain('of its route');
+    fixture.profiles.standing = () => Promise.resolve(null);
+    await page(tokens[1] ?? '');
+  });
+
   it('are given as JSON', async () => {
     const { token } = await answer('/orders/:id');
     const response = await get('routes.json?since=15m');
