@@ -11,6 +11,7 @@ import { cutText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/describe-error.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import type { FindCaller } from './caller.ts';
+import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
 
 export interface CallFact {
   method: string;
@@ -24,14 +25,18 @@ export interface CallFact {
   /** To the first byte of the answer; null where none came. */
   headersMs: number | null;
   /** Milliseconds of the new connection's parts; null where a connection was used again, or it is not told. */
-  connection: { lookupMs: number | null; connectMs: number | null; tlsMs: number | null } | null;
+  connection: ConnectionParts | null;
+  /** To the sending of the request; null where it is not told. Before it lies the connection, and waiting for one. */
+  sentMs?: number | null;
+  /** Sent over a connection that was there before; absent where it is not told. */
+  reused?: boolean;
   /** Name, value, name, value …; cut. */
   requestHeaders: string[];
   responseHeaders: string[];
   error: string | null;
   /** What the called service answered as x-debug-token-link. */
   link: string | null;
-  /** Known for node:http from Node 22 on; elsewhere the call is told of after its caller has returned. */
+  /** Of node:http known from Node 22 on; before, the call is told of after its caller has returned. */
   caller: string | null;
 }
 
@@ -62,6 +67,8 @@ interface Pending {
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
 const FACT_BYTES = 400;
+/** Looked at for the caller. */
+const FRAMES = 40;
 
 function text(value: unknown): string {
   return typeof value === 'string'
@@ -79,7 +86,7 @@ function cutHeaders(pairs: readonly unknown[]): string[] {
 function undiciHeaders(headers: unknown): string[] {
   if (Array.isArray(headers)) return cutHeaders(headers as unknown[]);
   if (typeof headers !== 'string') return [];
-  const lines = headers.split('\r\n').filter((line) => line.includes(':'));
+  const lines = headers.split('\r\n').filter((line) => /^[^\s:]+:/.test(line));
   return cutHeaders(
     lines.flatMap((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
   );
@@ -93,28 +100,21 @@ function sentHeaders(request: ClientRequest): string[] {
   );
 }
 
+/** fetch follows a redirect by itself, when its caller has returned: that of the call that was redirected. */
+function callerOfRedirect(context: Context, url: string): string | null {
+  const before = context.last('call');
+  if (before === undefined || before.status === null || before.status < 300 || before.status > 399)
+    return null;
+  const location = rawHeader(before.responseHeaders, 'location') ?? '';
+  return URL.canParse(location, before.url) && new URL(location, before.url).href === url
+    ? before.caller
+    : null;
+}
+
 function messageOf(error: unknown): string {
   const { name, message } = describeError(error);
   const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
   return cutText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
-}
-
-/** The parts of a new connection, told by its socket's events. */
-function timeConnection(socket: Socket, { context, fact }: Pending): void {
-  if (!socket.connecting) return;
-  const startMs = context.elapsedMs();
-  let last = startMs;
-  const parts = { lookupMs: null, connectMs: null, tlsMs: null } as NonNullable<CallFact['connection']>;
-  fact.connection = parts;
-  const step = (): number => {
-    const now = context.elapsedMs();
-    const took = now - last;
-    last = now;
-    return took;
-  };
-  socket.once('lookup', () => (parts.lookupMs ??= step()));
-  socket.once('connect', () => (parts.connectMs = step()));
-  socket.once('secureConnect', () => (parts.tlsMs = step()));
 }
 
 export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOptions): { close(): void } {
@@ -122,9 +122,16 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   const undo: (() => void)[] = [];
 
   const callers = new WeakMap<object, string | null>();
+  const times = createConnectionTimes();
 
+  /** `fetch` and undici make their request while their caller waits, below some twenty-five frames of their own. */
   function callerOf(): string | null {
-    return findCaller?.({ frames: 25, skip: 'undici' }) ?? null;
+    return findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'undici' }) ?? null;
+  }
+
+  function tellConnection(socket: Socket, { fact }: Pending): void {
+    fact.reused = !socket.connecting;
+    if (socket.connecting) fact.connection = times.watch(socket);
   }
 
   function begin(
@@ -143,7 +150,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
       responseHeaders: [],
       error: null,
       link: null,
-      caller: callers.get(key) ?? callerOf(),
+      caller: callers.get(key) ?? callerOf() ?? callerOfRedirect(context, call.url),
     };
     let bytes = FACT_BYTES + fact.url.length;
     for (const part of fact.requestHeaders) bytes += part.length;
@@ -182,6 +189,10 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     undo.push(() => diagnostics.unsubscribe(name, listener));
   }
 
+  // Plain sockets; those with TLS are not told of here.
+  on('net.client.socket', ({ socket }: { socket: Socket }) => {
+    if (tracker.current() !== undefined) times.watch(socket);
+  });
   on('undici:request:create', ({ request }: { request: UndiciRequest }) => {
     const { origin, path, method, headers } = request;
     begin(request, {
@@ -194,7 +205,27 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   on('undici:request:bodySent', ({ request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request is made.
     const entry = pending.get(request);
-    if (entry !== undefined) entry.fact.requestHeaders = undiciHeaders(request.headers);
+    if (entry !== undefined && entry.fact.sentMs === undefined)
+      entry.fact.requestHeaders = undiciHeaders(request.headers);
+  });
+  on('undici:client:beforeConnect', ({ connector }: { connector: object }) => {
+    times.begin(connector);
+  });
+  on('undici:client:connected', ({ connector, socket }: { connector: object; socket: Socket }) => {
+    times.end(connector, socket);
+  });
+  on('undici:client:connectError', ({ connector }: { connector: object }) => {
+    times.end(connector, null);
+  });
+  on('undici:client:sendHeaders', (sent: { request: object; headers: unknown; socket: Socket }) => {
+    const entry = pending.get(sent.request);
+    if (entry === undefined) return;
+    const { context, fact } = entry;
+    fact.sentMs = context.elapsedMs() - fact.startMs;
+    fact.connection = times.since(sent.socket, context.startMark + fact.startMs);
+    fact.reused = fact.connection === null;
+    // As they stand on the wire, in order; those that undici adds among them.
+    if (typeof sent.headers === 'string') fact.requestHeaders = undiciHeaders(sent.headers);
   });
   on(
     'undici:request:headers',
@@ -226,8 +257,8 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     });
     if (entry === null) return;
     const socket: Socket | null = request.socket;
-    if (socket !== null) timeConnection(socket, entry);
-    else request.once('socket', (given) => timeConnection(given, entry));
+    if (socket !== null) tellConnection(socket, entry);
+    else request.once('socket', (given) => tellConnection(given, entry));
   });
   on(
     'http.client.response.finish',

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, get, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -5,6 +6,8 @@ import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+const HERE = /^test\/observe\/http-client\.test\.ts:\d+$/;
 
 function newContext(id = 0): Context {
   return new Context({ token: id.toString(16).padStart(6, '0'), kind: 'request' });
@@ -18,7 +21,9 @@ describe('outgoing calls as they are observed', () => {
 
   before((done) => {
     server = createServer((req, res) => {
-      res.writeHead(req.url?.startsWith('/missing') ? 404 : 200, {
+      if (req.url?.startsWith('/redirect') === true) res.setHeader('location', '/target');
+      const statuses: Record<string, number> = { '/missing': 404, '/redirect': 302 };
+      res.writeHead(statuses[req.url?.replace(/\?.*/, '') ?? ''] ?? 200, {
         'x-debug-token-link': `${base}/_profiler/abc123`,
         'content-type': 'text/plain',
       });
@@ -71,6 +76,80 @@ describe('outgoing calls as they are observed', () => {
     expect(call?.requestHeaders).to.include.members(['x-a', 'b']);
     expect(call?.durationMs).to.be.at.least(9);
     expect(call?.headersMs).to.be.lessThan(call?.durationMs ?? 0);
+    expect(call?.caller).to.match(HERE);
+  });
+
+  it('names the line that called fetch, below helpers of libraries too, and with a body that is a stream', async () => {
+    const context = newContext();
+    const deep = (depth: number): Promise<Response> =>
+      depth === 0 ? fetch(`${base}/deep`) : deep(depth - 1);
+    await tracker.run(context, async () => {
+      await (await deep(5)).text();
+      const body = new Blob(['a', 'b']).stream();
+      await (await fetch(`${base}/stream`, { method: 'POST', body, duplex: 'half' })).text();
+      await Promise.all([fetch(`${base}/all`).then((response) => response.text())]);
+    });
+    expect(context.all('call')).to.have.length(3);
+    for (const { caller } of context.all('call')) expect(caller).to.match(HERE);
+  });
+
+  it('gives the call that follows a redirect the line of the one that was redirected', async () => {
+    const context = newContext();
+    await tracker.run(context, async () => {
+      await (await fetch(`${base}/redirect?to=/target`)).text();
+    });
+    const calls = context.all('call');
+    expect(calls.map(({ url, status }) => `${status} ${url.slice(base.length)}`)).to.deep.equal([
+      '302 /redirect?to=/target',
+      '200 /target',
+    ]);
+    expect(calls[1]?.caller).to.equal(calls[0]?.caller);
+    expect(calls[1]?.caller).to.match(HERE);
+  });
+
+  it('leaves fetch as it is', () => {
+    observation.close();
+    const before = Object.getOwnPropertyDescriptor(globalThis, 'fetch');
+    observation = observeHttpClient({ tracker, findCaller: createCallerFinder() });
+    expect(Object.getOwnPropertyDescriptor(globalThis, 'fetch')).to.deep.equal(before);
+  });
+
+  it('tells the parts of a new connection of fetch, and a connection that is used again', async () => {
+    const context = newContext();
+    // A server of its own: nothing is connected to it yet.
+    const other = createServer((_req, res) => res.end('x')).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = `http://localhost:${(other.address() as AddressInfo).port}`;
+    await tracker.run(context, async () => {
+      for (let n = 0; n < 3; n++) {
+        await (await fetch(address)).text();
+        await sleep(5);
+      }
+    });
+    other.closeAllConnections();
+    other.close();
+    const [first, ...later] = context.all('call');
+    expect(first?.reused).to.equal(false);
+    expect(first?.connection?.lookupMs).to.be.a('number');
+    expect(first?.connection?.connectMs).to.be.a('number');
+    expect(first?.connection?.tlsMs).to.equal(null);
+    expect(first?.sentMs).to.be.at.most(first?.headersMs ?? 0);
+    expect(later.some(({ reused, connection }) => reused === true && connection === null)).to.equal(true);
+  });
+
+  it('shows the headers of fetch in the order and case in which they were sent', async () => {
+    const context = newContext();
+    await tracker.run(context, async () => {
+      await (await fetch(`${base}/headers`, { headers: { 'X-Note': 'a: b' } })).text();
+    });
+    const headers = context.first('call')?.requestHeaders ?? [];
+    expect(headers[0]?.toLowerCase()).to.equal('host');
+    expect(headers).to.include('a: b');
+    expect(headers.map((part) => part.toLowerCase())).to.include.members([
+      'x-note',
+      'user-agent',
+      'connection',
+    ]);
   });
 
   it('records node:http with the parts of a new connection and the caller', async () => {
@@ -82,7 +161,7 @@ describe('outgoing calls as they are observed', () => {
     expect(call?.connection?.connectMs).to.be.a('number');
     // Node 20 tells of a call only when its caller has returned.
     const caller = Number(process.versions.node.split('.')[0]) < 22 ? 'null' : String(call?.caller);
-    if (caller !== 'null') expect(caller).to.match(/^test\/observe\/http-client\.test\.ts:\d+$/);
+    if (caller !== 'null') expect(caller).to.match(HERE);
     expect(call?.durationMs).to.be.at.least(9);
   });
 

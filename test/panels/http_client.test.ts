@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { createHttpClientPanel, type HttpClientData } from '../../app/panels/http-client.ts';
+import type { CallGroupRow, CallRow } from '../../app/panels/http-client/page.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
 
 const panel = createHttpClientPanel();
@@ -16,11 +18,27 @@ function collect(fill: (context: Context) => void): HttpClientData {
   return data;
 }
 
-function rowsOf(data: HttpClientData) {
-  const model = panel.present?.(data, { profile: {} as Profile, query: {} }) as {
-    page: { rows: { curl: string[]; parts: { label: string; ms: number }[]; link: string | null }[] };
-  };
-  return model.page.rows;
+interface Shown {
+  rows: { row: CallRow | null; group: CallGroupRow | null }[];
+  total: number;
+}
+
+function shown(data: HttpClientData, given: Record<string, string> = {}): Shown {
+  const profile = { origin: 'https://shop.example' } as Profile;
+  return (panel.present?.(data, { profile, query: given }) as { page: Shown }).page;
+}
+
+/** Those that stand alone and those in groups, in the order they were made. */
+function rowsOf(data: HttpClientData): CallRow[] {
+  return shown(data)
+    .rows.flatMap(({ row, group }) => row ?? group?.members ?? [])
+    .sort((left, right) => left.number - right.number);
+}
+
+function calls(...given: Partial<Parameters<typeof call>[0]>[]): HttpClientData {
+  return collect((context) => {
+    for (const one of given) context.add('call', call(one));
+  });
 }
 
 describe('the panel of outgoing calls', () => {
@@ -39,21 +57,82 @@ describe('the panel of outgoing calls', () => {
     ]);
   });
 
+  it('tells waiting for a connection from the answer, and one sum where the parts are not told', () => {
+    const connection = { lookupMs: null, connectMs: null, tlsMs: null, allMs: 20 };
+    const [tls, reused] = rowsOf(
+      calls(
+        { connection, sentMs: 25, headersMs: 60, durationMs: 70, url: 'https://a.example/1' },
+        {
+          connection: null,
+          reused: true,
+          sentMs: 0.02,
+          headersMs: 60,
+          durationMs: null,
+          url: 'https://b.example/2',
+        },
+      ),
+    );
+    const said = (row: CallRow | undefined): string[] | undefined =>
+      row?.parts.map(({ label, ms }) => `${label} ${ms.toFixed(1)}`);
+    expect(said(tls)).to.deep.equal(['Before it was sent 5.0', 'Connect, all of it 20.0', 'Waiting for the answer 35.0', 'Reading it 10.0']); // prettier-ignore
+    expect(said(reused)).to.deep.equal(['Waiting for the answer 60.0']);
+  });
+
   it('links to the profile of the called service, and to nothing that is no web address', () => {
     const linkOf = (link: string | null) =>
-      rowsOf(collect((context) => void context.add('call', call({ link }))))[0]?.link;
-    expect(linkOf('https://rates.example/_profiler/1b2c3d')).to.equal(
-      'https://rates.example/_profiler/1b2c3d',
+      rowsOf(calls({ link, url: 'https://rates.example/v2' }))[0]?.profile;
+    const href = 'https://rates.example/_profiler/1b2c3d';
+    expect(linkOf(href)).to.deep.equal({ href });
+    expect(linkOf('/_profiler/1b2c3d')).to.deep.equal({ href });
+    for (const link of ['javascript:alert(1)', 'data:text/html,x', '//evil', 'https://a b', 'https://a"onclick=1', 'https:///x', '/\\evil', '', null])
+      expect(linkOf(link), String(link)).to.equal(null); // prettier-ignore
+  });
+
+  it('links to the own profile where the service has called itself', () => {
+    const profileOf = (link: string) => rowsOf(calls({ link }))[0]?.profile;
+    expect(profileOf('https://shop.example/_profiler/1b2c3d')).to.deep.equal({ token: '1b2c3d' });
+    for (const link of ['https://shop.example/_profiler/1b2c3d/exception', 'https://shop.example.evil/_profiler/1b2c3d', 'https://shop.example/a/_profiler/1b2c3d'])
+      expect(profileOf(link), link).to.deep.equal({ href: link }); // prettier-ignore
+  });
+
+  it('folds what was tried again, asked for twice, or made in a loop', () => {
+    const groupOf = (data: HttpClientData) => shown(data).rows.map(({ group }) => group?.badge.text ?? null);
+    const url = 'https://a.example/quote';
+    expect(groupOf(calls({ url, status: 503 }, { url, error: 'Error: connect ECONNREFUSED', status: null }, { url }))).to.deep.equal(['retried × 3']); // prettier-ignore
+    expect(groupOf(calls({ url }, { url }))).to.deep.equal(['repeated × 2']);
+    expect(groupOf(calls({ url }, { url, caller: 'src/other.ts:1' }))).to.deep.equal(['repeated × 2']);
+    const loop = [1, 2, 3].map((id) => ({ url: `https://a.example/products/${id}?x=${id}` }));
+    expect(groupOf(calls(...loop))).to.deep.equal(['loop × 3']);
+    expect(shown(calls(...loop)).rows[0]?.group?.url).to.equal('https://a.example/products/…');
+    // Nothing but likeness: two of them, other lines, other methods.
+    expect(groupOf(calls(...loop.slice(1)))).to.deep.equal([null, null]);
+    expect(groupOf(calls(...loop.map((one, line) => ({ ...one, caller: `src/a.ts:${line}` }))))).to.deep.equal([null, null, null]); // prettier-ignore
+    expect(groupOf(calls({ url }, { url, method: 'GET' }))).to.deep.equal([null, null]);
+  });
+
+  it('names the error by its code, and the call whose redirect was followed', () => {
+    const [refused, failed, moved, target] = rowsOf(
+      calls(
+        { error: 'Error: connect ECONNREFUSED 127.0.0.1:1', status: null, url: 'https://a.example/1' },
+        { error: 'TimeoutError: The operation was aborted', status: null, url: 'https://a.example/two' },
+        { status: 302, responseHeaders: ['location', '/there'], url: 'https://a.example/here' },
+        { url: 'https://a.example/there' },
+      ),
     );
-    for (const link of [
-      'javascript:alert(1)',
-      'data:text/html,x',
-      '//evil',
-      'https://a b',
-      'https://a"onclick=1',
-      null,
-    ])
-      expect(linkOf(link)).to.equal(null);
+    expect(refused?.badges).to.deep.equal([{ text: 'ECONNREFUSED', tone: 'bad' }]);
+    expect(failed?.badges).to.deep.equal([{ text: 'TimeoutError', tone: 'bad' }]);
+    expect(moved?.redirectOf).to.equal(null);
+    expect(target?.redirectOf).to.equal(3);
+  });
+
+  it('finds by URL, status, error and file', () => {
+    const data = calls(
+      { url: 'https://a.example/one', caller: 'src/rates.ts:7' },
+      { url: 'https://b.example/two', status: 418 },
+    );
+    for (const [find, id] of [['A.EXAMPLE', 'c1'], ['418', 'c2'], ['rates.ts:7', 'c1']] as const)
+      expect(shown(data, { find }).rows.map(({ row }) => row?.id), find).to.deep.equal([id]); // prettier-ignore
+    expect(shown(data, { find: 'nowhere' }).total).to.equal(0);
   });
 
   it('writes a cURL command that a shell reads as it was meant', () => {
@@ -66,7 +145,7 @@ describe('the panel of outgoing calls', () => {
         );
       }),
     );
-    const command = (row?.curl ?? []).join('\n').replace(/^curl/, `printf '%s\\n'`);
+    const command = (row?.curl.lines ?? []).join('\n').replace(/^curl/, `printf '%s\\n'`);
     const words = execFileSync('/bin/sh', ['-c', command]).toString().split('\n');
     expect(words.slice(0, 5)).to.deep.equal([
       '-X',
@@ -75,6 +154,36 @@ describe('the panel of outgoing calls', () => {
       '-H',
       `x-note: ${nasty}`,
     ]);
+  });
+
+  it('says what a cURL command lacks', () => {
+    const [body, plain] = rowsOf(
+      calls(
+        {
+          requestHeaders: ['content-length', '12', 'accept-encoding', 'gzip'],
+          url: 'https://a.example/a[1]',
+        },
+        { method: 'HEAD', requestHeaders: [], url: 'https://a.example/b' },
+      ),
+    );
+    expect(body?.curl.lacks).to.deep.equal(['the body, which is not recorded']);
+    expect(body?.curl.lines[0]).to.equal(`curl -X 'POST' --globoff --compressed 'https://a.example/a[1]'`);
+    expect(plain?.curl).to.deep.equal({ lines: [`curl --head 'https://a.example/b'`], lacks: [] });
+  });
+
+  it('stays below 60 KB for two hundred calls with many headers, and opens each by its address', () => {
+    const headers = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? `x-header-${at}` : 'v'.repeat(60)));
+    const data = collect((context) => {
+      for (let n = 0; n < 200; n++)
+        context.add('call', call({ url: `https://host-${n}.example/${'path/'.repeat(20)}`, requestHeaders: headers, responseHeaders: headers })); // prettier-ignore
+    });
+    const fixture = createPageFixture([panel]);
+    const profile = { ...({} as Profile), cut: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
+    for (const query of [{}, { open: 'c3' }, { open: 'c180' }, { from: '100' }]) {
+      const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query });
+      expect(Buffer.byteLength(html), JSON.stringify(query)).to.be.within(5000, 56 * 1024);
+      if ('open' in query) expect(html).to.contain(`id="${query.open}-curl"`);
+    }
   });
 
   it('masks credentials in headers and addresses', () => {

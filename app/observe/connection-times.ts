@@ -1,0 +1,79 @@
+/**
+ * How long new connections of outgoing calls took, told by their sockets: name lookup, TCP, TLS. A plain socket tells each
+ * part; one that undici opens with TLS is seen only when it is ready, so that its parts come as one sum.
+ */
+import type { Socket } from 'node:net';
+
+/** Milliseconds; null where a part is not told. */
+export interface ConnectionParts {
+  lookupMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  /** All of it in one, where the parts are not told. */
+  allMs?: number | null;
+}
+
+export interface NewConnection {
+  /** `performance.now()` of its beginning. */
+  startMark: number;
+  parts: ConnectionParts;
+}
+
+export interface ConnectionTimes {
+  /** Listens to a socket that is about to connect. */
+  watch(socket: Socket): ConnectionParts;
+  /** undici begins to connect, through this connector. */
+  begin(connector: object): void;
+  /** That has ended: with a socket, or in vain. */
+  end(connector: object, socket: Socket | null): void;
+  /** The times of a connection that began since; null for one that was there before. */
+  since(socket: Socket, mark: number): ConnectionParts | null;
+}
+
+export function createConnectionTimes(): ConnectionTimes {
+  const known = new WeakMap<Socket, NewConnection>();
+  /** Moments at which each connector began. */
+  const beginnings = new WeakMap<object, number[]>();
+
+  function watch(socket: Socket): ConnectionParts {
+    const before = known.get(socket);
+    if (before !== undefined) return before.parts;
+    const startMark = performance.now();
+    let last = startMark;
+    const parts: ConnectionParts = { lookupMs: null, connectMs: null, tlsMs: null };
+    known.set(socket, { startMark, parts });
+    const step = (): number => {
+      const now = performance.now();
+      const took = now - last;
+      last = now;
+      return took;
+    };
+    socket.once('lookup', () => (parts.lookupMs ??= step()));
+    socket.once('connect', () => (parts.connectMs = step()));
+    socket.once('secureConnect', () => (parts.tlsMs = step()));
+    return parts;
+  }
+
+  return {
+    watch,
+    begin(connector) {
+      const marks = beginnings.get(connector) ?? [];
+      marks.push(performance.now());
+      beginnings.set(connector, marks);
+    },
+    end(connector, socket) {
+      const marks = beginnings.get(connector) ?? [];
+      // Several at once through one connector: which of them this is, is not told.
+      const startMark = marks.length === 1 ? marks[0] : undefined;
+      marks.shift();
+      if (socket === null || known.has(socket)) return;
+      const parts: ConnectionParts = { lookupMs: null, connectMs: null, tlsMs: null };
+      if (startMark !== undefined) parts.allMs = performance.now() - startMark;
+      known.set(socket, { startMark: startMark ?? performance.now(), parts });
+    },
+    since(socket, mark) {
+      const connection = known.get(socket);
+      return connection !== undefined && connection.startMark >= mark ? connection.parts : null;
+    },
+  };
+}
