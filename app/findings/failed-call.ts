@@ -15,7 +15,7 @@ export const failedCall: FindingRule<Pick<Kept, 'http_client'>> = {
   find({ http_client: { calls, totals } }, { status }) {
     if (totals.failed === 0) return [];
     // What was tried again is told of as such.
-    const again = new Set(triesOf(calls).flatMap((tries) => tries.slice(0, -1)));
+    const again = new Set(triesOf(calls).flat());
     const failed = calls.flatMap((call, index) =>
       hasFailed(call) && !again.has(index) ? [{ call, index }] : [],
     );

@@ -1,11 +1,8 @@
 /** A read that brings thousands of rows into memory. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
-import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
+import { isLarge, labelOf, MANY_ROWS, rowOf } from './shared/queries.ts';
 import { counted, placed, shareOf } from './shared/wording.ts';
-
-/** Rows that no page shows and no person reads. */
-const MANY_ROWS = 5000;
 
 export const largeResult: FindingRule<Pick<Kept, 'database'>> = {
   name: 'large-result',
@@ -18,7 +15,7 @@ export const largeResult: FindingRule<Pick<Kept, 'database'>> = {
     if (totals.rows < MANY_ROWS) return [];
     return queries
       .map((query, index) => ({ query, index, rows: query.rows ?? 0 }))
-      .filter(({ query, rows }) => rows >= MANY_ROWS && kindOf(sqlOf(database, query)) === 'read')
+      .filter(({ query }) => isLarge(database, query))
       .sort((a, b) => b.rows - a.rows)
       .map(({ query, index, rows }) => {
         const ms = query.durationMs ?? 0;

@@ -97,11 +97,11 @@ export const loopHeld: FindingRule<Given> = {
     if (longest === undefined) return [];
     const who = whoHeld(kept, longest, head);
     if (who === null) return [];
-    const most =
+    const share = shareOf(costMs, head.durationMs);
+    const sentence =
       held.length === 1
-        ? ''
-        : ` (${counted(held.length, 'time')}, the longest ${duration(longest.durationMs)})`;
-    const sentence = `The event loop was held for ${shareOf(costMs, head.durationMs)}${most}, ${who.by}`;
+        ? `The event loop was held for ${share}, ${who.by}`
+        : `The event loop was held ${counted(held.length, 'time')} for ${share}; the longest, ${duration(longest.durationMs)}, ${who.by}`;
     const severity = costMs >= BAD_MS ? 'bad' : 'warn';
     return [
       placed(

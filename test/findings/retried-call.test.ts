@@ -32,7 +32,9 @@ describe('finding retried-call', () => {
       /^GET 127\.0\.0\.1:\d+\/flaky was tried 3 times \(503, 503, 200\), the last one helped: \d/,
     );
     const [down] = (await ask('/try/down')).of('retried-call');
-    expect(down?.sentence).to.contain('was tried 3 times (503, 503, 503), none helped: ');
+    expect(down?.sentence).to.contain(
+      'was tried 3 times (503, 503, 503), none helped, and the answer was 200: ',
+    );
   });
 
   it('says nothing of one try, nor of calls that failed side by side', async () => {

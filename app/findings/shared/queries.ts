@@ -27,6 +27,13 @@ export function kindOf(sql: string): StatementKind {
   return /^\s*(?:select|with|show|values|table)\b/i.test(sql) ? 'read' : 'write';
 }
 
+/** Rows that no page shows and no person reads. */
+export const MANY_ROWS = 5000;
+
+export function isLarge(database: Database, query: Query): boolean {
+  return (query.rows ?? 0) >= MANY_ROWS && kindOf(sqlOf(database, query)) === 'read';
+}
+
 /** Statements without begin, commit and the like. */
 export function workOf(database: Database, members: readonly number[]): number {
   return members.filter((index) => {
