@@ -227,7 +227,7 @@ describe('migrations', function () {
 
     it('need no more than a schema of its own', async () => {
       await knex.raw('create schema ?? authorization restricted', [schema]);
-      expect((await runProfilerMigrations({ knex: restricted, schema })).executed.length).to.equal(4);
+      expect((await runProfilerMigrations({ knex: restricted, schema })).executed.length).to.equal(5);
       expect((await runOwnerMigrations({ knex: restricted, schema, folder })).executed).to.deep.equal([]);
     });
 

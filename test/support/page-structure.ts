@@ -1,10 +1,10 @@
 /** What a page is made of, its foreign text left out: two pages that differ only in text have the same. */
 import { load } from 'cheerio';
 
-/** Attributes whose value is a sentence, an address or a length that may come from foreign text. */
+/** Attributes whose value is a sentence, an address or a length, or a drawing that may come from foreign text. */
 const FREE = new Set([
   'href', 'title', 'aria-label', 'aria-labelledby', 'value', 'datetime', 'width', 'x', 'id', 'action', 'data-fold', 'data-copy', 'data-filter', 'data-l',
-  'src', 'for',
+  'src', 'for', 'd', 'data-live',
 ]); // prettier-ignore
 /** Colours of code follow the text; what stands in code is looked at by itself. */
 const CODE = 'pre *, .sql *, code *, .q > *';
