@@ -36,7 +36,7 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   readonly needs: readonly string[];
   /** All that its findings may be labelled with. */
   readonly labels: readonly string[];
-  /** One sentence for the reader: by which recorded facts it is known. */
+  /** One sentence for the reader: by which recorded facts it is known. Code stands in backticks, here and in `mends`. */
   readonly known: string;
   /** One sentence: what usually mends it. */
   readonly mends: string;

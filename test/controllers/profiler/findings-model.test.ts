@@ -71,7 +71,7 @@ describe('the findings at the head of a profile', () => {
       needs: ['request'],
       labels: ['slow'],
       known: 'Each thing was counted as it came.',
-      mends: 'Ask for fewer things at once.',
+      mends: 'Ask for `fewer <i>` at once.',
       find: (_kept, { url }) =>
         url === '/plain'
           ? []
@@ -116,7 +116,8 @@ describe('the findings at the head of a profile', () => {
       expect(section.find('p.say').text()).to.contain('2 more');
       const how = section.find('details.how');
       expect(how.find('dt')).to.have.length(4);
-      expect(how.text()).to.contain(rule.known).and.to.contain(rule.mends);
+      expect(how.text()).to.contain(rule.known).and.to.contain(rule.mends.replaceAll('`', ''));
+      expect(how.find('dd code').first().text()).to.equal('fewer <i>');
     });
 
     it('are not there where nothing was found', async () => {
