@@ -24,6 +24,7 @@ import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createPageRenderer } from '../../app/render-page.ts';
+import type { EditorOptions } from '../../app/view-helpers/editor.ts';
 import { createPages } from '../../app/routes/profiler.ts';
 import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
 
@@ -105,6 +106,7 @@ export function createPageFixture(
   options: {
     originOf?: (req: IncomingMessage) => string | null;
     viewsFolder?: string | readonly string[];
+    editor?: EditorOptions;
   } = {},
 ): PageFixture {
   let counter = 0xa00000;
@@ -132,7 +134,7 @@ export function createPageFixture(
     panels,
     panelMarkdown,
     rules: ruleTexts(rules),
-    renderPage: createPageRenderer({ viewsFolder, assets }),
+    renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),
     assets,
     ownHeaders,
     redactText: (text) => redactor.text(text),

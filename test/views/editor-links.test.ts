@@ -1,0 +1,72 @@
+/** Places on the pages open the editor where one is set up; nothing of where the application lies is stored. */
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { createError } from '../../app/errors.ts';
+import { packageRoot } from '../../app/paths.ts';
+import { everyPanel } from '../support/every-page.ts';
+import { addForeignText } from '../support/observed-samples.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
+import { hostileRequest } from '../support/page-samples.ts';
+
+const PLACE = 'src/orders/order-view.ts:41';
+const EDITOR = { url: 'vscode://file/%f:%l:%c', root: '/srv/shop', paths: { '/srv': '/home/me' } };
+
+describe('links to the editor', () => {
+  let fixture: PageFixture;
+  let server: PageServer;
+  let token: string;
+
+  before(async () => {
+    fixture = createPageFixture(everyPanel(), { editor: EDITOR });
+    server = await servePages(fixture.pages);
+    const context = await fixture.record({
+      ...hostileRequest('x'),
+      more: (made) => {
+        hostileRequest('x').more?.(made);
+        addForeignText(made, 'src/orders/order-view.ts');
+        const line = { level: 'info', channel: 'shop', context: null, atMs: 1 } as const;
+        made.add('log', { ...line, message: 'placed', caller: PLACE });
+        const row = { method: 'GET', pattern: '/orders', handler: 'show', name: null, source: PLACE };
+        made.add('routing', {
+          table: [row],
+          nearest: [{ ...row, reason: 'spelling', distance: 1 }],
+          considered: [],
+          secondTry: null,
+          redirect: null,
+          allow: [],
+        });
+        made.add('error', { error: createError('ROUTE_NOT_FOUND', ['GET', '/']), origin: 'handled', status: 404, atMs: 2 });
+      },
+    });
+    token = context.token;
+  });
+  after(() => server.close());
+
+  const pageOf = async (panel: string): Promise<string> =>
+    (await fetch(`${server.address}/_profiler/${token}?panel=${panel}`)).text();
+
+  for (const panel of ['exception', 'logs', 'routing', 'database', 'http_client']) {
+    it(`stand on the page of ${panel}, each at a line below the mapped folder`, async () => {
+      const $ = load(await pageOf(panel));
+      const links = $('main a[href^="vscode:"]').toArray().map((link) => $(link).attr('href')); // prettier-ignore
+      expect(links).to.not.be.empty;
+      for (const link of links) expect(link).to.match(/^vscode:\/\/file\/home\/me\/shop\/[\w./%-]+:\d+:\d+$/);
+    });
+  }
+
+  it('never stand within another link', async () => {
+    for (const { name } of everyPanel()) {
+      let open = 0;
+      for (const [tag] of (await pageOf(name)).matchAll(/<a[ >]|<\/a>/g)) {
+        open += tag === '</a>' ? -1 : 1;
+        expect(open, name).to.be.within(0, 1);
+      }
+    }
+  });
+
+  it('are made when a page is read: no profile holds where the application lies', async () => {
+    const text = await (await fetch(`${server.address}/_profiler/${token}.json`)).text();
+    for (const part of ['vscode:', '/srv/shop', '/home/me', packageRoot()]) expect(text).to.not.include(part);
+  });
+});
