@@ -16,6 +16,7 @@ import {
   PerformanceObserver,
 } from 'node:perf_hooks';
 import type { Context } from '../profiler/context.ts';
+import { type LoopHolder, loopHolder } from './loop-holder.ts';
 
 export interface Interval {
   startMs: number;
@@ -28,8 +29,8 @@ export interface RuntimeReading {
   cpuSystemMs: number;
   /** 0 to 1: how busy the event loop was. */
   loopUtilization: number;
-  /** Times the loop was held for longer than 10 ms, by whomever. */
-  held: Interval[];
+  /** Times the loop was held for longer than 10 ms; by whom, where that is sure. */
+  held: (Interval & { by?: LoopHolder })[];
   collections: (Interval & { kind: string })[];
   /** Bytes; `sampledMs`: how long ago, at most a second. */
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
@@ -75,6 +76,7 @@ interface Mark {
   start: number;
   duration: number;
   kind: string;
+  by?: LoopHolder;
 }
 
 /** What the process had used by then. */
@@ -90,8 +92,12 @@ function keep(list: Mark[], mark: Mark): void {
 }
 
 /** Parts of `marks` that lie within the request, in its own time. Marks follow each other, so the newest are enough. */
-function within(marks: readonly Mark[], context: Context, end: number): (Interval & { kind: string })[] {
-  const found: (Interval & { kind: string })[] = [];
+function within(
+  marks: readonly Mark[],
+  context: Context,
+  end: number,
+): (Interval & Pick<Mark, 'kind' | 'by'>)[] {
+  const found: (Interval & Pick<Mark, 'kind' | 'by'>)[] = [];
   for (let index = marks.length - 1; index >= 0; index--) {
     const mark = marks[index];
     if (mark === undefined) break;
@@ -99,7 +105,9 @@ function within(marks: readonly Mark[], context: Context, end: number): (Interva
     if (until <= 0) break;
     const from = Math.max(0, context.sinceStart(mark.start));
     const to = Math.min(end, until);
-    if (to > from) found.push({ startMs: from, durationMs: to - from, kind: mark.kind });
+    if (to <= from) continue;
+    const { kind, by } = mark;
+    found.push({ startMs: from, durationMs: to - from, kind, ...(by === undefined ? {} : { by }) });
   }
   return found.reverse();
 }
@@ -145,7 +153,11 @@ function createLoopWatch(running: Set<Context>): {
 
   function look(): void {
     const now = performance.now();
-    if (now - expected > HELD_FROM) keep(marks, { start: expected, duration: now - expected, kind: 'held' });
+    if (now - expected > HELD_FROM) {
+      const by = loopHolder(running, expected, now);
+      const mark = { start: expected, duration: now - expected, kind: 'held' };
+      keep(marks, by === null ? mark : { ...mark, by });
+    }
     expected = now + TICK;
     for (const context of running) if (context.ended) running.delete(context);
     if (running.size === 0) stop();
@@ -217,10 +229,7 @@ export function observeRuntime(): RuntimeObserver {
         cpuUserMs: (cpu.user - this.#first.cpu.user) / 1000,
         cpuSystemMs: (cpu.system - this.#first.cpu.system) / 1000,
         loopUtilization: performance.eventLoopUtilization(loop, this.#first.loop).utilization,
-        held: within(loopWatch.held(), context, end).map(({ startMs, durationMs }) => ({
-          startMs,
-          durationMs,
-        })),
+        held: within(loopWatch.held(), context, end).map(({ kind: _kind, ...held }) => held),
         collections: within(collections.marks, context, end),
         memory: sampleMemory(),
         concurrent: this.#concurrent,

@@ -1,9 +1,11 @@
 /** The panel of the process: CPU, event loop, garbage collection and memory while the request ran. */
 import type { Context } from '../profiler/context.ts';
-import type { Panel } from '../profiler/panel.ts';
+import type { Panel, PanelPage } from '../profiler/panel.ts';
 import { filled } from '../profiler/plain.ts';
 import { comparableRuntime } from './runtime/comparable.ts';
+import type { KeptHold } from './shared/kept-panels.ts';
 import { round } from './shared/rows.ts';
+import { ticksOf } from './shared/ticks.ts';
 
 interface Interval {
   startMs: number;
@@ -16,7 +18,7 @@ export interface RuntimeData {
   cpuSystemMs: number;
   /** 0 to 1. */
   loopUtilization: number;
-  held: Interval[];
+  held: KeptHold[];
   collections: (Interval & { kind: string })[];
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
   concurrent: number;
@@ -40,7 +42,7 @@ function sum(intervals: readonly Interval[]): number {
 
 /** What stands in each profile: an empty list is left out, sums are made when it is read. */
 export interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
-  held: Interval[] | undefined;
+  held: KeptHold[] | undefined;
   collections: RuntimeData['collections'] | undefined;
 }
 
@@ -66,6 +68,57 @@ function collect(context: Context): KeptRuntime | null {
   };
 }
 
+/** Rows of a kind that a page shows. */
+const MOST_ROWS = 60;
+/** A request that began so long before may still have run. */
+const BEFORE_MS = 2000;
+
+interface RuntimeRow extends Interval {
+  id: string;
+  kind: 'held' | 'collection';
+  what: string;
+  /** The request that held the loop, where it was another one. */
+  other: string | null;
+}
+
+function heldRow({ startMs, durationMs, by }: KeptHold, index: number, token: string): RuntimeRow {
+  const other = by !== undefined && by.profile !== token ? by.profile : null;
+  const what =
+    by === undefined
+      ? 'loop held'
+      : other === null
+        ? `loop held here, in ${by.where}`
+        : `loop held by ${by.what}, in ${by.where}`;
+  return { id: `h${index + 1}`, kind: 'held', what, other, startMs, durationMs };
+}
+
+function present(data: RuntimeData, { profile }: PanelPage) {
+  const { held, collections, durationMs } = data;
+  const rows = [
+    ...held.slice(0, MOST_ROWS).map((hold, index) => heldRow(hold, index, profile.token)),
+    ...collections.slice(0, MOST_ROWS).map(({ kind, ...interval }, index): RuntimeRow => ({
+      ...interval,
+      id: `gc${index + 1}`,
+      kind: 'collection',
+      what: `garbage collection, ${kind}`,
+      other: null,
+    })),
+  ].sort((a, b) => a.startMs - b.startMs);
+  const axisMs = Math.max(0.1, durationMs);
+  return {
+    rows,
+    left: held.length + collections.length - rows.length,
+    axisMs,
+    ticks: ticksOf(0, axisMs),
+    /** What began while this request ran, or shortly before. */
+    beside: {
+      from: new Date(profile.startedAt - BEFORE_MS).toISOString(),
+      until: new Date(profile.startedAt + Math.ceil(durationMs)).toISOString(),
+    },
+    beforeMs: BEFORE_MS,
+  };
+}
+
 export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
   return {
     name: 'runtime',
@@ -77,5 +130,6 @@ export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
       text: `${(cpuUserMs + cpuSystemMs).toFixed(1)} ms CPU`,
       tone: totals.heldMs >= HELD_MS ? 'warn' : 'plain',
     }),
+    present,
   };
 }

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { observeRuntime, type RuntimeObserver } from '../../app/observe/runtime.ts';
 import { Context } from '../../app/profiler/context.ts';
+import { layer } from '../support/observed-samples.ts';
+import { requestFact } from '../support/page-fixture.ts';
 
 function holdLoop(ms: number): void {
   const end = performance.now() + ms;
@@ -47,6 +49,29 @@ describe('the process as it is observed', () => {
     expect(held).to.have.length(2);
     for (const { durationMs } of held) expect(durationMs).to.be.lessThan(150);
     expect(held[1]?.startMs).to.be.greaterThan(held[0]?.startMs ?? 0);
+  });
+
+  it('names the request that held the loop where its own work shows it, to all that ran', async () => {
+    const victim = begin();
+    const holder = new Context({ token: 'abc123', kind: 'request' });
+    holder.add('request', requestFact({ url: '/reports/daily?secret=1' }));
+    observer.onRequest(holder);
+    await sleep(45);
+    const startMs = holder.elapsedMs();
+    holdLoop(60);
+    const durationMs = holder.elapsedMs() - startMs;
+    holder.add('layer', layer({ name: 'buildReport', startMs, durationMs }));
+    await sleep(50);
+    holdLoop(60);
+    await sleep(30);
+    victim.end();
+    const held = (victim.first('runtime')?.read().held ?? []).filter(({ durationMs: ms }) => ms >= 30);
+    const known = held.filter(({ by }) => by !== undefined);
+    expect(known.map(({ by }) => by)).to.deep.equal([
+      { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' },
+    ]);
+    const endMs = (known[0]?.startMs ?? 0) + (known[0]?.durationMs ?? 0);
+    expect(held.some(({ startMs: from, by }) => from > endMs && by === undefined)).to.equal(true);
   });
 
   it('finds collections within the request', async () => {

@@ -3,7 +3,7 @@ import { createRuntimePanel } from '../../app/panels/runtime.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';
-import { dataOf } from '../support/panel-data.ts';
+import { dataOf, profileOf } from '../support/panel-data.ts';
 
 const panel = createRuntimePanel();
 
@@ -28,5 +28,33 @@ describe('the panel of the process', () => {
     const data = collect({});
     expect(data.totals).to.deep.equal({ heldMs: 7.1, collectionMs: 2.2 });
     expect(panel.summary?.(data)).to.deep.equal({ text: '41.3 ms CPU', tone: 'plain' });
+  });
+
+  it('lists what held the request up in its order, with the other request where it is known', () => {
+    const by = { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' };
+    const held = [
+      { startMs: 10, durationMs: 20, by },
+      { startMs: 100, durationMs: 30, by: { ...by, profile: '000000' } },
+      { startMs: 200, durationMs: 11 },
+    ];
+    const context = contextOf({ held, collections: [{ startMs: 50, durationMs: 2, kind: 'minor' }] });
+    const profile = profileOf(context, [panel]);
+    const data = dataOf(panel, context)!;
+    const { rows, ticks, beside } = panel.present?.(data, {
+      profile: { ...profile, token: '000000' },
+      query: {},
+    }) as {
+      rows: { id: string; what: string; other: string | null }[];
+      ticks: unknown[];
+      beside: { from: string; until: string };
+    };
+    expect(rows.map(({ id, what, other }) => [id, what, other])).to.deep.equal([
+      ['h1', 'loop held by GET /reports/daily, in buildReport', 'abc123'],
+      ['gc1', 'garbage collection, minor', null],
+      ['h2', 'loop held here, in buildReport', null],
+      ['h3', 'loop held', null],
+    ]);
+    expect(ticks).to.have.length.within(2, 8);
+    expect(Date.parse(beside.until) - Date.parse(beside.from)).to.equal(2300);
   });
 });

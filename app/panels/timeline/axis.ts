@@ -1,5 +1,6 @@
 /** The axis of the drawing: what part of the request it shows, and its round steps. */
 import type { TimelineData } from '../timeline.ts';
+import { type Tick, ticksOf } from '../shared/ticks.ts';
 import { endOf } from './spans.ts';
 
 export interface Axis {
@@ -7,25 +8,13 @@ export interface Axis {
   toMs: number;
   lengthMs: number;
   /** Round steps within it, as they are written. */
-  ticks: { atMs: number; text: string }[];
+  ticks: Tick[];
   /** It shows a part only. */
   zoomed: boolean;
 }
 
-const STEPS = 6;
 /** A part of the axis is at least so long: nothing shorter is measured. */
 const SHORTEST = 0.01;
-
-/** 1, 2 or 5 times a power of ten, so that at most `STEPS` fit. */
-function stepOf(lengthMs: number): number {
-  const rough = lengthMs / STEPS;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
-}
-
-function tickText(ms: number): string {
-  return ms >= 1000 ? `${Number((ms / 1000).toFixed(3))} s` : `${Number(ms.toFixed(3))} ms`;
-}
 
 function readMs(text: string | undefined): number | null {
   const value = text === undefined || text.trim() === '' ? NaN : Number(text);
@@ -45,17 +34,11 @@ export function axisOf(data: TimelineData, query: Readonly<Record<string, string
   const to = Math.min(readMs(query.to) ?? wholeMs, wholeMs);
   const meant = to - from >= SHORTEST;
   const [fromMs, toMs] = meant ? [from, to] : [0, wholeMs];
-  const step = stepOf(toMs - fromMs);
-  const first = Math.ceil(fromMs / step - 1e-9);
-  const count = Math.max(1, Math.floor(toMs / step + 1e-9) - first + 1);
   return {
     fromMs,
     toMs,
     lengthMs: toMs - fromMs,
-    ticks: Array.from({ length: count }, (_, index) => {
-      const atMs = (first + index) * step;
-      return { atMs, text: tickText(atMs) };
-    }),
+    ticks: ticksOf(fromMs, toMs),
     zoomed: meant && (fromMs > 0 || toMs < wholeMs),
   };
 }

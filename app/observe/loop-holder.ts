@@ -1,0 +1,56 @@
+/**
+ * Which request held the event loop, where that is sure: one of whose layers ran, or one of whose views was rendered, all
+ * through that time without giving the loop back. Asked only when the loop was held, which is rare.
+ */
+import type { Context } from '../profiler/context.ts';
+import type {} from './layer-fact.ts';
+import type {} from './view-trace.ts';
+
+export interface LoopHolder {
+  /** Token of the request. */
+  profile: string;
+  /** `GET /reports/daily` */
+  what: string;
+  /** Name of the layer or view. */
+  where: string;
+}
+
+/** Share of the time held that has to be covered: the loop is looked at every 20 ms only. */
+const MOST = 0.8;
+const LONGEST = 200;
+
+interface Piece {
+  startMs: number;
+  durationMs: number | null;
+}
+
+function nameOf({ name, pattern }: { name: string; pattern: string }): string {
+  return (name === '' || name === '<anonymous>' ? pattern : name).slice(0, LONGEST);
+}
+
+/** The innermost piece of work of this request that lasted all through it. */
+function workIn(context: Context, from: number, to: number): string | null {
+  const covers = ({ startMs, durationMs }: Piece): boolean => {
+    if (durationMs === null) return false;
+    const start = context.startMark + startMs;
+    return Math.min(start + durationMs, to) - Math.max(start, from) >= (to - from) * MOST;
+  };
+  const view = context.all('view').findLast(covers);
+  if (view !== undefined) return view.name.slice(0, LONGEST);
+  const layer = context.all('layer').findLast(covers);
+  return layer === undefined ? null : nameOf(layer);
+}
+
+/** `from`, `to`: readings of `performance.now()`. */
+export function loopHolder(contexts: Iterable<Context>, from: number, to: number): LoopHolder | null {
+  for (const context of contexts) {
+    // What a request kept in outline ran is worked out once, at its end.
+    const where = context.outline ? null : workIn(context, from, to);
+    if (where === null) continue;
+    const request = context.first('request');
+    const path = (request?.url ?? '').replace(/\?.*$/s, '');
+    const what = request === undefined ? 'a request' : `${request.method} ${path}`.slice(0, LONGEST);
+    return { profile: context.token, what, where };
+  }
+  return null;
+}

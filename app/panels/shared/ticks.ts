@@ -1,0 +1,31 @@
+/** Round steps of an axis of milliseconds. */
+
+export interface Tick {
+  atMs: number;
+  /** As it is written: `150 ms`, `1.5 s`. */
+  text: string;
+}
+
+const STEPS = 6;
+
+/** 1, 2 or 5 times a power of ten, so that at most `STEPS` fit. */
+function stepOf(lengthMs: number): number {
+  const rough = lengthMs / STEPS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+}
+
+function tickText(ms: number): string {
+  return ms >= 1000 ? `${Number((ms / 1000).toFixed(3))} s` : `${Number(ms.toFixed(3))} ms`;
+}
+
+/** Steps from `fromMs` to `toMs`, which lies behind it; at least one. */
+export function ticksOf(fromMs: number, toMs: number): Tick[] {
+  const step = stepOf(toMs - fromMs);
+  const first = Math.ceil(fromMs / step - 1e-9);
+  const count = Math.max(1, Math.floor(toMs / step + 1e-9) - first + 1);
+  return Array.from({ length: count }, (_, index) => {
+    const atMs = (first + index) * step;
+    return { atMs, text: tickText(atMs) };
+  });
+}
