@@ -12,9 +12,8 @@ const facts = {
     SHOP_TAX: '7',
     TRUSTED_PROXIES: ['10.0.0.0/8'],
   },
-  application: { 'trust proxy': true, secret: 'do-not-show' },
   packages: { knex: '3.3.0', '@scope/a': '1.0.0', express: '5.1.0' },
-  process: { node: '22.11.0', pid: 4121, release: null },
+  process: { node: '22.11.0', pid: 4121, release: null, startedAt: '2020-01-01T00:00:00.000Z' },
 };
 
 async function render(
@@ -22,7 +21,11 @@ async function render(
 ): Promise<{ data: ConfigurationPanelData; html: string; stored: string }> {
   const panel = createConfigurationPanel(facts, shown === undefined ? {} : { shown }) as Panel;
   const fixture = createPageFixture([panel]);
-  const { token } = await fixture.record();
+  const { token } = await fixture.record({
+    request: {
+      live: { app: { settings: { 'trust proxy': true, 'etag fn': () => 'x', secret: 'do-not-show' } } },
+    },
+  });
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not stored');
   const { profile } = found;
@@ -63,6 +66,32 @@ describe('panel configuration', () => {
       .map((_i, row) => `${$(row).find('th').text()} ${$(row).find('td:not(.act)').text()}`)
       .get();
     expect(rows).to.deep.equal(['@scope/a 1.0.0', 'express 5.1.0', 'knex 3.3.0']);
+  });
+
+  it('shows what Express is set to, by its own list', async () => {
+    const { data, html } = await render();
+    expect(data.application).to.deep.equal([{ name: 'trust proxy', value: true, state: 'shown' }]);
+    expect(load(html)('#application').text()).to.contain('trust proxytrue');
+  });
+
+  it('reads it off the first request that came through an application', async () => {
+    const panel = createConfigurationPanel(facts) as Panel;
+    const fixture = createPageFixture([panel]);
+    const names = async (live?: object): Promise<string[]> => {
+      const { token } = await fixture.record(live === undefined ? {} : { request: { live } });
+      const data = (await fixture.profiles.read(token))?.profile.panels.configuration?.data;
+      return (data as ConfigurationPanelData).application.map(({ name }) => name);
+    };
+    expect(await names()).to.deep.equal([]);
+    expect(await names({ app: { settings: { env: 'test' } } })).to.deep.equal(['env']);
+    expect(await names()).to.deep.equal(['env']);
+  });
+
+  it('names settings that are not set in one line, and how long the process had run', async () => {
+    const $ = load((await render()).html);
+    expect($('#unset').text()).to.contain('DB_SCHEMA');
+    expect($('#settings-table').text()).to.not.contain('DB_SCHEMA');
+    expect($('#process').text()).to.contain('Up when it came');
   });
 
   it('says what is not set', async () => {

@@ -130,7 +130,7 @@ function askedRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceRow, '
     method: `path matches, the method is ${asked.method}`,
     unreadable: 'the path can not be decoded',
   };
-  const isNear = layer.verdict === 'method' || (isRoute && near.has(layer.pattern));
+  const isNear = layer.verdict === 'method' || near.has(layer.pattern);
   return {
     kind: layer.kind,
     label: isRoute
