@@ -1,6 +1,7 @@
 import * as cheerio from 'cheerio';
 import { expect } from 'chai';
 import { createDatabasePanel, type DatabaseData } from '../../app/panels/database.ts';
+import { databaseMarkdown } from '../../app/panels/database/markdown.ts';
 import type { ShownPlan } from '../../app/panels/database/plans.ts';
 import type { QueryRow } from '../../app/panels/database/rows.ts';
 import { Context } from '../../app/profiler/context.ts';
@@ -210,6 +211,27 @@ describe('the page of the database panel', () => {
     const sort: PlanNode = { type: 'Sort', rows: 20_000, cost: 1000, terms: { 'Sort Key': 'created_at DESC' }, nodes: [{ type: 'Seq Scan', rows: 20_000, cost: 400 }] }; // prettier-ignore
     expect(sayings(sort, {}, 20_000)[0]).to.match(/^Sorts about 20.000 rows by created_at DESC/);
     expect(sayings({ ...sort, terms: { 'Sort Key': 'count(*)' } }, {}, 20_000)).to.deep.equal([]);
+  });
+
+  it('tells all of it as Markdown: transactions, formatted statements, plans, the lines that loop', () => {
+    const profile = record((context) => {
+      context.add(
+        'query',
+        query({ durationMs: 180, rows: 18, bindings: [4712], caller: 'src/orders/slow.ts:41' }),
+      );
+      context.add('query', query({ sql: 'BEGIN;', bindings: [], transaction: 'trx1' }));
+    });
+    const data = profile.panels.database?.data as DatabaseData;
+    const amendments = planned(scan(), { 'public.order_items': 18_404 });
+    const text = databaseMarkdown(data, { amendments: { ...amendments } });
+    expect(text).to.contain('select "id", "name"\nfrom "users"\nwhere "id" = $1');
+    expect(text).to.match(/### Plans\n\nQuery 1: Reads about 18.404 rows/);
+    expect(text).to.contain(
+      'Seq Scan on order_items (about 18 rows, 100 % of the cost)\n  Filter: (order_id = 4712)',
+    );
+    expect(text).to.contain("   41    await db('products');");
+    expect(text).to.contain('| T1 |');
+    expect(databaseMarkdown(data)).not.to.contain('### Plans');
   });
 
   it('says why there is no plan, and survives what is none', () => {

@@ -5,21 +5,20 @@ import type { PageAction, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRespond } from './respond.ts';
-
-const MARKDOWN_TYPE = 'text/markdown; charset=UTF-8';
+import { createRespond, MARKDOWN_TYPE } from './respond.ts';
 
 export function createMarkdownController(services: PageServices): { markdown: PageAction } {
   const respond = createRespond(services);
   return {
     async markdown(page) {
       const name = readOne(page.query, 'panel');
-      const { profile } = await requireProfile(services, page);
+      const { profile, amendments } = await requireProfile(services, page);
       const all = panelsOf(profile, services.panels);
       const panels = name === null ? all : all.filter((panel) => panel.name === name);
       if (panels.length === 0) throw createError('UNKNOWN_PANEL', [name ?? '', profile.token]);
       const body = profileMarkdown({
         profile,
+        amendments,
         panels,
         builtIn: services.panelMarkdown ?? {},
         query: Object.fromEntries(page.query),

@@ -16,6 +16,7 @@ export interface MarkdownOptions {
   /** Markdown of the built-in panels, by name. */
   builtIn: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
   query: PanelPage['query'];
+  amendments?: NonNullable<PanelPage['amendments']>;
 }
 
 function statusOf({ status, outcome, state }: Profile): string {
@@ -48,14 +49,14 @@ function findingsOf(findings: readonly Finding[]): string {
   return blocks([heading(2, 'Findings'), items.join('\n')]);
 }
 
-function bodyOf(panel: Panel, { profile, query, builtIn }: MarkdownOptions): string {
+function bodyOf(panel: Panel, { profile, query, builtIn, amendments = {} }: MarkdownOptions): string {
   const record = profile.panels[panel.name];
   if (record?.error) return `${prose(panel.title)} could not be recorded: ${code(record.error)}`;
   const data = record?.data ?? null;
   if (data === null) return 'Nothing was recorded.';
   try {
     const render = panel.markdown?.bind(panel) ?? builtIn[panel.name];
-    return render === undefined ? ofData(data) : render(data, { profile, query });
+    return render === undefined ? ofData(data) : render(data, { profile, query, amendments });
   } catch {
     // Data of another version, or a panel of the host's that fails: as tables, all the same.
     return ofData(data);

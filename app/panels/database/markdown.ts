@@ -1,7 +1,11 @@
-/** The database panel as Markdown: totals, what repeats, a table of all queries, and each different statement in full. */
-import { blocks, code, fence, heading, table } from '../../view-helpers/markdown.ts';
+/** The database panel as Markdown: totals, what repeats with its line, a table of all queries, statements in full, plans. */
+import { blocks, code, fence, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { PanelPage } from '../../profiler/panel.ts';
 import type { DatabaseData, DatabaseQuery } from '../database.ts';
+import { sqlLines } from '../shared/sql-lines.ts';
+import { type ShownPlan, shownPlans } from './plans.ts';
+import { transactionMarks } from './transactions.ts';
 
 const { count, durationText } = numberHelpers;
 /** Statements shown in full. */
@@ -14,7 +18,46 @@ function bindingsOf({ bindings }: DatabaseQuery): string | null {
     : bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ');
 }
 
-export function databaseMarkdown({ statements, queries, groups, totals }: DatabaseData): string {
+function formatted(sql: string): string {
+  return sqlLines(sql)
+    .map((line) => line.map(([, text]) => text).join(''))
+    .join('\n');
+}
+
+function excerptsOf({ excerpts = [] }: DatabaseData): string[] {
+  return excerpts.map(({ place, excerpt }) => {
+    const lines = excerpt.lines.map((text, index) => `${String(excerpt.from + index).padStart(5)}  ${text}`);
+    return `${code(place)}\n\n${fence(lines.join('\n'))}`;
+  });
+}
+
+function planText({ tree = [] }: ShownPlan): string {
+  return tree
+    .flatMap(({ depth, title, about, rows, share, terms }) => {
+      const indent = '  '.repeat(depth);
+      const cost = Math.round(share * 100);
+      return [
+        `${indent}${title} ${about} (about ${rows} rows, ${cost} % of the cost)`,
+        ...terms.map(({ name, tokens }) => `${indent}  ${name}: ${tokens.map(([, text]) => text).join('')}`),
+      ];
+    })
+    .join('\n');
+}
+
+function plansOf(plans: ReadonlyMap<number, ShownPlan>): string[] {
+  return [...plans].map(([index, plan]) =>
+    blocks([
+      `Query ${index + 1}${plan.says.length === 0 ? '' : `: ${plan.says.map(prose).join('; ')}`}`,
+      plan.tree === undefined ? '' : fence(planText(plan)),
+    ]),
+  );
+}
+
+export function databaseMarkdown(data: DatabaseData, { amendments = {} }: Partial<PanelPage> = {}): string {
+  const { statements, queries, groups, totals } = data;
+  const plans = plansOf(shownPlans(data, amendments.plan));
+  const excerpts = excerptsOf(data);
+  const transactions = transactionMarks(data);
   const sqlOf = (index: number): string => statements[index]?.sql ?? '';
   const repeated = groups.map((group) => {
     const at = group.caller === null ? '' : `, from ${code(group.caller)}`;
@@ -32,6 +75,11 @@ export function databaseMarkdown({ statements, queries, groups, totals }: Databa
         value: ({ waitMs }) => (waitMs > 0 ? durationText(waitMs) : null),
         plain: true,
       },
+      {
+        title: 'Transaction',
+        value: (query) => transactions.get(queries.indexOf(query))?.name ?? null,
+        plain: true,
+      },
       { title: 'Error', value: ({ error }) => error },
       { title: 'Place', value: ({ caller }) => caller },
     ],
@@ -44,9 +92,11 @@ export function databaseMarkdown({ statements, queries, groups, totals }: Databa
     heading(3, 'Queries'),
     all,
     heading(3, 'Statements'),
-    ...shown.map(({ sql }, index) => `S${index + 1}\n\n${fence(sql, 'sql')}`),
+    ...shown.map(({ sql }, index) => `S${index + 1}\n\n${fence(formatted(sql), 'sql')}`),
     statements.length > shown.length
       ? `${count(statements.length - shown.length, 'more statement')} left out.`
       : '',
+    ...(plans.length === 0 ? [] : [heading(3, 'Plans'), ...plans]),
+    ...(excerpts.length === 0 ? [] : [heading(3, 'Source'), ...excerpts]),
   ]);
 }

@@ -1,7 +1,8 @@
-/** Outgoing calls as Markdown: a table of all, then what failed in full. */
+/** Outgoing calls as Markdown: a table of all, with the parts of each that are known. */
 import { blocks, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { CallEntry, HttpClientData } from '../http-client.ts';
+import { partsOf } from './outcome.ts';
 
 const { count, durationText } = numberHelpers;
 
@@ -16,6 +17,14 @@ export function httpClientMarkdown({ calls, totals }: HttpClientData): string {
         { title: 'Status', value: ({ status }) => status },
         { title: 'Method', value: ({ method }) => method },
         { title: 'Address', value: ({ url }) => url },
+        {
+          title: 'Parts',
+          value: (call) =>
+            partsOf(call)
+              .map(({ label, ms }) => `${label} ${durationText(ms)}`)
+              .join(', '),
+          plain: true,
+        },
         { title: 'Error', value: ({ error }) => error },
         { title: 'Place', value: ({ caller }) => caller },
       ],

@@ -49,7 +49,7 @@ function arrayText(items: readonly Json[], areBigints: boolean): string {
 }
 
 /** The text that the driver sends; null for NULL. */
-export function sentText({ value, type }: Binding): string | null {
+function sentText({ value, type }: Binding): string | null {
   if (value === null || type === 'undefined') return null;
   if (Array.isArray(value)) return arrayText(value, type === 'bigints');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
