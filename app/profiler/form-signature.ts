@@ -3,6 +3,7 @@
  * an hour in every process of the storage, whose key it is made with. Without a shared key each process has its own.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { settledWithin } from './patience.ts';
 
 export interface FormSigner {
   /** A value for the forms of one page. Never rejects. */
@@ -15,6 +16,8 @@ const VALID_MS = 3_600_000;
 const OWN_KEY_BYTES = 32;
 /** Milliseconds between two looks for a shared key that was not to be had, or has changed. */
 const ASK_AGAIN_MS = 5000;
+/** Milliseconds that a page waits for the shared key: where the database hangs its form is good in this process only. */
+const PATIENCE_MS = 200;
 const FORM = /^([0-9a-z]{8,9})\.([A-Za-z0-9_-]{43})$/;
 
 export function createFormSigner(options: {
@@ -42,7 +45,7 @@ export function createFormSigner(options: {
 
   return {
     async sign() {
-      if (shared === null) await askAgain();
+      if (shared === null) await settledWithin(askAgain(), PATIENCE_MS);
       const moment = now().toString(36);
       return `${moment}.${signature(moment, shared ?? own).toString('base64url')}`;
     },

@@ -246,7 +246,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
         clearTimer(context);
       }
       for (const context of [...contexts.values()]) {
-        store(context, context.ended ? 'final' : 'running');
+        // A page of ours that is being shown, or a stream of one, is nothing to come back to.
+        if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
         contexts.delete(context.token);
       }
     },

@@ -121,6 +121,7 @@ export interface Survey {
   counts: readonly (number | null)[];
   /** null where it took too long, or was not asked for. */
   pulse: {
+    /** `errors`: answered by 5xx, or something was thrown and the answer is no 4xx. */
     parts: { count: number; errors: number }[];
     /** The moment from which on all are counted; later than `from` where there are too many. */
     since: number;

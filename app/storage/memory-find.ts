@@ -102,7 +102,8 @@ function pulseOf(
     const part = drawn[Math.floor((startedAt - from) / width)];
     if (part === undefined) continue;
     part.count++;
-    if (error !== null || (status ?? 0) >= 500) part.errors++;
+    const refused = status !== null && status >= 400 && status < 500;
+    if ((status ?? 0) >= 500 || (error !== null && !refused)) part.errors++;
   }
   const oldest = taken.at(-1)?.startedAt ?? from;
   return { parts: drawn, since: taken.length === MOST_IN_PULSE ? oldest : from };

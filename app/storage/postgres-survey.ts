@@ -78,7 +78,8 @@ async function pulseOf(
   const width = Math.max(1, Math.ceil((until - from) / parts));
   const { rows } = await session.query(
     `with taken as materialized (
-       select started_at, (error is not null or coalesce(status, 0) >= 500) as failed
+       select started_at,
+         (status >= 500 or (error is not null and coalesce(status, 0) not between 400 and 499)) is true as failed
        from ${schema}.hindsight_profiles where ${sql} order by started_at desc limit ${MOST_IN_PULSE}
      )
      select ((started_at - ${Math.trunc(from)}) / ${width})::int as part, count(*)::int as count,

@@ -23,6 +23,8 @@ describe('the service with debug off', function () {
       '/_profiler/',
       '/_profiler/latest',
       '/_profiler/search.json',
+      '/_profiler/live',
+      '/_profiler/-/clear',
       '/_profiler/abcdef',
     ]) {
       const { status, headers } = await ask(path);

@@ -437,7 +437,7 @@ export function describeStorageContract(subject: ContractSubject): void {
 
     it('counts searches, and requests over time', async () => {
       await storage.write([
-        profileOf(1),
+        profileOf(1, { status: 404, error: 'E: not found' }),
         profileOf(2, { status: 500 }),
         profileOf(31, { error: 'E: x' }),
         profileOf(39, { kind: 'error_page', parent: '00001f' }),
@@ -448,7 +448,7 @@ export function describeStorageContract(subject: ContractSubject): void {
         counts: [search, { ...search, hasError: true }, { ...search, url: '/items/9', overMs: 1 }],
         pulse: { query: search, from: START, until: START + 40, parts: 4 },
       });
-      expect(counts).to.deep.equal([4, 2, 1]);
+      expect(counts).to.deep.equal([4, 3, 1]);
       expect(pulse).to.deep.equal({
         parts: [
           { count: 2, errors: 1 },

@@ -1,0 +1,157 @@
+/** The list: what it folds, finds, counts and draws. */
+import { expect } from 'chai';
+import { type CheerioAPI, load } from 'cheerio';
+import { servePages, type PageServer } from '../../support/page-client.ts';
+import { createPageFixture, ORIGIN, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
+import { samplePanels } from '../../support/page-samples.ts';
+
+const DOCUMENT = ['Sec-Fetch-Dest', 'document', 'Sec-Fetch-Site', 'same-origin'];
+const asked = (by: string): string[] => [
+  'Sec-Fetch-Dest', 'empty', 'Sec-Fetch-Site', 'same-origin', 'Referer', `${ORIGIN}${by}`,
+]; // prettier-ignore
+
+describe('the list', () => {
+  let fixture: PageFixture;
+  let server: PageServer;
+
+  beforeEach(async () => {
+    fixture = createPageFixture([
+      ...samplePanels(),
+      {
+        name: 'logs',
+        title: 'Logs',
+        collect: (context) => ({ lines: [{ message: `shipped ${context.first('request')?.url ?? ''}` }] }),
+      },
+    ]);
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  });
+  afterEach(() => server.close());
+
+  async function page(query = ''): Promise<CheerioAPI> {
+    const response = await fetch(`${server.address}/_profiler/search${query}`);
+    expect(response.status, query).to.equal(200);
+    return load(await response.text());
+  }
+  async function record(...all: Recorded[]): Promise<string[]> {
+    const tokens: string[] = [];
+    for (const given of all) {
+      tokens.push((await fixture.record(given)).token);
+      // Two of one millisecond have no order.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return tokens;
+  }
+  const urlsIn = ($: CheerioAPI, where: string): string[] =>
+    $(where)
+      .find('.go')
+      .map((_i, link) => $(link).text())
+      .get();
+
+  it('folds a visit under its first request', async () => {
+    const [login = '', account = '', cart = ''] = await record(
+      { method: 'POST', url: '/login', status: 302, responseHeaders: ['Location', '/account?tab=1'] },
+      { url: '/account?tab=1', headers: DOCUMENT },
+      { url: '/api/cart', headers: asked('/account?tab=1') },
+    );
+    const $ = await page();
+    expect($(`#r-${login} .unfold`).text()).to.equal('1 redirect, 1 fetch');
+    expect($(`#r-${login} .to`).text()).to.equal('→ /account?tab=1');
+    expect(
+      $(`#k-${login} tr`)
+        .map((_i, row) => row.attribs.id)
+        .get(),
+    ).to.deep.equal([`r-${account}`, `r-${cart}`]);
+    expect((await page('?sort=time'))('.unfold')).to.have.length(0);
+  });
+
+  it('leads to the comparison of two that are marked', async () => {
+    const [token = ''] = await record({});
+    const $ = await page();
+    const box = $(`#r-${token} input[name=t]`);
+    expect([box.attr('value'), box.closest('form').attr('action')]).to.deep.equal([
+      token,
+      '/_profiler/compare',
+    ]);
+    expect(box.closest('form').find('form')).to.have.length(0);
+  });
+
+  it('marks what is wrong in the tone that the profile has', async () => {
+    const [token = ''] = await record({});
+    const $ = await page();
+    expect($(`#r-${token} .badge.bad`).text()).to.equal('N+1');
+    expect($(`#r-${token} .badge.warn`).text()).to.equal('slow call');
+    expect(urlsIn(await page('?has=n%2B1'), '#rows')).to.have.length(1);
+    expect(urlsIn(await page('?mark=slow'), '#rows')).to.have.length(1);
+    expect((await page('?has=no-finding'))('.empty')).to.have.length(1);
+  });
+
+  it('finds a text and shows where it stands, and how far it looked', async () => {
+    await record({ url: '/a' }, { url: '/b"<i>' });
+    const $ = await page('?q=SHIPPED+/b%22%3Ci');
+    expect(urlsIn($, '#rows')).to.deep.equal(['/b"<i>']);
+    expect($('#rows .why').text()).to.equal('Logs: shipped /b"<i>');
+    expect($('#rows mark').text()).to.equal('shipped /b"<i');
+    expect($('.note[role=status]').text()).to.contain('Looked through 2 requests, all that match');
+    expect($('[name=text]').attr('value')).to.equal('SHIPPED /b"<i');
+    expect($('thead a')).to.have.length(0);
+    expect($('[aria-sort]').text()).to.equal('At, UTC ↓');
+    expect((await page('?text=nowhere'))('.empty').text()).to.contain('No request that is kept matches');
+  });
+
+  it('shows a secret that is looked for on no page', async () => {
+    const $ = await page('?q=password%3Dhunter22secret');
+    expect($.html()).to.not.contain('hunter22secret');
+  });
+
+  it('counts its saved views, and draws requests over time', async () => {
+    await record({}, { status: 500 }, { status: 404 });
+    const $ = await page();
+    expect(
+      $('#views a')
+        .map((_i, link) => $(link).text())
+        .get(),
+    ).to.deep.equal(['All 3', 'Errors 1', 'Over 1 s 0', 'N+1 3', 'Pinned 0', 'The profiler’s own']);
+    expect($('.pulse').attr('aria-label')).to.match(
+      /^3 requests from .+ to .+, 1 of them failed; at most 3 in 15\.00 s$/,
+    );
+    expect($('.pulse path')).to.have.length(2);
+    expect((await page('?has=error'))('.pulse').attr('aria-label')).to.match(/^1 request from/);
+  });
+
+  it('offers to tell of new requests only where the newest stand first', async () => {
+    await record({}, {});
+    expect((await page('?status=2xx'))('[data-live]').attr('data-live')).to.equal(
+      '/_profiler/live?status=2xx',
+    );
+    for (const query of ['?sort=time', '?order=asc', '?page=2&limit=1', '?text=x', '?until=2026-11-20'])
+      expect((await page(query))('[data-live], #live'), query).to.have.length(0);
+  });
+
+  it('streams what is new to a list, as events', async () => {
+    const ending = new AbortController();
+    const response = await fetch(`${server.address}/_profiler/live?status=5xx`, { signal: ending.signal });
+    expect(response.headers.get('content-type')).to.equal('text/event-stream');
+    expect(response.headers.get('cache-control')).to.contain('no-transform');
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const next = async (): Promise<string> => Buffer.from((await reader.read()).value ?? []).toString();
+    expect(await next()).to.match(/^retry: \d+\n\n$/);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const [, failed = ''] = await record({}, { status: 500 });
+    expect(await next()).to.equal(`data: {"new":["${failed}"]}\n\n`);
+    ending.abort();
+    expect((await fetch(`${server.address}/_profiler/live?status=x`)).status).to.equal(400);
+  });
+
+  it('says in JSON what is pinned and where a text was found', async () => {
+    const [token = ''] = await record({ url: '/a' });
+    await fixture.profiles.amend(token, 'pin', true);
+    const answer = await fetch(`${server.address}/_profiler/search.json?text=shipped`);
+    const body = (await answer.json()) as Record<string, unknown>;
+    expect(body).to.deep.include({ version: 1, pinned: [token] });
+    expect(body.looked).to.deep.equal({
+      count: 1,
+      all: true,
+      found: { [token]: { panel: 'logs', before: '', text: 'shipped', after: ' /a' } },
+    });
+  });
+});
