@@ -12,6 +12,7 @@ import { cachingCannotWork } from './caching-cannot-work.ts';
 import { clientLeft } from './client-left.ts';
 import { cookieDropped } from './cookie-dropped.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
+import { errorThrown } from './error-thrown.ts';
 import { failedCall } from './failed-call.ts';
 import { failedStatement } from './failed-statement.ts';
 import { garbageCollection } from './garbage-collection.ts';
@@ -69,6 +70,7 @@ export function createFindingRules(): FindingRule[] {
     logFlood,
     pendingMigrations,
     unknownMigrations,
+    errorThrown,
     rootCause,
     unhandledRejection,
     errorAnswered2xx,

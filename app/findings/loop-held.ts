@@ -1,8 +1,8 @@
 /**
  * The event loop could not turn: nobody in the process was served meanwhile.
  *
- * That it was held is measured; by whom is known where a layer of this request was running all through it without
- * giving the loop back, or where a view was being rendered. Else it may have been any request that ran.
+ * That it was held is measured; by whom is known where a layer of this request or of another one was running all through
+ * it without giving the loop back, or where a view was being rendered. Else it may have been any request that ran.
  */
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding.ts';
@@ -11,10 +11,10 @@ import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { counted, duration, placed, shareOf } from './shared/wording.ts';
 
 type Given = Pick<Kept, 'runtime'> & Partial<Pick<Kept, 'routing' | 'views' | 'logs'>>;
-interface Held {
-  startMs: number;
-  durationMs: number;
-}
+type Held = NonNullable<Kept['runtime']['held']>[number] & {
+  /** The request that held it, where that is sure. */
+  by?: { profile: string; what: string; where: string };
+};
 
 /** Worth a sentence, and bad. */
 const HELD_MS = 50;
@@ -51,6 +51,9 @@ interface Who {
 
 /** null: the profiler itself. */
 function whoHeld(kept: Given, held: Held, head: ProfileHead): Who | null {
+  const { by } = held;
+  if (by !== undefined && by.profile !== head.token)
+    return { by: `by another request, ${by.what}, in ${by.where}`, place: null };
   const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, held));
   if (view !== undefined) return { by: `while ${view.name.slice(0, 120)} was rendered`, place: view.caller };
   const layer = layerOf(kept, held);

@@ -7,12 +7,10 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { Panel } from '../profiler/panel.ts';
-import type { ProfileHead } from '../profiler/profile.ts';
 import type { Thrown } from '../profiler/thrown.ts';
 import { readLogs, type ErrorLog } from './exception/logs.ts';
-import { findPlace, nameOfPlace, type SourcePlace } from './exception/place.ts';
+import { findPlace, type SourcePlace } from './exception/place.ts';
 
 export interface ThrownRecord {
   origin: ErrorFact['origin'];
@@ -47,35 +45,6 @@ function isServerFault({ status, origin }: ThrownRecord): boolean {
   return FATAL.has(origin) || (status !== null && status >= 500);
 }
 
-function short(message: string): string {
-  const line = message.split('\n', 1)[0] ?? '';
-  return line.length > 160 ? `${line.slice(0, 160)}…` : line;
-}
-
-/** `TypeError: Cannot read …` of the link that began it. */
-function beginning({ thrown }: ThrownRecord): string {
-  const link = thrown.chain.at(-1);
-  return link === undefined ? 'An error' : `${link.class}: ${short(link.message)}`;
-}
-
-function findingOf(record: ThrownRecord, index: number, profile: ProfileHead): Finding | null {
-  const common = { panel: 'exception', anchor: `error-${index + 1}` };
-  const at = record.place === null ? null : nameOfPlace(record.place);
-  const where = at === null ? common : { ...common, place: at };
-  // Rules of their own tell of these: unhandled-rejection, error-answered-2xx, root-cause.
-  if (FATAL.has(record.origin)) return null;
-  if (record.late || record.origin === 'late')
-    return {
-      ...where,
-      label: 'late',
-      severity: 'warn',
-      sentence: `Thrown after the answer: ${beginning(record)}`,
-    };
-  const isHidden = profile.status !== null && profile.status < 400;
-  if (isHidden || !isServerFault(record) || record.thrown.chain.length > 1) return null;
-  return { ...where, label: 'exception', severity: 'bad', sentence: `Thrown: ${beginning(record)}` };
-}
-
 export interface ExceptionPanelOptions {
   describe: (value: unknown) => Thrown;
 }
@@ -108,10 +77,6 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
       }));
       return { errors, errorsCut: facts.length - errors.length, ...readLogs(context) };
     },
-    findings: (data, profile) =>
-      data.errors
-        .map((record, index) => findingOf(record, index, profile))
-        .filter((finding) => finding !== null),
     summary(data) {
       const count = linksOf(data);
       return { text: String(count), tone: data.errors.some(isServerFault) ? 'bad' : 'warn', count };

@@ -63,13 +63,27 @@ describe('finding loop-held', () => {
     expect(find('showError')[0]).to.include({ place: 'src/app.ts:9' });
   });
 
+  it('names the other request that held it, where that is known', () => {
+    const by = { profile: 'b00b1e', what: 'GET /reports/daily', where: 'dailyReport' };
+    const runtime = {
+      held: [{ startMs: 5, durationMs: 80, by }],
+      concurrent: 2,
+    } as unknown as Kept['runtime'];
+    const find = (token: string) =>
+      loopHeld.find({ runtime }, { durationMs: 100, token } as ProfileHead, {})[0];
+    expect(find('a1b2c3')?.sentence).to.equal(
+      'The event loop was held for 80.0 ms of 100.0 ms, by another request, GET /reports/daily, in dailyReport',
+    );
+    expect(find('b00b1e')?.sentence).not.to.contain('another request');
+  });
+
   it('accuses nobody where it is not known: another request that waited meanwhile', async () => {
     const idle = ask('/idle');
     await wait(40);
     await ask('/layer');
     const [finding] = (await idle).of('loop-held');
     expect(finding?.sentence).to.match(
-      /, by this request or (other work in the process|the other one that ran|one of the \d others that ran)$/,
+      /, (by this request or (other work in the process|the other one that ran|one of the \d others that ran)|by another request, GET \/layer, in hashPassword)$/,
     );
     expect(finding?.place).to.equal(undefined);
     expect((await ask('/later')).of('loop-held')[0]?.sentence).to.match(/by this request/);

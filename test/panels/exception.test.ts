@@ -23,11 +23,6 @@ function collect(context: Context): ExceptionData {
   return data;
 }
 
-function findings(context: Context, profile: Partial<Profile> = { status: 500 }): string[] {
-  const found = panel.findings?.(collect(context), profile as Profile) ?? [];
-  return found.map(({ label, severity, sentence }) => `${severity} ${label}: ${sentence}`);
-}
-
 describe('the exception panel', () => {
   it('has nothing to say where nothing was thrown', () => {
     expect(panel.collect(contextWith())).to.equal(null);
@@ -99,29 +94,6 @@ describe('the exception panel', () => {
     const data = collect(contextWith(...Array.from({ length: 40 }, () => ({ error: 'x' }))));
     expect(data.errors.length + data.errorsCut).to.equal(40);
     expect(data.errors).to.have.length(10);
-  });
-
-  it('finds a server fault, with its place in own code', () => {
-    const context = contextWith({ error: new RangeError('inner') });
-    expect(findings(context)).to.deep.equal(['bad exception: Thrown: RangeError: inner']);
-    const [finding] = panel.findings?.(collect(context), { status: 500 } as Profile) ?? [];
-    expect(finding?.place).to.match(/^test\/panels\/exception\.test\.ts:\d+$/);
-    expect(finding?.anchor).to.equal('error-1');
-  });
-
-  it('finds what came late, and leaves to the rules what they tell of', () => {
-    expect(
-      findings(contextWith({ error: new Error('outer', { cause: new RangeError('inner') }) })),
-    ).to.deep.equal([]);
-    expect(findings(contextWith({ origin: 'unhandledRejection', status: null }))).to.deep.equal([]);
-    expect(findings(contextWith({ status: 500 }), { status: 200 })).to.deep.equal([]);
-    expect(findings(contextWith({ origin: 'late', status: null }))).to.deep.equal([
-      'warn late: Thrown after the answer: Error: m',
-    ]);
-  });
-
-  it('finds nothing in a plain 404', () => {
-    expect(findings(contextWith({ status: 404 }), { status: 404 })).to.deep.equal([]);
   });
 
   it('sums up how many errors, and how bad', () => {

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Finding, Profile } from '../../app/index.ts';
+import { urls } from '../../app/urls.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding error-thrown', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/broken', () => {
+      throw new RangeError('no such price');
+    });
+    app.get('/late', async (_req, res) => {
+      res.send('fine');
+      await sleep(20);
+      throw new TypeError('too late');
+    });
+    app.get('/wrapped', () => {
+      throw new Error('no order', { cause: new RangeError('no such price') });
+    });
+    app.get('/refused', () => {
+      throw Object.assign(new Error('not yours'), { status: 403 });
+    });
+    app.get('/caught', (_req, res) => {
+      try {
+        throw new Error('handled');
+      } catch {
+        res.send('fine');
+      }
+    });
+  });
+
+  it('names what was thrown, and the line in own code', async () => {
+    const [finding] = (await ask('/broken')).of('error-thrown');
+    expect(finding).to.include({
+      label: 'exception',
+      severity: 'bad',
+      sentence: 'Thrown: RangeError: no such price',
+      panel: 'exception',
+      anchor: 'error-1',
+    });
+    expect(finding?.place).to.match(/^test\/findings\/error-thrown\.test\.ts:\d+$/);
+  });
+
+  it('tells of what came when the answer was out', async () => {
+    const { profile } = await ask('/late');
+    let finding: Finding | undefined;
+    // It comes to the profile when that is stored already.
+    for (let tries = 0; tries < 50 && finding === undefined; tries++) {
+      await sleep(20);
+      const stored = JSON.parse(await ask.page(urls.profileJson(profile.token))) as { profile: Profile };
+      finding = stored.profile.findings.find(({ rule }) => rule === 'error-thrown');
+    }
+    expect(finding).to.include({ label: 'late', severity: 'warn' });
+    expect(finding?.sentence).to.match(
+      /^Thrown (?:\d+\.\d ms after the answer|when the answer was out): TypeError: too late$/,
+    );
+  });
+
+  it('says nothing of a refusal, of what was caught, nor of what names its cause', async () => {
+    for (const path of ['/wrapped', '/refused', '/caught'])
+      expect((await ask(path)).of('error-thrown'), path).to.deep.equal([]);
+  });
+});
