@@ -17,21 +17,6 @@ interface Piece {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The header block as it goes to the socket -> name, value … in order and case. */
-function readBlock(block: string): string[] {
-  const headers: string[] = [];
-  let start = block.indexOf('\r\n') + 2;
-  while (start > 1) {
-    const end = block.indexOf('\r\n', start);
-    const last = end === -1 ? block.length : end;
-    const colon = block.indexOf(':', start);
-    if (colon > start && colon < last)
-      headers.push(block.slice(start, colon), block.slice(colon + 1, last).trim());
-    start = end + 2;
-  }
-  return headers;
-}
-
 /** Where no block of text is known, as under HTTP/2. */
 function readTable(res: ServerResponse): string[] {
   return res
@@ -41,6 +26,12 @@ function readTable(res: ServerResponse): string[] {
 
 function isAscii({ text }: Piece): boolean {
   return Buffer.byteLength(text, 'utf8') === text.length;
+}
+
+interface ResponseNotesOptions {
+  previewBytes: number;
+  notes: HeaderNotes | null;
+  readBlock: (block: string) => string[];
 }
 
 export class WatchedResponse implements ResponseFact {
@@ -53,13 +44,15 @@ export class WatchedResponse implements ResponseFact {
   outcome: ResponseFact['outcome'] = 'running';
   readonly #previewBytes: number;
   readonly #notes: HeaderNotes | null;
+  readonly #readBlock: (block: string) => string[];
   #sent: string | string[] = [];
   readonly #pieces: Piece[] = [];
   #kept = 0;
 
-  constructor(previewBytes: number, notes: HeaderNotes | null) {
+  constructor({ previewBytes, notes, readBlock }: ResponseNotesOptions) {
     this.#previewBytes = previewBytes;
     this.#notes = notes;
+    this.#readBlock = readBlock;
   }
 
   get headerWrites(): readonly HeaderWrite[] | undefined {
@@ -75,7 +68,7 @@ export class WatchedResponse implements ResponseFact {
   }
 
   get rawHeaders(): readonly string[] {
-    if (typeof this.#sent === 'string') this.#sent = readBlock(this.#sent);
+    if (typeof this.#sent === 'string') this.#sent = this.#readBlock(this.#sent);
     return this.#sent;
   }
 

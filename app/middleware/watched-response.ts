@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
+import { createBlockReader } from './header-block.ts';
 import { type HeaderMethods, HeaderNotes, noteRefused, observeHeaders } from './header-writes.ts';
 import { WatchedResponse } from './response-notes.ts';
 import { createSharedMethods } from './shared-methods.ts';
@@ -61,6 +62,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   const { previewBytes, onHeaders, onClose, tracker, layerOf = () => null } = options;
   /** A property of its own would make each response of Express a hidden class of its own, which costs 3 µs apiece. */
   const watched = new Map<ServerResponse, Watched>();
+  const readBlock = createBlockReader();
 
   /** The methods that note what goes by, and pass everything on to `methods` as it came. */
   function observe(methods: ResponseMethods): ResponseMethods {
@@ -150,7 +152,11 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
       let methods: ResponseMethods | null = shared.of(res);
       const notes = methods === null || context.outline ? null : new HeaderNotes(context);
-      const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes, notes);
+      const fact = new WatchedResponse({
+        previewBytes: context.kind === 'profiler' ? 0 : previewBytes,
+        notes,
+        readBlock,
+      });
       context.add('response', fact);
       if (methods === null) {
         const { writeHead, write, end, emit } = res;

@@ -29,14 +29,38 @@ const COMMON = new Set([
   'x-content-type-options', 'x-dns-prefetch-control', 'x-download-options', 'x-frame-options',
   'x-permitted-cross-domain-policies', 'x-powered-by', 'x-xss-protection',
 ]); // prettier-ignore
+/** Answers that are known as a whole: the next one mostly has the same common headers again. */
+const MOST_FORMS = 8;
 /** Different lists remembered; an application has a few. */
 const MOST_LISTS = 200;
 const MOST_SEEN = 500;
+
+/** What an answer must be like to have the same common headers. */
+interface Form {
+  names: string[];
+  /** Of the common ones; null for the others, which may say anything. */
+  values: (string | null)[];
+  common: CommonHeaders;
+}
+
+function fits({ names, values }: Form, raw: readonly string[]): boolean {
+  if (raw.length !== names.length * 2) return false;
+  for (let i = 0; i < names.length; i++) {
+    if (raw[2 * i] !== names[i]) return false;
+    if (values[i] !== null && raw[2 * i + 1] !== values[i]) return false;
+  }
+  return true;
+}
+
+function ownOf({ names, values }: Form, raw: readonly string[]): OwnHeaders {
+  return names.map((name, i) => (values[i] === null ? { name, value: raw[2 * i + 1] ?? '' } : null));
+}
 
 export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
   const names = new Map<string, boolean>();
   const lists = new Map<string, CommonHeaders>();
   const seen = new Set<string>();
+  const forms: Form[] = [];
 
   function isCommonName(name: string): boolean {
     const known = names.get(name);
@@ -63,7 +87,7 @@ export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
     return made;
   }
 
-  return (raw) => {
+  function split(raw: readonly string[]): SplitHeaders {
     const rows = pairHeaders(raw);
     let key = '';
     const own = rows.map((row) => {
@@ -73,6 +97,24 @@ export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
     });
     const common = own.includes(null) ? listOf(key, rows) : null;
     return common === null ? { common, own: rows } : { common, own };
+  }
+
+  /** A header that would be common, but for its value, has no form: with another value it might be. */
+  function remember(raw: readonly string[], { common, own }: SplitHeaders): void {
+    if (common === null || own.some((row) => row !== null && isCommonName(row.name))) return;
+    if (raw.length !== own.length * 2) return;
+    const names = own.map((_row, i) => raw[2 * i] ?? '');
+    const values = own.map((row, i) => (row === null ? (raw[2 * i + 1] ?? '') : null));
+    forms.unshift({ names, values, common });
+    if (forms.length > MOST_FORMS) forms.pop();
+  }
+
+  return (raw) => {
+    const form = forms.find((each) => fits(each, raw));
+    if (form !== undefined) return { common: form.common, own: ownOf(form, raw) };
+    const result = split(raw);
+    remember(raw, result);
+    return result;
   };
 }
 

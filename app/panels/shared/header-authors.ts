@@ -7,7 +7,8 @@
  * the index: by something of that layer that waited for the headers to go out. `-`: nobody was seen; empty: as the header
  * before. `s4c9`: set by the fifth layer, changed by the tenth.
  */
-import type { HeaderWrite, ResponseFact } from '../../profiler/facts.ts';
+import type { HeaderWrite } from '../../profiler/facts.ts';
+import { isTheSame, type Outline, outlineOf, type ToldWrites } from './header-outline.ts';
 import type { RanLayer } from './layer-rows.ts';
 
 type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
@@ -69,10 +70,6 @@ function verbOf(story: Story, value: unknown): string {
   return extendsValue(story.value, value) ? 'a' : 'c';
 }
 
-export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'headerHooks' | 'rawHeaders'> {
-  layers: readonly object[];
-}
-
 /** A header of several lines: whose is each of them. */
 function noteLines(story: Story, values: readonly unknown[], code: string): void {
   const before = story.value;
@@ -119,6 +116,7 @@ function createStories(): (name: string) => Story | undefined {
 
 export function createAuthorsWriter(): (told: ToldWrites) => string | undefined {
   const storyOf = createStories();
+  let last: Outline | null = null;
 
   function forget(touched: readonly Story[]): void {
     for (const story of touched) {
@@ -163,15 +161,22 @@ export function createAuthorsWriter(): (told: ToldWrites) => string | undefined 
     return text;
   }
 
-  return (told) => {
-    const { headerWrites = NONE, rawHeaders, layers } = told;
-    if (headerWrites.length === 0 || layers.length === 0) return undefined;
+  function write(told: ToldWrites): string {
     const touched = tell(told);
-    let text = written(rawHeaders);
+    let text = written(told.rawHeaders);
     let removed = 0;
     for (const { gone, name, steps } of touched)
       if (gone && TOKEN.test(name) && ++removed <= MOST_REMOVED) text += `;${name}:${steps}`;
     forget(touched);
+    return text;
+  }
+
+  return (told) => {
+    const { headerWrites = NONE, layers } = told;
+    if (headerWrites.length === 0 || layers.length === 0) return undefined;
+    if (last !== null && isTheSame(last, told)) return last.text;
+    const text = write(told);
+    last = outlineOf(told, text);
     return text;
   };
 }

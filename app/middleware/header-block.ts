@@ -1,0 +1,64 @@
+/**
+ * The header block as it goes to the socket -> name, value … in order and case.
+ *
+ * Most lines of an answer are those of the answer before. Such a line is known again where it stands and its name and value
+ * are given as they were: nothing is cut out of the block, and who compares them later finds the very same strings.
+ */
+import { copyText } from '../profiler/redact-memory.ts';
+
+interface Line {
+  /** With its line break. */
+  text: string;
+  name: string;
+  value: string;
+  /** Answers since, in a row, that had another one in its place. */
+  missed: number;
+}
+
+/** Lines that are remembered, by their place in the block. */
+const MOST_LINES = 50;
+const LONGEST_LINE = 1000;
+/** A line in whose place others stood so often is given up: a date is another each time. */
+const MOST_MISSED = 10;
+const LINE_BREAK = '\r\n';
+
+function cutLine(text: string): { name: string; value: string } | null {
+  const colon = text.indexOf(':');
+  return colon < 1 ? null : { name: text.slice(0, colon), value: text.slice(colon + 1).trim() };
+}
+
+export function createBlockReader(): (block: string) => string[] {
+  const lines: Line[] = [];
+
+  function remember(place: number, text: string): void {
+    const line = lines[place];
+    if (line !== undefined && ++line.missed < MOST_MISSED) return;
+    if (place >= MOST_LINES || place > lines.length || text.length > LONGEST_LINE) return;
+    const copy = copyText(text);
+    const cut = cutLine(copy);
+    if (cut !== null) lines[place] = { text: copy, ...cut, missed: 0 };
+  }
+
+  return (block) => {
+    const headers: string[] = [];
+    let start = block.indexOf(LINE_BREAK) + LINE_BREAK.length;
+    for (let place = 0; start >= LINE_BREAK.length && start < block.length; place++) {
+      const known = lines[place];
+      if (known !== undefined && block.startsWith(known.text, start)) {
+        known.missed = 0;
+        headers.push(known.name, known.value);
+        start += known.text.length;
+        continue;
+      }
+      const end = block.indexOf(LINE_BREAK, start);
+      const text = block.slice(start, end === -1 ? undefined : end + LINE_BREAK.length);
+      const cut = cutLine(text);
+      if (cut !== null) {
+        headers.push(cut.name, cut.value);
+        if (end !== -1) remember(place, text);
+      }
+      start += text.length;
+    }
+    return headers;
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * Knows an answer again whose headers were set by the same layers in the same order: most answers of an application tell the
+ * story of the one before, and comparing takes a fifth of writing it down.
+ */
+import type { ResponseFact } from '../../profiler/facts.ts';
+
+export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'headerHooks' | 'rawHeaders'> {
+  layers: readonly object[];
+}
+
+const NONE: readonly never[] = [];
+
+/** All that the text of an answer depends on, where no value matters. */
+export interface Outline {
+  /** Of each write. */
+  names: string[];
+  layers: number[];
+  removed: boolean[];
+  sent: string[];
+  text: string;
+}
+
+function indexIn(layers: readonly object[], layer: object | null): number {
+  return layer === null ? -1 : layers.lastIndexOf(layer);
+}
+
+/** null where values matter: of a header that is set twice, of several lines, and where something waited. */
+export function outlineOf(
+  { headerWrites = NONE, rawHeaders, layers }: ToldWrites,
+  text: string,
+): Outline | null {
+  const set = new Set<string>();
+  for (const { name, value, hooked } of headerWrites) {
+    const lower = name.toLowerCase();
+    if (hooked || Array.isArray(value) || (value !== undefined && set.has(lower))) return null;
+    if (value === undefined) set.delete(lower);
+    else set.add(lower);
+  }
+  return {
+    names: headerWrites.map(({ name }) => name),
+    layers: headerWrites.map(({ layer }) => indexIn(layers, layer)),
+    removed: headerWrites.map(({ value }) => value === undefined),
+    sent: rawHeaders.filter((_value, i) => i % 2 === 0),
+    text,
+  };
+}
+
+/** Most answers of an application tell the same as the one before. */
+export function isTheSame(
+  { names, layers, removed, sent }: Outline,
+  { headerWrites = NONE, rawHeaders, layers: ran }: ToldWrites,
+): boolean {
+  if (headerWrites.length !== names.length || rawHeaders.length !== sent.length * 2) return false;
+  let layer: object | null | undefined;
+  let index = -1;
+  for (let i = 0; i < names.length; i++) {
+    const write = headerWrites[i];
+    if (write === undefined || write.hooked || write.name !== names[i] || Array.isArray(write.value))
+      return false;
+    // One layer sets several in a row.
+    if (write.layer !== layer) index = indexIn(ran, write.layer);
+    layer = write.layer;
+    if (index !== layers[i] || (write.value === undefined) !== removed[i]) return false;
+  }
+  return sent.every((name, i) => rawHeaders[2 * i] === name);
+}
