@@ -4,6 +4,7 @@ import { createMigrationsPanel } from '../../app/panels/migrations.ts';
 import { createRequestPanel } from '../../app/panels/request.ts';
 import { createSecurityPanel } from '../../app/panels/security.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
+import { layer } from './observed-samples.ts';
 import type { PageFixture, Recorded } from './page-fixture.ts';
 
 /**
@@ -31,7 +32,6 @@ export function samplePanels(): Panel[] {
         APP_SECRET: 'not shown at all',
         DB_SCHEMA: null,
       },
-      application: { 'trust proxy': true, etag: 'weak', 'view engine': 'ejs', locals: { a: 1 } },
       packages: { express: '5.1.0', knex: '3.3.0', pg: '8.23.1' },
       process: { node: '22.11.0', platform: 'linux x64', pid: 4121, dyno: 'web.1', release: null },
     }),
@@ -192,9 +192,36 @@ export function hostileRequest(text: string = Object.values(HOSTILE).join(' ')):
       'Content-Type', `text/html; ${text}`, 'Set-Cookie', `${text}=1; Path=${text}; SameSite=${text}`,
       'Content-Security-Policy', `default-src ${text}`, raw('X-Out'), raw('out'),
     ], // prettier-ignore
-    request: { requestId: raw('id'), receivedRequestId: raw('received'), remoteAddress: raw('10.0.0.1') },
+    request: {
+      requestId: raw('id'),
+      receivedRequestId: raw('received'),
+      remoteAddress: raw('10.0.0.1'),
+      live: {
+        session: { [raw('key')]: raw('value'), nested: { [raw('deep')]: raw('item') } },
+        user: raw('ada'),
+        app: { settings: { 'trust proxy': raw('proxy'), env: raw('env') } },
+      },
+    },
     response: { statusMessage: raw('Message'), preview: Buffer.from(raw('body')) },
     more: (context) => {
+      const setter = layer({ name: raw('layer'), source: raw('place') });
+      context.add('layer', setter);
+      const writes = ['Content-Type', raw('X-Out')].map((name) => ({
+        name,
+        value: raw('x'),
+        layer: setter,
+        hooked: false,
+      }));
+      const response = context.first('response');
+      if (response !== undefined)
+        Object.assign(response, {
+          headerWrites: [
+            ...writes,
+            { name: 'X-Gone', value: raw('x'), layer: setter, hooked: false },
+            { name: 'X-Gone', value: undefined, layer: null, hooked: false },
+          ],
+          refused: [{ method: 'setHeader', name: raw('late'), layer: setter, atMs: 3 }],
+        });
       context.add('route', {
         pattern: raw('/r'),
         method: raw('POST'),
