@@ -56,6 +56,8 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/compare`, query),
   compareJson: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/compare.json`, query),
+  compareMarkdown: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/compare.md`, query),
   asset: (file: string) => `${PROFILER_PREFIX}/assets/${file}`,
   action: (name: string) => `${PROFILER_PREFIX}/-/${name}`,
 } as const;

@@ -38,6 +38,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
     get('_profiler_compare', '/compare', controllers.compare),
     get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
+    get('_profiler_compare_markdown', '/compare\\.md', controllers.compareMarkdown),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
     get('_profiler_newer', `/${TOKEN}/newer`, controllers.newer),
     get('_profiler_older', `/${TOKEN}/older`, controllers.older),

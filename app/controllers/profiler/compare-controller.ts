@@ -1,12 +1,13 @@
 /** Two profiles side by side: tokens -> profiles -> what differs, as page or JSON; else the form that asks for them. */
 import { createError } from '../../errors.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import { compareMarkdown } from './compare-markdown.ts';
 import { createCompareModel } from './compare-model.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { type CompareQuery, readCompareQuery } from './compare-query.ts';
 import { summarizeComparison } from './compare-summary.ts';
-import type { PageAction, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE } from './respond.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
 
 /** Version of the JSON form. */
 const COMPARE_VERSION = 1;
@@ -16,6 +17,7 @@ const OFFERED = 12;
 export interface CompareController {
   compare: PageAction;
   compareJson: PageAction;
+  compareMarkdown: PageAction;
 }
 
 interface Read {
@@ -51,6 +53,18 @@ export function createCompareController(services: PageServices): CompareControll
     return { a, b, problem: problemOf(query, { a, b }) };
   }
 
+  /** Both, for what is read by machines: an error instead of a form. */
+  async function readPair(page: PageRequest): Promise<{ a: Profile; b: Profile }> {
+    const query = readCompareQuery(page.query);
+    for (const name of ['a', 'b'] as const)
+      if (query[name] === null) throw createError('BAD_FILTER', [name, 'is missing; give two tokens']);
+    const { a, b, problem } = await readBoth(query);
+    if (a === null || b === null)
+      throw createError('UNKNOWN_TOKEN', [(a === null ? query.a : query.b) ?? '']);
+    if (problem !== null) throw createError('BAD_FILTER', ['b', 'is the same request as A; give two tokens']);
+    return { a, b };
+  }
+
   /** The newest requests, of the route of `like` where it has one, without those given. */
   async function findOthers(
     like: Profile | null,
@@ -84,14 +98,7 @@ export function createCompareController(services: PageServices): CompareControll
       respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
     },
     async compareJson(page) {
-      const query = readCompareQuery(page.query);
-      const { a, b, problem } = await readBoth(query);
-      if (a === null || b === null)
-        throw query.a === null || query.b === null
-          ? createError('BAD_FILTER', [query.a === null ? 'a' : 'b', 'is missing; give two tokens'])
-          : createError('UNKNOWN_TOKEN', [a === null ? query.a : query.b]);
-      if (problem !== null)
-        throw createError('BAD_FILTER', ['b', 'is the same request as A; give two tokens']);
+      const { a, b } = await readPair(page);
       const comparison = compareProfiles(a, b, panels);
       const body = {
         version: COMPARE_VERSION,
@@ -101,6 +108,10 @@ export function createCompareController(services: PageServices): CompareControll
         ...comparison,
       };
       respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+    },
+    async compareMarkdown(page) {
+      const { a, b } = await readPair(page);
+      respond(page, { type: MARKDOWN_TYPE, body: compareMarkdown(a, b, compareProfiles(a, b, panels)) });
     },
   };
 }

@@ -40,7 +40,7 @@ export interface CompareModel {
   comparison: Comparison;
   /** True: also what is alike is shown. */
   all: boolean;
-  links: { swap: string; all: string; json: string; newest: string | null };
+  links: { swap: string; all: string; json: string; markdown: string; newest: string | null };
   foot: readonly string[];
 }
 
@@ -140,6 +140,7 @@ export function createCompareModel(options: {
       swap: urls.compare({ a: b.token, b: a.token }),
       all: urls.compare({ ...pair, all: all ? undefined : 1 }),
       json: urls.compareJson(pair),
+      markdown: urls.compareMarkdown(pair),
       newest: newest === null ? null : urls.compare({ a: b.token, b: newest.token }),
     },
     foot,

@@ -60,17 +60,25 @@ function tell(label: string, figures: readonly FigureRow[]): string {
   return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? told.one : told.many}`;
 }
 
-function reasonsOf(a: Profile, b: Profile, figures: readonly FigureRow[], change: number): string {
-  const reasons = changesOf(a, b)
-    .filter(({ ms }) => Math.sign(ms) === Math.sign(change))
+/** What changed by a notable part of the whole change, in its direction or against it; the largest first. */
+function notable(changes: readonly Share[], change: number, direction: number): Share[] {
+  return changes
+    .filter(({ ms }) => Math.sign(ms) === direction)
     .filter(({ ms }) => Math.abs(ms) >= LEAST_MS && Math.abs(ms) >= LEAST_SHARE * Math.abs(change))
-    .sort((left, right) => Math.abs(right.ms) - Math.abs(left.ms))
-    .slice(0, MOST_REASONS)
-    .map(({ label, ms }) => `${durationText(Math.abs(ms))} in ${tell(label, figures)}`);
-  const [first, ...others] = reasons;
-  if (first === undefined) return '';
-  // What one kind of work gained may be more than the whole, where another lost.
-  return `: ${[first, ...others].join(', ')}`;
+    .sort((left, right) => Math.abs(right.ms) - Math.abs(left.ms));
+}
+
+function reasonsOf(a: Profile, b: Profile, figures: readonly FigureRow[], change: number): string {
+  const changes = changesOf(a, b);
+  const tellOf =
+    (how: string) =>
+    ({ label, ms }: Share): string =>
+      `${durationText(Math.abs(ms))}${how} in ${tell(label, figures)}`;
+  const reasons = notable(changes, change, Math.sign(change)).slice(0, MOST_REASONS).map(tellOf(''));
+  if (reasons.length === 0) return '';
+  // Where some of it took less, the reasons add up to more than the whole.
+  const [against] = notable(changes, change, -Math.sign(change)).map(tellOf(change > 0 ? ' less' : ' more'));
+  return `: ${reasons.join(', ')}${against === undefined ? '' : `; in return ${against}`}`;
 }
 
 function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): string {

@@ -1,6 +1,7 @@
 /** `/_profiler/<token>.md`: a profile, or with `?panel=` one panel of it, as Markdown. */
 import { createError } from '../../errors.ts';
 import { readOne } from './filters.ts';
+import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
@@ -18,6 +19,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
       if (panels.length === 0) throw createError('UNKNOWN_PANEL', [name ?? '', profile.token]);
       const body = profileMarkdown({
         profile,
+        findings: createFindingsModel(profile, services.rules ?? {}, amendments),
         amendments,
         panels,
         builtIn: services.panelMarkdown ?? {},

@@ -81,6 +81,17 @@ describe('the comparison of two profiles', () => {
     );
   });
 
+  it('says what took less in return', async () => {
+    const calling = (context: Context): void => {
+      reading(1, 100)(context);
+      context.add('call', call({ startMs: 20, durationMs: 60 }));
+    };
+    const $ = await compared(calling, reading(16, 160));
+    expect($('#summary').text()).to.equal(
+      'B took 60.0 ms longer (60 %): 75.0 ms in 15 more queries, 45.0 ms in own code; in return 60.0 ms less in 1 fewer outgoing call.',
+    );
+  });
+
   it('calls less than a tenth about as long', async () => {
     const $ = await compared(reading(2, 100), reading(2, 104));
     expect($('#summary').text()).to.equal('B took about as long as A, 4.0 ms longer.');
@@ -288,6 +299,25 @@ describe('the comparison of two profiles', () => {
     expect((await get(`compare.json?a=${a.token}`)).status).to.equal(400);
     expect((await get(`compare.json?a=${a.token}&b=${a.token}`)).status).to.equal(400);
     expect((await get(`compare.json?a=${a.token}&b=ffffff`)).status).to.equal(404);
+  });
+
+  it('is given as Markdown that recorded text can’t break out of', async () => {
+    const odd = '`| <b>](x) @all';
+    const [a, b] = [
+      await record(reading(1, 10), { url: `/${odd}` }),
+      await record((context) => {
+        reading(2, 20)(context);
+        context.add('log', log({ message: odd }));
+      }),
+    ];
+    const response = await get(`compare.md?a=${a.token}&b=${b.token}`);
+    expect(response.headers.get('content-type')).to.equal('text/markdown; charset=UTF-8');
+    const text = await response.text();
+    expect(text).to.match(/^## Two requests compared\n/);
+    expect(text).to.contain('| Queries | 1 | 2 | +1 |');
+    expect(text).to.contain('``GET /`| <b>](x) @all``');
+    expect(text).to.match(/\| only B \| .*\| – \| 1 × \|/);
+    expect((await get(`compare.md?a=${a.token}`)).status).to.equal(400);
   });
 
   it('shows the rest where a panel can’t be compared', async () => {
