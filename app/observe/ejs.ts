@@ -13,6 +13,7 @@ import { createViewTrace, type Frame } from './view-trace.ts';
 /** What is used of an Express application. */
 export interface RenderingApp {
   render: (name: string, options: object, callback: (error: Error, html: string) => void) => void;
+  settings?: Readonly<Record<string, unknown>>;
   /** What responses inherit from, and those of mounted applications with them. */
   response?: object;
 }
@@ -83,6 +84,8 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       const caller = takeAsked() ?? callerBelow(render);
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
+      const engine = app.settings?.['view engine'];
+      if (typeof engine === 'string') frame.fact.engine = engine.slice(0, 40);
       const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');
       if (at !== -1) {
         const done = args[at] as (...results: unknown[]) => unknown;

@@ -22,6 +22,8 @@ export interface ViewFact {
   locals: Json;
   caller: string | null;
   error: string | null;
+  /** The application's default engine, of what the handler rendered. */
+  engine?: string;
 }
 
 declare module '../profiler/facts.ts' {

@@ -1,8 +1,9 @@
 /** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
 import type { Context } from '../profiler/context.ts';
-import type { Json, Panel, PanelPage } from '../profiler/panel.ts';
+import type { Json, Panel } from '../profiler/panel.ts';
 import { comparableViews } from './views/comparable.ts';
-import { addressOf, coveredMs, pageOf, round, roundOrNull } from './shared/rows.ts';
+import { coveredMs, round, roundOrNull } from './shared/rows.ts';
+import { presentViews } from './views/page.ts';
 
 export interface ViewEntry {
   name: string;
@@ -16,16 +17,19 @@ export interface ViewEntry {
   locals: Json;
   caller: string | null;
   error: string | null;
+  /** `ejs`, `pug` …; null where neither file nor application tells. */
+  engine: string | null;
 }
 
 /** What each profile keeps. */
 export interface KeptViews {
-  views: Omit<ViewEntry, 'ownMs'>[];
+  /** The engine stands there where the file does not tell it. */
+  views: (Omit<ViewEntry, 'ownMs' | 'engine'> & { engine?: string })[];
 }
 
 export interface ViewsData {
   views: ViewEntry[];
-  totals: { views: number; templates: number; durationMs: number };
+  totals: { views: number; templates: number; durationMs: number; engines: string[] };
 }
 
 function collect(context: Context): KeptViews | null {
@@ -42,8 +46,14 @@ function collect(context: Context): KeptViews | null {
       locals: fact.locals,
       caller: fact.caller,
       error: fact.error,
+      ...(fact.file !== null || fact.engine === undefined ? {} : { engine: fact.engine }),
     })),
   };
+}
+
+/** By the ending of the file or name, else what the application was told to use. */
+function engineOf({ name, file, engine }: KeptViews['views'][number]): string | null {
+  return /\.([a-z]{2,12})$/i.exec(file ?? name)?.[1]?.toLowerCase() ?? engine ?? null;
 }
 
 function derive(kept: KeptViews | null): ViewsData | null {
@@ -55,7 +65,7 @@ function derive(kept: KeptViews | null): ViewsData | null {
   const views = kept.views.map((view, index): ViewEntry => {
     const { durationMs } = view;
     const ownMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
-    return { ...view, ownMs };
+    return { ...view, ownMs, engine: engineOf(view) };
   });
   return {
     views,
@@ -63,51 +73,8 @@ function derive(kept: KeptViews | null): ViewsData | null {
       views: views.length,
       templates: new Set(views.map(({ file, name }) => file ?? name)).size,
       durationMs: round(coveredMs(views)),
+      engines: [...new Set(views.flatMap(({ engine }) => (engine === null ? [] : [engine])))],
     },
-  };
-}
-
-export interface ViewRow {
-  view: ViewEntry;
-  id: string;
-  /** Partials of one template that follow each other are one row. */
-  count: number;
-  sumMs: number;
-}
-
-function rowsOf(views: readonly ViewEntry[]): ViewRow[] {
-  const rows: ViewRow[] = [];
-  views.forEach((view, index) => {
-    const last = rows.at(-1);
-    const same = last?.view.parent === view.parent && last.view.name === view.name && view.parent !== null;
-    if (last !== undefined && same) {
-      last.count++;
-      last.sumMs += view.durationMs ?? 0;
-    } else rows.push({ view, id: `v${index + 1}`, count: 1, sumMs: view.durationMs ?? 0 });
-  });
-  return rows;
-}
-
-function present(data: ViewsData, { query }: PanelPage) {
-  const find = (query.find ?? '').slice(0, 200);
-  const rows = rowsOf(data.views);
-  const found =
-    find === ''
-      ? rows
-      : rows.filter(({ view }) =>
-          `${view.name}\n${view.file ?? ''}`.toLowerCase().includes(find.toLowerCase()),
-        );
-  const page = pageOf(found, { query, cost: ({ view }) => 550 + JSON.stringify(view.locals).length * 3 });
-  const link = (changes: Record<string, string | number | null>): string =>
-    addressOf('views', { find, ...changes });
-  return {
-    find,
-    clear: link({ find: null }),
-    page,
-    firstHref: link({}),
-    nextHref: page.next === null ? null : link({ from: page.next }),
-    allHref: link({ all: 1 }),
-    slowestMs: Math.max(0, ...rows.map(({ sumMs }) => sumMs)),
   };
 }
 
@@ -123,6 +90,6 @@ export function createViewsPanel(): Panel<ViewsData, KeptViews> {
       tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
       count: totals.views,
     }),
-    present,
+    present: presentViews,
   };
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createViewsPanel, type ViewRow } from '../../app/panels/views.ts';
+import type { TemplateRow, ViewRow } from '../../app/panels/views/page.ts';
+import { createViewsPanel } from '../../app/panels/views.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';
@@ -20,7 +21,7 @@ describe('the panel of views', () => {
 
   it('tells what each template took without its partials', () => {
     const data = collect(addBusyPage);
-    expect(data?.totals).to.deep.equal({ views: 4, templates: 4, durationMs: 18.2 });
+    expect(data?.totals).to.deep.equal({ views: 4, templates: 4, durationMs: 18.2, engines: ['ejs'] });
     expect(data?.views.map(({ name, ownMs }) => `${name} ${ownMs ?? ''}`)).to.deep.equal([
       'orders/show 5.1',
       'partials/layout.ejs 2.6',
@@ -49,5 +50,65 @@ describe('the panel of views', () => {
       context.add('view', view({ durationMs: 150, error: 'x is not defined' }));
     });
     expect(panel.summary?.(data as never)?.tone).to.equal('bad');
+  });
+
+  function present(data: ReturnType<typeof collect>, query: Record<string, string> = {}) {
+    return panel.present?.(data!, { profile: {} as Profile, query }) as {
+      page: { rows: ViewRow[]; total: number; next: number | null };
+      templates: TemplateRow[];
+    };
+  }
+
+  it('adds up the renders of each template, the costliest first', () => {
+    const data = collect((context) => {
+      context.add('view', view({ durationMs: 10 }));
+      for (let i = 0; i < 3; i++) {
+        context.add('view', view({ name: 'a.ejs', file: '/v/a.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
+        context.add('view', view({ name: 'b.ejs', file: '/v/b.ejs', depth: 1, parent: 0, durationMs: 1 }));
+      }
+    });
+    expect(present(data).page.rows, 'they alternate').to.have.length(7);
+    expect(
+      present(data).templates.map(({ name, count, sumMs, ownMs }) => [name, count, sumMs, ownMs]),
+    ).to.deep.equal([
+      ['orders/show', 1, 10, 5.5],
+      ['b.ejs', 3, 3, 3],
+      ['a.ejs', 3, 1.5, 1.5],
+    ]);
+    expect(present(collect(addBusyPage)).templates, 'nothing to add up').to.deep.equal([]);
+  });
+
+  it('ties an error of a template to its line', () => {
+    const error = [
+      '/app/views/orders/show.ejs:12',
+      '    10| <ul>',
+      '    11|',
+      ' >> 12|   <li><%= missing.name %></li>',
+      '    13| </ul>',
+      '',
+      'missing is not defined',
+    ].join('\n');
+    const [row] = present(collect((context) => void context.add('view', view({ error })))).page.rows;
+    expect(row?.failure?.place).to.equal('/app/views/orders/show.ejs:12');
+    expect(row?.failure?.message).to.equal('missing is not defined');
+    expect(row?.failure?.lines.filter(({ failed }) => failed)).to.deep.equal([
+      { number: 12, text: '  <li><%= missing.name %></li>', failed: true },
+    ]);
+    for (const other of ['plain', '', 'a:1', 'a:1\n\nb', '\n >> x|', 'x'.repeat(5000)]) {
+      const [plain] = present(collect((context) => void context.add('view', view({ error: other })))).page
+        .rows;
+      expect(plain?.failure).to.deep.equal({ message: other, place: null, lines: [] });
+    }
+  });
+
+  it('names the engine by the file, else as the application was told', () => {
+    const data = collect((context) => {
+      context.add('view', view({ name: 'index', file: null, engine: 'pug' }));
+      context.add('view', view({ name: 'mail.hbs', file: null, engine: 'pug' }));
+      context.add('view', view({ engine: 'pug' }));
+      context.add('view', view({ name: 'odd', file: null }));
+    });
+    expect(data?.views.map(({ engine }) => engine)).to.deep.equal(['pug', 'hbs', 'ejs', null]);
+    expect(data?.totals.engines).to.deep.equal(['pug', 'hbs', 'ejs']);
   });
 });

@@ -1,0 +1,103 @@
+/** What the page of the views shows: the tree as it ran, what each template took in all, and what each was given. */
+import type { PanelPage } from '../../profiler/panel.ts';
+import { addressOf, pageOf, round } from '../shared/rows.ts';
+import type { ViewEntry, ViewsData } from '../views.ts';
+import { readTemplateError, type TemplateError } from './template-error.ts';
+
+export interface ViewRow {
+  view: ViewEntry;
+  id: string;
+  /** Partials of one template that follow each other are one row. */
+  count: number;
+  sumMs: number;
+  ownMs: number;
+  failure: TemplateError | null;
+}
+
+/** All renders of one template. */
+export interface TemplateRow {
+  name: string;
+  count: number;
+  sumMs: number;
+  ownMs: number;
+  longestMs: number;
+  /** Its first render in the tree. */
+  anchor: string;
+}
+
+const LONGEST_FIND = 200;
+/** Lines of a tree of locals. */
+const TREE_LINES = 60;
+const TEMPLATES_SHOWN = 50;
+const ROW_COST = 800;
+const TREE_LINE_COST = 110;
+
+function rowsOf(views: readonly ViewEntry[]): ViewRow[] {
+  const rows: ViewRow[] = [];
+  views.forEach((view, index) => {
+    const { name, parent, durationMs, ownMs, error } = view;
+    const last = rows.at(-1);
+    const same = last?.view.parent === parent && last.view.name === name && parent !== null;
+    if (last !== undefined && same && error === null) {
+      last.count++;
+      last.sumMs += durationMs ?? 0;
+      last.ownMs += ownMs ?? 0;
+      return;
+    }
+    const failure = error === null ? null : readTemplateError(error);
+    rows.push({ view, id: `v${index + 1}`, count: 1, sumMs: durationMs ?? 0, ownMs: ownMs ?? 0, failure });
+  });
+  return rows;
+}
+
+function templatesOf(views: readonly ViewEntry[]): TemplateRow[] {
+  const byFile = new Map<string, TemplateRow>();
+  views.forEach(({ name, file, durationMs, ownMs }, index) => {
+    const key = file ?? name;
+    const row = byFile.get(key) ?? {
+      name,
+      count: 0,
+      sumMs: 0,
+      ownMs: 0,
+      longestMs: 0,
+      anchor: `v${index + 1}`,
+    };
+    row.count++;
+    row.sumMs = round(row.sumMs + (durationMs ?? 0));
+    row.ownMs = round(row.ownMs + (ownMs ?? 0));
+    row.longestMs = Math.max(row.longestMs, durationMs ?? 0);
+    byFile.set(key, row);
+  });
+  return [...byFile.values()].sort((a, b) => b.ownMs - a.ownMs);
+}
+
+function costOf({ view, failure }: ViewRow): number {
+  const given = JSON.stringify(view.locals).length;
+  const lines = Math.min(TREE_LINES, given / 12);
+  const shown = failure === null ? 0 : 600 + failure.message.length;
+  return ROW_COST + given + lines * TREE_LINE_COST + shown;
+}
+
+export function presentViews(data: ViewsData, { query }: PanelPage) {
+  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const text = find.toLowerCase();
+  const rows = rowsOf(data.views);
+  const found = rows.filter(({ view }) => `${view.name}\n${view.file ?? ''}`.toLowerCase().includes(text));
+  const page = pageOf(found, { query, cost: costOf });
+  const shown = new Set(page.rows.map(({ id }) => id));
+  const templates = data.totals.views > data.totals.templates ? templatesOf(data.views) : [];
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf('views', { find, ...changes });
+  return {
+    find,
+    clear: link({ find: null }),
+    page,
+    templates: templates.slice(0, TEMPLATES_SHOWN).map((row) => ({ ...row, onPage: shown.has(row.anchor) })),
+    templatesLeft: Math.max(0, templates.length - TEMPLATES_SHOWN),
+    treeLines: TREE_LINES,
+    firstHref: link({}),
+    nextHref: page.next === null ? null : link({ from: page.next }),
+    allHref: link({ all: 1 }),
+    slowestMs: Math.max(0, ...rows.map(({ sumMs }) => sumMs)),
+  };
+}
