@@ -167,9 +167,13 @@ function titleOf(name: string): string {
     .toLowerCase();
 }
 
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function listOf(name: string, values: readonly unknown[], level: number): string {
   if (values.length === 0) return '';
-  const title = heading(level, titleOf(name));
+  const title = heading(level, capital(titleOf(name)));
   if (values.every(isScalar))
     return `${title}\n\n${values
       .slice(0, MOST_ROWS)
@@ -206,7 +210,7 @@ export function ofData(data: unknown, level = 3): string {
       const inner = Object.entries(value as object);
       if (inner.length === 0) return '';
       const body = isFlat(value) ? pairs(inner) : fence(JSON.stringify(value, null, 2), 'json');
-      return `${heading(level, titleOf(name))}\n\n${body}`;
+      return `${heading(level, capital(titleOf(name)))}\n\n${body}`;
     }),
   ]);
 }

@@ -48,8 +48,9 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
     const at = place === undefined ? '' : ` (${code(place)})`;
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}`;
   });
+  // Ours, and Markdown already.
   const texts = rules.map(({ labels, known, mends }) =>
-    `- ${prose(labels.join(', '))}: ${prose(known)} ${prose(mends)}`.trim(),
+    `- ${prose(labels.join(', '))}: ${known} ${mends}`.trim(),
   );
   return blocks([
     heading(2, 'Findings'),
