@@ -92,9 +92,9 @@ export const cachingCannotWork: FindingRule<{ request: KeptRequest }> = {
       for (const one of contradictions(control, { request, shared, varies })) say(...one);
     }
     const asked = status === 200 && method === 'GET' ? receivedHeader(request, 'if-none-match') : null;
-    const refused = /no-cache/i.test(receivedHeader(request, 'cache-control') ?? '');
-    const tag = asked === null || refused ? null : sentHeader(request, shared, 'etag');
-    if (asked !== null && tag !== null && matches(asked, tag.value) && response.bytes > 0)
+    if (asked === null || /no-cache/i.test(receivedHeader(request, 'cache-control') ?? '')) return found;
+    const tag = sentHeader(request, shared, 'etag');
+    if (tag !== null && matches(asked, tag.value) && response.bytes > 0)
       say(
         `The client had this ETag already and got all ${bytesText(response.bytes)} again: 304 was never answered`,
         'warn',

@@ -23,6 +23,7 @@ import { logFlood } from './log-flood.ts';
 import { loggedError } from './logged-error.ts';
 import { loopHeld } from './loop-held.ts';
 import { manyCalls } from './many-calls.ts';
+import { manyQueries } from './many-queries.ts';
 import { nPlusOne } from './n-plus-one.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { poolWait } from './pool-wait.ts';
@@ -50,6 +51,7 @@ export function createFindingRules(): FindingRule[] {
     nPlusOne,
     writeLoop,
     repeatedStatement,
+    manyQueries,
     sequentialAwaits,
     slowStatement,
     largeResult,

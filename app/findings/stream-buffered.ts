@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
-import { mediaType, sentHeader } from './shared/http.ts';
+import { sentHeader } from './shared/http.ts';
 
 export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
   name: 'stream-buffered',
@@ -14,7 +14,7 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
     'Leave event streams out of compression (`Cache-Control: no-transform`, or its filter), or call res.flush() after each event.',
   find({ request }, _profile, shared) {
     const { response } = request;
-    if (response === undefined || mediaType(response.contentType) !== 'text/event-stream') return [];
+    if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
     const encoding = sentHeader(request, shared, 'content-encoding');
     if (encoding === null || /^\s*(?:identity)?\s*$/i.test(encoding.value)) return [];
     return [

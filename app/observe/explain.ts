@@ -79,8 +79,6 @@ const LONGEST_SQL = 20_000;
 const MOST_BINDINGS = 1000;
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 200;
-/** Requests whose plans are remembered, for what comes late. */
-const MOST_KEPT = 100;
 /** Looks for an idle connection, and the pause between them. */
 const MOST_LOOKS = 10;
 const LOOK_EVERY = 200;
@@ -201,8 +199,6 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
   const slow = new Map<string, SlowStatement[]>();
   /** Of each pool by the text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
-  /** What was kept of each request: a late fact is replaced as a whole. */
-  const kept = new Map<string, KeptPlans['plans']>();
   let queue: SlowStatement[][] = [];
   let runs: number[] = [];
   let running = false;
@@ -245,20 +241,13 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
   async function explainAll(statements: readonly SlowStatement[]): Promise<void> {
     const [first] = statements;
     if (first === undefined) return;
-    const { token } = first.context;
-    const plans = [...(kept.get(token) ?? [])];
+    const plans: KeptPlans['plans'] = [];
     const facts = first.context.all('query');
     for (const statement of statements) {
-      const query = facts.indexOf(statement.fact);
-      // Of what the profile left out there is nothing to show a plan with.
-      if (query !== -1) plans.push({ query, ...(await explain(statement)) });
+      const outcome = await explain(statement);
+      plans.push({ query: facts.indexOf(statement.fact), ...outcome });
     }
-    if (plans.length === 0) return;
-    const safe = mask(first.context, { overMs, plans });
-    const [oldest] = kept.keys();
-    if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest);
-    kept.set(token, safe.plans);
-    await keep(token, safe);
+    await keep(first.context.token, mask(first.context, { overMs, plans }));
   }
 
   async function run(): Promise<void> {
@@ -279,12 +268,12 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
       const known = slow.get(context.token) ?? [];
       const same = known.find((other) => other.sql === sql);
       if (same !== undefined && (same.fact.durationMs ?? 0) >= (fact.durationMs ?? 0)) return;
-      const slowest = [...known.filter((other) => other !== same), statement]
+      const kept = [...known.filter((other) => other !== same), statement]
         .sort((a, b) => (b.fact.durationMs ?? 0) - (a.fact.durationMs ?? 0))
         .slice(0, MOST_PER_REQUEST);
       const [oldest] = slow.keys();
       if (known.length === 0 && slow.size >= MOST_REQUESTS && oldest !== undefined) slow.delete(oldest);
-      slow.set(context.token, slowest);
+      slow.set(context.token, kept);
     },
     ended(token) {
       const statements = slow.get(token);
@@ -300,7 +289,6 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
       closed = true;
       queue = [];
       slow.clear();
-      kept.clear();
     },
   };
 }

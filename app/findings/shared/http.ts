@@ -27,8 +27,16 @@ export function sentHeaders({ response }: KeptRequest, shared: Shared, name: str
 }
 
 /** The first of them; null where none was sent. */
-export function sentHeader(kept: KeptRequest, shared: Shared, name: string): SentHeader | null {
-  return sentHeaders(kept, shared, name)[0] ?? null;
+export function sentHeader({ response }: KeptRequest, shared: Shared, name: string): SentHeader | null {
+  if (response === undefined) return null;
+  const common = (shared.request as CommonHeaders | undefined)?.headers;
+  // Asked for each answer, so nothing is made where there is none.
+  for (let index = 0; index < response.headers.length; index++) {
+    const row = response.headers[index] ?? common?.[index] ?? null;
+    if (row !== null && row.name.length === name.length && row.name.toLowerCase() === name)
+      return { value: row.value, anchor: `rh-${index + 1}` };
+  }
+  return null;
 }
 
 /** Names of all response headers, in the order sent. */

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding many-queries', () => {
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('create table things as select id from generate_series(1, 200) as id'),
+    (app, knex) => {
+      app.get('/apart/:count', async (req, res) => {
+        for (let at = 0; at < Number(req.params.count); at++)
+          await knex.raw(`select ${'id, '.repeat(at % 25)} id from things where id = ?`, [at]);
+        res.send('done');
+      });
+      app.get('/loop', async (_req, res) => {
+        for (let id = 0; id < 110; id++) await knex('things').where({ id });
+        res.send('done');
+      });
+    },
+  );
+
+  it('tells how many, and how many different ones', async () => {
+    const [finding] = (await ask('/apart/120')).of('many-queries');
+    expect(finding).to.include({ label: 'many queries', severity: 'warn', panel: 'database' });
+    expect(finding?.sentence).to.match(/^120 statements, 25 different ones, took \d+\.\d ms of \d+\.\d ms$/);
+  });
+
+  it('says nothing of fewer, nor of a loop, which is told of as such', async () => {
+    expect((await ask('/apart/99')).of('many-queries')).to.deep.equal([]);
+    const loop = await ask('/loop');
+    expect(loop.of('many-queries')).to.deep.equal([]);
+    expect(loop.of('n-plus-one')).to.have.length(1);
+  });
+});
