@@ -1,5 +1,6 @@
 /** Two profiles side by side: tokens -> profiles -> what differs, as page or JSON; else the form that asks for them. */
 import { createError } from '../../errors.ts';
+import { urls } from '../../urls.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { createCompareModel } from './compare-model.ts';
@@ -7,7 +8,7 @@ import { compareProfiles } from './compare-profiles.ts';
 import { type CompareQuery, readCompareQuery } from './compare-query.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respond.ts';
 
 /** Version of the JSON form. */
 const COMPARE_VERSION = 1;
@@ -83,6 +84,11 @@ export function createCompareController(services: PageServices): CompareControll
       if (a === null || b === null || problem !== null) {
         const chosen = a ?? b;
         const choices = await findOthers(chosen, [query.a, query.b]);
+        const [newest] = choices;
+        if (query.newest && a !== null && newest !== undefined) {
+          redirect(respond, page, urls.compare({ a: a.token, b: newest.token }));
+          return;
+        }
         const model = { title: 'Compare', query, chosen, problem, choices, foot };
         const unknown = problem !== null && (a === null || b === null);
         respond(page, {
@@ -92,9 +98,8 @@ export function createCompareController(services: PageServices): CompareControll
         });
         return;
       }
-      const [newest = null] = b.route === null ? [] : await findOthers(b, [a.token, b.token]);
       const comparison = compareProfiles(a, b, panels);
-      const model = createCompareModel({ a, b, comparison, all: query.all, newest, foot });
+      const model = createCompareModel({ a, b, comparison, all: query.all, foot });
       respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
     },
     async compareJson(page) {

@@ -1,7 +1,8 @@
 /** A comparison -> the view model of its page: what is shown of it, bounded, and the links from it. */
-import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
 import type { Comparison, FigureRow, ValueRow, WorkRow, WorkSection } from './compare-profiles.ts';
+import { NEWEST } from './compare-query.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { LANE_BOX, type Lane, laneOf, scaleOf } from './lanes.ts';
 
@@ -107,11 +108,9 @@ export function createCompareModel(options: {
   b: Profile;
   comparison: Comparison;
   all: boolean;
-  /** Another request of B's route. */
-  newest: ProfileIndex | null;
   foot: readonly string[];
 }): CompareModel {
-  const { a, b, comparison, all, newest, foot } = options;
+  const { a, b, comparison, all, foot } = options;
   const pair = { a: a.token, b: b.token };
   const scaleMs = scaleOf([a, b]);
   const side = (name: Side['name'], profile: Profile): Side => ({
@@ -141,7 +140,7 @@ export function createCompareModel(options: {
       all: urls.compare({ ...pair, all: all ? undefined : 1 }),
       json: urls.compareJson(pair),
       markdown: urls.compareMarkdown(pair),
-      newest: newest === null ? null : urls.compare({ a: b.token, b: newest.token }),
+      newest: b.route === null ? null : urls.compare({ a: b.token, b: NEWEST }),
     },
     foot,
   };

@@ -6,9 +6,14 @@ import { readOne } from './filters.ts';
 export interface CompareQuery {
   a: string | null;
   b: string | null;
+  /** B is to be the newest other request of A's route. */
+  newest: boolean;
   /** Also what is alike. */
   all: boolean;
 }
+
+/** In the place of a token. */
+export const NEWEST = 'newest';
 
 function bad(name: string, problem: string): Error {
   return createError('BAD_FILTER', [name, problem]);
@@ -29,11 +34,13 @@ function readBoxes(query: URLSearchParams): (string | null)[] {
 }
 
 export function readCompareQuery(query: URLSearchParams): CompareQuery {
-  const [first = null, second = null] = readBoxes(query);
+  const [one = null, other = null] = readBoxes(query);
   const a = checked('a', readOne(query, 'a') ?? '');
-  const b = checked('b', readOne(query, 'b') ?? '');
+  const second = readOne(query, 'b') ?? '';
+  const newest = second === NEWEST;
+  const b = newest ? null : checked('b', second);
   const all = readOne(query, 'all') === '1';
-  if (first === null && second === null) return { a, b, all };
-  if (a !== null || b !== null) throw bad('t', 'stands beside "a" or "b"; give one pair');
-  return { a: first ?? second, b: first === null ? null : second, all };
+  if (one === null && other === null) return { a, b, newest, all };
+  if (a !== null || second !== '') throw bad('t', 'stands beside "a" or "b"; give one pair');
+  return { a: one ?? other, b: one === null ? null : other, newest, all };
 }

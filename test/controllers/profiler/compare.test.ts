@@ -211,19 +211,23 @@ describe('the comparison of two profiles', () => {
     expect($('[style]')).to.have.length(0);
   });
 
-  it('offers the newest of the same route, and nothing where there is none', async () => {
-    const [first, a, b] = [
-      await record(reading(1, 10)),
-      await record(reading(1, 10)),
-      await record(reading(1, 10)),
-    ];
+  it('leads on to the newest of the same route, and to the form where there is none', async () => {
+    const [a, b] = [await record(reading(1, 10)), await record(reading(1, 10))];
     const $ = await page(`compare?a=${a.token}&b=${b.token}`);
     const link = $('.actions a')
       .filter((_i, one) => $(one).text().includes('newest'))
       .attr('href');
-    expect(link).to.equal(`/_profiler/compare?a=${b.token}&b=${first.token}`);
-    const all = await page(`compare?a=${first.token}&b=${a.token}`);
-    expect(all('.actions').text()).to.contain('newest');
+    expect(link).to.equal(`/_profiler/compare?a=${b.token}&b=newest`);
+    const led = await fetch(`${server.address}${link ?? ''}`, { redirect: 'manual' });
+    expect([led.status, led.headers.get('location')]).to.deep.equal([
+      302,
+      `/_profiler/compare?a=${b.token}&b=${a.token}`,
+    ]);
+    const alone = await fixture.record({ url: '/alone', more: (context) => { context.add('route', { pattern: '/alone', method: 'GET', params: {}, handler: 'h', source: null }); } }); // prettier-ignore
+    expect((await page(`compare?a=${alone.token}&b=newest`))('main').text()).to.contain(
+      'No other request of its route is kept.',
+    );
+    expect((await get('compare?b=newest')).status).to.equal(200);
   });
 
   it('stays below 60 KB with two heavy profiles, whatever is shown', async () => {
