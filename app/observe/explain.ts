@@ -79,6 +79,8 @@ const LONGEST_SQL = 20_000;
 const MOST_BINDINGS = 1000;
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 200;
+/** Requests whose plans are remembered, for what comes late. */
+const MOST_KEPT = 100;
 /** Looks for an idle connection, and the pause between them. */
 const MOST_LOOKS = 10;
 const LOOK_EVERY = 200;
@@ -199,6 +201,8 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
   const slow = new Map<string, SlowStatement[]>();
   /** Of each pool by the text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
+  /** What was kept of each request: a late fact is replaced as a whole. */
+  const kept = new Map<string, KeptPlans['plans']>();
   let queue: SlowStatement[][] = [];
   let runs: number[] = [];
   let running = false;
@@ -241,13 +245,20 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
   async function explainAll(statements: readonly SlowStatement[]): Promise<void> {
     const [first] = statements;
     if (first === undefined) return;
-    const plans: KeptPlans['plans'] = [];
+    const { token } = first.context;
+    const plans = [...(kept.get(token) ?? [])];
     const facts = first.context.all('query');
     for (const statement of statements) {
-      const outcome = await explain(statement);
-      plans.push({ query: facts.indexOf(statement.fact), ...outcome });
+      const query = facts.indexOf(statement.fact);
+      // Of what the profile left out there is nothing to show a plan with.
+      if (query !== -1) plans.push({ query, ...(await explain(statement)) });
     }
-    await keep(first.context.token, mask(first.context, { overMs, plans }));
+    if (plans.length === 0) return;
+    const safe = mask(first.context, { overMs, plans });
+    const [oldest] = kept.keys();
+    if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    kept.set(token, safe.plans);
+    await keep(token, safe);
   }
 
   async function run(): Promise<void> {
@@ -268,12 +279,12 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
       const known = slow.get(context.token) ?? [];
       const same = known.find((other) => other.sql === sql);
       if (same !== undefined && (same.fact.durationMs ?? 0) >= (fact.durationMs ?? 0)) return;
-      const kept = [...known.filter((other) => other !== same), statement]
+      const slowest = [...known.filter((other) => other !== same), statement]
         .sort((a, b) => (b.fact.durationMs ?? 0) - (a.fact.durationMs ?? 0))
         .slice(0, MOST_PER_REQUEST);
       const [oldest] = slow.keys();
       if (known.length === 0 && slow.size >= MOST_REQUESTS && oldest !== undefined) slow.delete(oldest);
-      slow.set(context.token, kept);
+      slow.set(context.token, slowest);
     },
     ended(token) {
       const statements = slow.get(token);
@@ -289,6 +300,7 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
       closed = true;
       queue = [];
       slow.clear();
+      kept.clear();
     },
   };
 }

@@ -73,6 +73,8 @@ export interface DatabasePanelOptions {
 }
 
 const SLOW_MS = 100;
+/** Kept of a statement (app/observe/knex.ts). */
+const MOST_BINDINGS = 100;
 
 interface Collecting {
   book: StatementBook;
@@ -80,8 +82,12 @@ interface Collecting {
   excerptAt: (place: string) => SourceExcerpt | null;
 }
 
+/** How many were left out stands behind the last one that is kept. */
+const LEFT_OUT = /^… \d+ more$/;
+
 function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (string | null)[]): Binding[] {
   return bindings.map((value, at) => {
+    if (at >= MOST_BINDINGS && typeof value === 'string' && LEFT_OUT.test(value)) return { name: '…', value };
     const name = columns[at] ?? `$${at + 1}`;
     const type = types?.[at] ?? null;
     return type === null ? { name, value } : { name, value, type };

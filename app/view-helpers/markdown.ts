@@ -3,6 +3,7 @@
  * in a code span, a cell or a fence that it can't end, so that no renderer makes a heading, a link, HTML or a mention of it.
  * Sentences of ours that hold recorded text are escaped, and what a renderer would link in them stands in code spans.
  */
+import type { SourceExcerpt } from '../profiler/thrown.ts';
 
 /** What can't be seen, or turns the direction of what follows. */
 const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -86,6 +87,16 @@ export function fence(text: string, language = ''): string {
   return `${ticks}${language}\n${whole}\n${ticks}${cut}`;
 }
 
+/** Lines of source, numbered, the one that it is about marked: `> 12 | return …`. */
+export function excerpt({ from, lines }: SourceExcerpt, at: number | null): string {
+  const width = String(from + lines.length).length;
+  const numbered = lines.map((text, index) => {
+    const number = from + index;
+    return `${number === at ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
+  });
+  return fence(numbered.join('\n'), 'ts');
+}
+
 /** A cell of a table is split at each `|` before anything else is seen in it. */
 function cell(content: string): string {
   return content.replace(/(\\*)\|/g, (_all, slashes: string) => (slashes === '' ? '\\|' : `${slashes}\\x7c`));
@@ -156,9 +167,13 @@ function titleOf(name: string): string {
     .toLowerCase();
 }
 
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function listOf(name: string, values: readonly unknown[], level: number): string {
   if (values.length === 0) return '';
-  const title = heading(level, titleOf(name));
+  const title = heading(level, capital(titleOf(name)));
   if (values.every(isScalar))
     return `${title}\n\n${values
       .slice(0, MOST_ROWS)
@@ -195,7 +210,7 @@ export function ofData(data: unknown, level = 3): string {
       const inner = Object.entries(value as object);
       if (inner.length === 0) return '';
       const body = isFlat(value) ? pairs(inner) : fence(JSON.stringify(value, null, 2), 'json');
-      return `${heading(level, titleOf(name))}\n\n${body}`;
+      return `${heading(level, capital(titleOf(name)))}\n\n${body}`;
     }),
   ]);
 }

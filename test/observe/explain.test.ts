@@ -17,13 +17,17 @@ interface Kept {
   of(token: string, withinMs?: number): Promise<KeptPlans | null>;
 }
 
-function createKept(): Kept & { keep: (token: string, plans: KeptPlans) => Promise<void> } {
+function createKept(): Kept & {
+  keep: (token: string, plans: KeptPlans) => Promise<void>;
+  forget: (token: string) => void;
+} {
   const plans = new Map<string, KeptPlans>();
   return {
     keep(token, given) {
       plans.set(token, given);
       return Promise.resolve();
     },
+    forget: (token) => void plans.delete(token),
     async of(token, withinMs = 3000) {
       const until = performance.now() + withinMs;
       while (!plans.has(token) && performance.now() < until)
@@ -161,6 +165,18 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       await tracker.run(context, () => trx.commit());
       explainer.ended(context.token);
       expect(first(await kept.of(context.token)).root.type).to.equal('Limit');
+    });
+
+    it('adds plans of work after the answer to those of before', async () => {
+      const context = await ran(() => knex.raw('select 21 from explained'));
+      await kept.of(context.token);
+      await tracker.run(context, async () => {
+        await knex.raw('select 22 from explained');
+      });
+      kept.forget(context.token);
+      explainer.ended(context.token);
+      const plans = await kept.of(context.token);
+      expect(plans?.plans.map(({ query }) => query)).to.deep.equal([0, 1]);
     });
 
     it('never makes the application wait for the pool', async function () {

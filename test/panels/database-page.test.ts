@@ -245,6 +245,18 @@ describe('the page of the database panel', () => {
     for (const plan of [null, 1, 'x', {}, { plans: 3 }]) show(profile, {}, { plan });
   });
 
+  it('keeps a hundred values of a statement, says how many there were, and leads to the plan of the same one', () => {
+    const bindings = [...Array.from({ length: 100 }, (_, at) => at), '… 20 more'];
+    const places = Array.from({ length: 120 }, (_, at) => `$${at + 1}`).join(', ');
+    const profile = record((context) => {
+      for (const startMs of [1, 2]) context.add('query', query({ sql: `select 1 where 1 in (${places})`, bindings, startMs, durationMs: 200, caller: `src/${startMs}.ts:1` })); // prettier-ignore
+    });
+    const { $ } = show(profile, { open: 'q2' }, planned(scan(), {}));
+    expect($('#q2 .kv tr').last().text()).to.contain('… 20 more');
+    expect($('#q2-s').text()).to.contain('99').and.contain('$101').and.contain('$120');
+    expect($('#q2').text()).to.contain('planned at query 1').and.contain('does not run as it ran');
+  });
+
   it('finds by value, error and place', () => {
     const profile = record((context) => {
       context.add('query', query({ bindings: ['needle'] }));

@@ -104,7 +104,7 @@ describe('Markdown of data', () => {
         empty: [],
       }),
     );
-    expect($('h3').toArray().map((title) => $(title).text())).to.deep.equal(['misses', 'names', 'tree']); // prettier-ignore
+    expect($('h3').toArray().map((title) => $(title).text())).to.deep.equal(['Misses', 'Names', 'Tree']); // prettier-ignore
     expect($('table').first().find('td').toArray().map((cell) => $(cell).text())).to.deep.equal(['hit count', '3']); // prettier-ignore
     expect($('table').eq(1).find('th').toArray().map((cell) => $(cell).text())).to.deep.equal(['key', 'ms', 'tags']); // prettier-ignore
     expect($('li').length).to.equal(2);

@@ -3,14 +3,15 @@
  * made harmless to a renderer (app/view-helpers/markdown.ts).
  */
 import { STATUS_CODES } from 'node:http';
-import type { Finding } from '../../profiler/finding.ts';
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { blocks, code, heading, ofData, pairs, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { FindingsModel } from './findings-model.ts';
 
 export interface MarkdownOptions {
   profile: Profile;
+  findings: FindingsModel;
   /** Those that are wanted, in their order; one of them stands alone, without what other panels found. */
   panels: readonly Panel[];
   /** Markdown of the built-in panels, by name. */
@@ -40,13 +41,23 @@ function headOf(profile: Profile): string {
   return pairs(rows, true);
 }
 
-function findingsOf(findings: readonly Finding[]): string {
+function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
+  const findings = [...shown, ...folded];
   if (findings.length === 0) return '';
   const items = findings.map(({ label, severity, sentence, place }) => {
     const at = place === undefined ? '' : ` (${code(place)})`;
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}`;
   });
-  return blocks([heading(2, 'Findings'), items.join('\n')]);
+  // Ours, and Markdown already.
+  const texts = rules.map(({ labels, known, mends }) =>
+    `- ${prose(labels.join(', '))}: ${known} ${mends}`.trim(),
+  );
+  return blocks([
+    heading(2, 'Findings'),
+    items.join('\n'),
+    left > 0 ? `${numberHelpers.count(left, 'more finding')} not kept.` : '',
+    texts.length === 0 ? '' : blocks(['How they are known, and what usually mends them:', texts.join('\n')]),
+  ]);
 }
 
 function bodyOf(panel: Panel, { profile, query, builtIn, amendments = {} }: MarkdownOptions): string {
@@ -94,7 +105,7 @@ export function profileMarkdown(options: MarkdownOptions): string {
   const document = blocks([
     `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
     headOf(profile),
-    panels.length === 1 ? '' : findingsOf(profile.findings),
+    panels.length === 1 ? '' : findingsOf(options.findings),
     ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, options)]),
     cutOf(profile),
     versionsOf(profile),

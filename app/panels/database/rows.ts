@@ -34,6 +34,8 @@ export interface QueryRow {
   differs: string;
   excerpt: SourceExcerpt | null;
   plan: ShownPlan | null;
+  /** Number of the query whose plan is that of the same statement; null where it has its own, or there is none. */
+  planAt: number | null;
   transaction: TransactionMark | null;
   /** Where the row with its statement and values is shown; null where it is shown here. */
   openHref: string | null;
@@ -176,9 +178,24 @@ function badgesOf({ data, slowMs, plans }: Building, index: number, query: Datab
   return badges;
 }
 
-type Body = Pick<QueryRow, 'lines' | 'isWhole' | 'cut' | 'bindings' | 'excerpt' | 'plan'>;
+type Body = Pick<QueryRow, 'lines' | 'isWhole' | 'cut' | 'bindings' | 'excerpt' | 'plan' | 'planAt'>;
 
-const NO_BODY: Body = { lines: [], isWhole: true, cut: 0, bindings: [], excerpt: null, plan: null };
+const NO_BODY: Body = {
+  lines: [],
+  isWhole: true,
+  cut: 0,
+  bindings: [],
+  excerpt: null,
+  plan: null,
+  planAt: null,
+};
+
+/** The query that was planned for this statement. */
+function plannedFor({ data, plans }: Building, statement: number): number | null {
+  for (const [index, { tree }] of plans)
+    if (tree !== undefined && data.queries[index]?.statement === statement) return index + 1;
+  return null;
+}
 
 function bodyOf(building: Building, index: number, query: DatabaseQuery, open: boolean): Body {
   const sql = building.data.statements[query.statement]?.sql ?? '';
@@ -191,6 +208,7 @@ function bodyOf(building: Building, index: number, query: DatabaseQuery, open: b
     bindings: query.bindings.map((binding) => ({ ...binding, type: typeNameOf(binding) })),
     excerpt: building.excerptOf(query.caller),
     plan: building.plans.get(index) ?? null,
+    planAt: building.plans.has(index) ? null : plannedFor(building, query.statement),
   };
 }
 

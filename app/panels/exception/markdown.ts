@@ -1,7 +1,7 @@
 /** The exception panel as Markdown: what is pasted into an issue. Message, place, excerpt, chain, properties, trace, logs. */
-import type { Thrown, ThrownFrame, ThrownLink } from '../../profiler/thrown.ts';
+import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
 import { frameHelpers } from '../../view-helpers/frames.ts';
-import { blocks, code, fence, heading, pairs, prose, table } from '../../view-helpers/markdown.ts';
+import { blocks, code, excerpt, fence, heading, pairs, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ExceptionData, ThrownRecord } from '../exception.ts';
 import type { ErrorLog } from './logs.ts';
@@ -20,24 +20,13 @@ function titleOf({ class: name, message }: ThrownLink): string {
   return line === '' ? name : `${name}: ${line}`;
 }
 
-/** `> 12 | return …`: numbered, the line that threw marked. */
-function excerptOf({ excerpt, line }: ThrownFrame): string {
-  if (excerpt === null) return '';
-  const width = String(excerpt.from + excerpt.lines.length).length;
-  const lines = excerpt.lines.map((text, index) => {
-    const number = excerpt.from + index;
-    return `${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
-  });
-  return fence(lines.join('\n'), 'ts');
-}
-
 function whereOf(place: SourcePlace | null, { chain }: Thrown): string {
   const name = place === null ? null : nameOfPlace(place);
   if (place === null || name === null) return '';
   const { function: inside, ranFrom } = place.frame;
   return blocks([
     `${frameHelpers.whereTitle(place, chain.length)}: ${code(name)}${inside === null ? '' : ` in ${code(`${inside}()`)}`}${ranFrom === null ? '' : `, ran from ${code(ranFrom)}`}`,
-    excerptOf(place.frame),
+    place.frame.excerpt === null ? '' : excerpt(place.frame.excerpt, place.frame.line),
   ]);
 }
 

@@ -1,13 +1,24 @@
 /** Outgoing calls as Markdown: a table of all, with the parts of each that are known. */
-import { blocks, table } from '../../view-helpers/markdown.ts';
+import { blocks, fence, heading, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { CallEntry, HttpClientData } from '../http-client.ts';
 import { partsOf } from './outcome.ts';
 
 const { count, durationText } = numberHelpers;
 
+/** Failed calls shown with their headers. */
+const MOST_FAILED = 5;
+
+function headersOf({ method, url, requestHeaders, status, responseHeaders }: CallEntry): string {
+  const lines = (rows: CallEntry['requestHeaders']): string[] =>
+    rows.map(({ name, value }) => `${name}: ${value}`);
+  const answer = status === null ? [] : ['', `HTTP ${status}`, ...lines(responseHeaders)];
+  return fence([`${method} ${url}`, ...lines(requestHeaders), ...answer].join('\n'), 'http');
+}
+
 export function httpClientMarkdown({ calls, totals }: HttpClientData): string {
   const failed = totals.failed > 0 ? `, ${totals.failed} failed` : '';
+  const failures = calls.filter(({ error, status }) => error !== null || (status !== null && status >= 400));
   return blocks([
     `${count(totals.calls, 'call')} to ${count(totals.hosts, 'host')}, ${durationText(totals.durationMs)} in all${failed}.`,
     table<CallEntry>(
@@ -30,5 +41,6 @@ export function httpClientMarkdown({ calls, totals }: HttpClientData): string {
       ],
       calls,
     ),
+    ...(failures.length > 0 ? [heading(3, 'Failed'), ...failures.slice(0, MOST_FAILED).map(headersOf)] : []),
   ]);
 }

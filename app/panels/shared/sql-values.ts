@@ -14,7 +14,7 @@ import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 export type BindingType = NonNullable<NonNullable<Facts['query']['types']>[number]>;
 
 export interface Binding {
-  /** Column, or `$1` where it is not plain. */
+  /** Column, `$1` where it is not plain, or `…` for a remark about those that are not kept. */
   name: string;
   value: Json;
   type?: BindingType;
@@ -108,6 +108,10 @@ export function valuesInPlace(
   const placed = tokens.map((token, at): SqlToken => {
     const binding = bindings[indexes[at] ?? -1];
     if (binding === undefined) return token;
+    if (binding.name === '…') {
+      whole = false;
+      return token;
+    }
     whole &&= isWhole(binding);
     const before = tokens[at - 1]?.[1] ?? '';
     const operator = before.trim() === '' ? (tokens[at - 2]?.[1] ?? '') : before;

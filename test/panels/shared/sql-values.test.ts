@@ -50,6 +50,12 @@ describe('a statement with its values in place', () => {
     expect(valuesInPlace('select $1', of('plain', 1, null)).isWhole).to.equal(true);
   });
 
+  it('leaves the placeholders of values that are not kept', () => {
+    const bindings = [...of(1), { name: '…', value: '… 900 more' }];
+    const { isWhole } = valuesInPlace('select $1, $2, $3', bindings);
+    expect([write('select $1, $2, $3', bindings), isWhole]).to.deep.equal(['select 1, $2, $3', false]);
+  });
+
   it('cuts long values where it is asked to', () => {
     expect(write('select $1', of('x'.repeat(100)), 10)).to.equal(`select 'xxxxxxxxx…'`);
   });
