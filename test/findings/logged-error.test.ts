@@ -14,6 +14,10 @@ describe('finding logged-error', () => {
       console.error('it broke');
       throw new Error('it broke');
     });
+    app.get('/secret', (req, res) => {
+      console.error(`refused ${req.get('authorization') ?? ''}`);
+      res.send('fine');
+    });
     app.get('/warned', (_req, res) => {
       console.warn('careful');
       res.send('fine');
@@ -25,6 +29,14 @@ describe('finding logged-error', () => {
     expect(finding).to.include({ label: 'logged error', severity: 'warn', panel: 'logs', anchor: 'l1' });
     expect(finding?.sentence).to.match(/^2 errors were logged, and the answer was 200; the first: TypeError: no such thing/); // prettier-ignore
     expect(finding?.place).to.match(/logged-error\.test\.ts:\d+$/);
+  });
+
+  it('says no secret that the request brought along', async () => {
+    const { of, profile } = await ask('/secret', {
+      headers: { authorization: 'Bearer 5ecret-of-the-request' },
+    });
+    expect(of('logged-error')[0]?.sentence).to.match(/the answer was 200: refused /);
+    expect(JSON.stringify(profile)).not.to.contain('5ecret-of-the-request');
   });
 
   it('says nothing of a warning, nor where the answer says it', async () => {
