@@ -71,6 +71,13 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
     expect(leases[0]?.count).to.equal(LEASE_SIZE);
   });
 
+  it('has one key for forms in all processes, which is not that of tokens', async () => {
+    const [one, other] = await Promise.all([open().formKey?.(), open().formKey?.()]);
+    expect(one?.length).to.equal(32);
+    expect(one?.equals(other ?? Buffer.alloc(0))).to.equal(true);
+    expect(one?.toString('hex')).to.not.contain((await open().leaseTokens?.())?.key.toString('hex'));
+  });
+
   it('begins the counters anew when they are used up', async () => {
     await knex.raw(`select setval('"odd ""schema"" é".hindsight_tokens', ${LEASED_COUNTERS - LEASE_SIZE})`);
     expect((await open().leaseTokens?.())?.start).to.equal(0);

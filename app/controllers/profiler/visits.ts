@@ -77,6 +77,11 @@ function isAlone({ redirects, fetches }: Visit): boolean {
   return redirects.length === 0 && fetches.length === 0;
 }
 
+/** Something is wrong with it that must not be hidden in a fold. */
+function isBad({ marks }: ProfileIndex): boolean {
+  return marks.some(({ severity }) => severity === 'bad');
+}
+
 function isAlike(a: Visit, b: Visit): boolean {
   const [one, other] = [a.head, b.head];
   return (
@@ -87,7 +92,7 @@ function isAlike(a: Visit, b: Visit): boolean {
     one.url === other.url &&
     one.status === other.status &&
     one.error === other.error &&
-    one.mark === other.mark &&
+    (one.mark === other.mark || !(isBad(one) || isBad(other))) &&
     one.state === other.state
   );
 }

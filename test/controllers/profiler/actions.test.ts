@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
 import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
 import { createProfiler } from '../../../app/create-profiler.ts';
-import { HindsightError } from '../../../app/errors.ts';
+import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
@@ -184,6 +184,32 @@ describe('actions of the profiler', () => {
     await other.close();
     expect(response.status).to.equal(303);
     expect(await isPinned(token)).to.equal(true);
+  });
+});
+
+describe('actions behind a password', () => {
+  it('need it, whatever else is right', async () => {
+    const profiler = createProfiler({ storage: createMemoryStorage(), password: 'let me in please' });
+    const server = await servePages((req, res, next) => {
+      profiler.pages(req, res, next);
+    });
+    const authorization = `Basic ${Buffer.from('me:let me in please').toString('base64')}`;
+    const list = await (await fetch(`${server.address}/_profiler/`, { headers: { authorization } })).text();
+    const csrf = /name="csrf" value="([^"]+)"/.exec(list)?.[1] ?? '';
+    const pause = async (headers: Record<string, string>): Promise<number> => {
+      const answer = await fetch(`${server.address}/_profiler/-/pause`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { ...SAME, 'content-type': FORM, ...headers },
+        body: new URLSearchParams({ csrf }).toString(),
+      });
+      return answer.status;
+    };
+    expect(await pause({})).to.equal(401);
+    expect((await fetch(`${server.address}/_profiler/live`)).status).to.equal(401);
+    expect(await pause({ authorization })).to.equal(303);
+    await server.close();
+    await profiler.close();
   });
 });
 

@@ -94,6 +94,18 @@ describe('visits', () => {
     expect(shapes(rowsOf(page(0, '/a'), fetched(20, '/poll', null)))).to.have.length(2);
   });
 
+  it('hide no finding in red among requests that are alike', () => {
+    const poll = (at: number, marks: ProfileIndex['marks'] = []): Partial<ProfileIndex> & { at: number } => ({
+      at,
+      url: '/poll',
+      marks,
+      mark: marks[0]?.label ?? null,
+    });
+    const slow = poll(1, [{ label: 'slow', severity: 'warn' }]);
+    expect(shapes(rowsOf(poll(0), slow, poll(2)))).to.have.length(1);
+    expect(shapes(rowsOf(poll(0), poll(1, [{ label: 'N+1', severity: 'bad' }]), poll(2)))).to.have.length(3);
+  });
+
   it('fold the same request again and again into the newest', () => {
     const poll = (at: number, status = 200): Partial<ProfileIndex> & { at: number } => ({
       at,
