@@ -84,7 +84,7 @@ export function createHostPanels({ root, settings, files, maps, process: name }:
       maps,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
-    database: { excerptAt: createPlaceExcerpts({ root, files }) },
+    database: { excerptAt: createPlaceExcerpts({ root, files, maps }) },
     configuration: {
       settings,
       // Reads a file for each: for the first profile, not for the start.

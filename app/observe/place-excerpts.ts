@@ -1,11 +1,13 @@
 /**
- * Source round a place in own code, `src/orders/order-view.ts:41`: what a caller's name stands for. Read through
- * source-files.ts, which decides what may be read; remembered for a moment, since a busy route asks for the same line.
+ * Source round a place in own code, `src/orders/order-view.ts:41`: what a caller's name stands for. Taken out of the map of
+ * the file that ran, else read through source-files.ts, which decides what may be read; remembered for a moment, since a busy
+ * route asks for the same line.
  */
 import { isAbsolute, resolve } from 'node:path';
 import { cutText } from '../profiler/plain.ts';
 import type { SourceExcerpt } from '../profiler/thrown.ts';
 import type { SourceFiles } from './source-files.ts';
+import type { SourceMaps } from './source-maps.ts';
 
 const BEFORE = 3;
 const AFTER = 2;
@@ -17,14 +19,17 @@ const MOST_REMEMBERED = 200;
 export function createPlaceExcerpts(options: {
   root: string;
   files: Pick<SourceFiles, 'lines'>;
+  /** Of built files: what they were built of, which may have changed since, or not be there. */
+  maps?: Pick<SourceMaps, 'sourceLines'>;
 }): (place: string) => SourceExcerpt | null {
-  const { root, files } = options;
+  const { root, files, maps } = options;
   const known = new Map<string, { at: number; excerpt: SourceExcerpt | null }>();
 
   function read(place: string): SourceExcerpt | null {
     const [, file = '', number = ''] = /^(.+):(\d+)$/.exec(place) ?? [];
-    if (file === '' || isAbsolute(file) || /(?:^|\/)node_modules\//.test(file)) return null;
-    const lines = files.lines(resolve(root, file));
+    if (file === '' || isAbsolute(file) || /(?:^|\/)(?:node_modules|\.\.)\//.test(file)) return null;
+    const path = resolve(root, file);
+    const lines = maps?.sourceLines(path) ?? files.lines(path);
     const line = Number(number);
     if (lines === null || line < 1 || line > lines.length) return null;
     const from = Math.max(1, line - BEFORE);

@@ -22,6 +22,8 @@ export interface OriginalPlace {
 export interface SourceMaps {
   /** null where the file has no map, or the map no answer. */
   original(file: string, line: number, column: number): OriginalPlace | null;
+  /** Lines of a source by its absolute path, as a map that was read before brings them along; null where none does. */
+  sourceLines(path: string): readonly string[] | null;
 }
 
 interface ParsedMap {
@@ -145,6 +147,12 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
   }
 
   return {
+    sourceLines(path) {
+      for (const parsed of cache.values())
+        for (const source of parsed.contents.keys())
+          if (pathOfSource(source, parsed.folder) === path) return linesOf(parsed, source, path);
+      return null;
+    },
     original(file, line, column) {
       if (!COMPILED.test(file)) return null;
       try {
