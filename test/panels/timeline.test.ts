@@ -146,7 +146,7 @@ describe('the timeline panel', () => {
     const loop = all.page.rows.find(({ count }) => count > 1);
     expect(loop?.count).to.equal(18);
     expect(loop?.bars).to.have.length(18);
-    expect(present(data, { over: '1' }).short).to.equal(3);
+    expect(present(data, { over: '1' }).short).to.equal(2);
     expect(present(data).short).to.equal(0);
     const cheap = collect((context) => {
       context.add('layer', layer({ nextMs: 0.04 }));
@@ -233,6 +233,26 @@ describe('the timeline panel', () => {
       ['event loop held by GET /reports/daily', 'abc123', 'h1'],
       ['event loop held', undefined, 'h2'],
     ]);
+  });
+
+  it('makes what the process did again and again one row, with a bar for each', () => {
+    const held = Array.from({ length: 6 }, (_, i) => ({ startMs: i * 15, durationMs: 11 }));
+    const { page } = present(collect((context) => context.add('runtime', { read: () => reading({ held, collections: [] }) }))); // prettier-ignore
+    expect(page.rows.slice(1).map(({ label, bars, busyMs }) => [label, bars.length, busyMs])).to.deep.equal([
+      ['6 × event loop held', 6, 66],
+    ]);
+  });
+
+  it('cuts the axis into parts that lead closer, to its very end', () => {
+    const { steps, axis } = present(collect(() => undefined, 950));
+    expect(steps.map(({ text }) => text)).to.deep.equal([
+      '0 ms to 200 ms',
+      '200 ms to 400 ms',
+      '400 ms to 600 ms',
+      '600 ms to 800 ms',
+      'from 800 ms on',
+    ]);
+    expect(queryOf(steps.at(-1)?.href)).to.include({ from: '800', to: String(axis.toMs) });
   });
 
   it('draws the connecting of a call as the wait it is', () => {

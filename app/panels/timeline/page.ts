@@ -121,6 +121,21 @@ function linesOf({ members }: TimelineRow, most: number) {
   return longest.map(({ span }) => ({ span, href: hrefOf(span) }));
 }
 
+/** Shares of a step below which its rest is not worth a link. */
+const SMALLEST_REST = 0.1;
+
+/** The parts that its ticks cut the axis into; the last ends where the axis does. */
+function stepsOf({ ticks, toMs }: Axis): { text: string; fromMs: number; toMs: number }[] {
+  const stepMs = (ticks[1]?.atMs ?? 0) - (ticks[0]?.atMs ?? 0);
+  return ticks.flatMap(({ text, atMs }, index) => {
+    const next = ticks[index + 1];
+    if (next !== undefined) return [{ text: `${text} to ${next.text}`, fromMs: atMs, toMs: next.atMs }];
+    return stepMs > 0 && toMs - atMs > stepMs * SMALLEST_REST
+      ? [{ text: `from ${text} on`, fromMs: atMs, toMs }]
+      : [];
+  });
+}
+
 export function presentTimeline(data: TimelineData, { query }: PanelPage) {
   const { spans } = data;
   const wanted = wantedOf(data, query);
@@ -183,13 +198,10 @@ export function presentTimeline(data: TimelineData, { query }: PanelPage) {
     axis,
     page: { ...page, rows },
     /** Where the axis is cut into steps: each a link that shows it alone. */
-    steps: axis.ticks.slice(0, -1).map(({ text, atMs }, index) => {
-      const next = axis.ticks[index + 1];
-      return {
-        text: `${text} to ${next?.text ?? ''}`,
-        href: link({ from: ms(atMs), to: ms(next?.atMs ?? 0), row: null }),
-      };
-    }),
+    steps: stepsOf(axis).map(({ text, fromMs, toMs }) => ({
+      text,
+      href: link({ from: ms(fromMs), to: ms(toMs), row: null }),
+    })),
     wholeHref: link({ from: null, to: null, open: null, row: null }),
     opened: open === null ? null : (spans[open]?.label ?? null),
     openId: open === null ? null : `s${open}`,

@@ -69,17 +69,21 @@ function rowOf(
   };
 }
 
-/** Spans of a loop (they share the anchor of its group) in one parent are one row. */
+/**
+ * Spans of a loop (they share the anchor of its group) in one parent are one row; so is what the process did again and
+ * again: holds and collections of one kind.
+ */
 export function loopRows(listed: readonly ListedSpan[], lengthMs: number): TimelineRow[] {
   const groups = new Map<string, ListedSpan[]>();
   for (const item of listed) {
     const { span, index } = item;
     const { kind, panel, anchor, parent, label } = span;
-    const loops = anchor?.startsWith('g') === true && panel === 'database';
-    const key = loops ? `${kind} ${anchor} ${String(parent)} ${label}` : String(index);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
+    const loop = panel === 'database' && anchor?.startsWith('g') === true ? anchor : null;
+    const group = loop ?? (panel === 'runtime' ? 'process' : null);
+    const key = group === null ? String(index) : `${kind} ${group} ${String(parent)} ${label}`;
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [item]);
+    else known.push(item);
   }
   return [...groups.values()].map((members) =>
     rowOf(members, {
