@@ -12,9 +12,9 @@ describe('finding garbage-collection', () => {
     });
   });
 
-  function find(collections: Kept['runtime']['collections'], concurrent = 1) {
+  function find(collections: Kept['runtime']['collections'], concurrent = 1, durationMs = 300) {
     const runtime = { collections, concurrent } as Kept['runtime'];
-    return garbageCollection.find({ runtime }, { durationMs: 300 } as ProfileHead, {});
+    return garbageCollection.find({ runtime }, { durationMs } as ProfileHead, {});
   }
 
   it('tells how long it stopped the process, and how many shared that', () => {
@@ -31,6 +31,7 @@ describe('finding garbage-collection', () => {
 
   it('says nothing of the collections of everyday', async () => {
     expect(find([{ startMs: 1, durationMs: 49, kind: 'major' }])).to.deep.equal([]);
+    expect(find([{ startMs: 1, durationMs: 60, kind: 'major' }], 1, 700)).to.deep.equal([]);
     expect(find(undefined)).to.deep.equal([]);
     expect((await ask('/few')).of('garbage-collection')).to.deep.equal([]);
   });
