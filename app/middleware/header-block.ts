@@ -44,7 +44,8 @@ export function createBlockReader(): (block: string) => string[] {
     let start = block.indexOf(LINE_BREAK) + LINE_BREAK.length;
     for (let place = 0; start >= LINE_BREAK.length && start < block.length; place++) {
       const known = lines[place];
-      if (known !== undefined && block.startsWith(known.text, start)) {
+      // `startsWith` looks at one character after the other.
+      if (known !== undefined && block.slice(start, start + known.text.length) === known.text) {
         known.missed = 0;
         headers.push(known.name, known.value);
         start += known.text.length;

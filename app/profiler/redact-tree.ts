@@ -57,6 +57,8 @@ interface Key {
   next: Key | null;
 }
 
+const { hasOwnProperty: isOwn } = Object.prototype;
+
 export function createPass(): Pass {
   return { path: [], depth: 0, isCode: false, learned: new Set(), texts: [], masked: [] };
 }
@@ -169,7 +171,9 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
 
   function walkFields(source: Fields, under: string | null, depth: number, pass: Pass): Fields {
     let copy: Fields | null = null;
-    for (const name of Object.keys(source)) {
+    // A list of its keys for each object would cost more than to ask about each key.
+    for (const name in source) {
+      if (!isOwn.call(source, name)) continue;
       const item = source[name];
       const key = nextKey(name);
       pass.path[depth] = key.safe;
