@@ -41,19 +41,18 @@ export interface Comparable {
   values?: readonly ComparedValue[];
 }
 
-/** Work by its key: times and milliseconds added up, in the order of the first. */
+/** Work by its key: times and milliseconds added up, in the order of the first. What is given is changed. */
 export function addUpWork(given: Iterable<ComparedWork>): ComparedWork[] {
   const sums = new Map<string, ComparedWork>();
   for (const work of given) {
-    const before = sums.get(work.key);
-    if (before === undefined) sums.set(work.key, work);
-    else
-      sums.set(work.key, {
-        ...before,
-        times: before.times + work.times,
-        ms: work.ms === null ? before.ms : (before.ms ?? 0) + work.ms,
-        ...(before.mark === undefined && work.mark !== undefined ? { mark: work.mark } : {}),
-      });
+    const sum = sums.get(work.key);
+    if (sum === undefined) {
+      sums.set(work.key, work);
+      continue;
+    }
+    sum.times += work.times;
+    if (work.ms !== null) sum.ms = (sum.ms ?? 0) + work.ms;
+    if (work.mark !== undefined) sum.mark ??= work.mark;
   }
   return [...sums.values()];
 }
