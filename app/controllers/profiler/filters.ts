@@ -72,6 +72,8 @@ const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   finding: { hasFinding: true },
   'no-finding': { hasFinding: false },
   'n+1': { mark: 'N+1' },
+  'slow-query': { mark: 'slow query' },
+  'slow-call': { mark: 'slow call' },
   pin: { pinned: true },
 };
 

@@ -5,6 +5,7 @@ import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
+import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML, JSON_TYPE } from './respond.ts';
@@ -51,12 +52,18 @@ export function createProfileController(services: PageServices): ProfileControll
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((known) => known.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const [children, standing] = await Promise.all([childrenOf(profile), profiles.standing(profile)]);
+      const [children, standing, redirects, csrf] = await Promise.all([
+        childrenOf(profile),
+        profiles.standing(profile),
+        findRedirects(profiles, profile),
+        forms.sign(),
+      ]);
       const model = createProfileModel({
         profile,
         amendments,
-        csrf: await forms.sign(),
+        csrf,
         children,
+        redirects,
         standing,
         panels,
         panel,

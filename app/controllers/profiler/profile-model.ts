@@ -2,6 +2,7 @@
 import type { RuleTexts } from '../../profiler/finding.ts';
 import type { Panel, PanelSummary } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import type { Redirects } from './redirects.ts';
 import type { Standing } from '../../profiler/route-summary.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 
@@ -21,6 +22,7 @@ export interface ProfileModel {
   /** For forms that change something. */
   csrf: string;
   children: readonly ProfileIndex[];
+  redirects: Redirects;
   /** What requests of its route took before it; null where there are too few to tell. */
   standing: Standing | null;
   panel: Panel;
@@ -113,6 +115,7 @@ export function createProfileModel(options: {
   amendments: ProfileModel['amendments'];
   csrf: string;
   children: readonly ProfileIndex[];
+  redirects: Redirects;
   standing: Standing | null;
   panels: readonly Panel[];
   panel: Panel;
@@ -121,13 +124,15 @@ export function createProfileModel(options: {
   /** Of the rules by which findings are made. */
   rules: RuleTexts;
 }): ProfileModel {
-  const { profile, amendments, csrf, children, standing, panels, panel, query, foot, rules } = options;
+  const { profile, amendments, csrf, children, redirects, standing, panels, panel, query, foot, rules } =
+    options;
   return {
     title: titleOf(profile, panel),
     profile,
     amendments,
     csrf,
     children,
+    redirects,
     standing: standing === null || standing.count < FEWEST ? null : standing,
     panel,
     menu: menuOf(profile, panels),

@@ -18,7 +18,7 @@ export interface Visit {
 }
 
 /** Milliseconds after a redirect's answer in which it is followed. */
-const FOLLOWED_WITHIN = 10_000;
+export const FOLLOWED_WITHIN = 10_000;
 /** Milliseconds after a page began in which what it asks for counts as its own. */
 const FETCHED_WITHIN = 60_000;
 /** The same, where nothing says which page asked. */

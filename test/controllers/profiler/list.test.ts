@@ -64,6 +64,30 @@ describe('the list', () => {
     expect((await page('?sort=time'))('.unfold')).to.have.length(0);
   });
 
+  it('leads from a profile to the requests before and after it in a chain of redirects', async () => {
+    const [first = '', second = '', last = ''] = await record(
+      { method: 'POST', url: '/login', status: 302, responseHeaders: ['Location', '/account'] },
+      { url: '/account', status: 302, responseHeaders: ['Location', '/account/1'] },
+      { url: '/account/1', headers: DOCUMENT },
+      { url: '/account/1/other' },
+    );
+    const facts = async (token: string): Promise<string[]> => {
+      const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());
+      return $('.facts dt')
+        .filter((_i, term) => /^Redirected/.test($(term).text()))
+        .map(
+          (_i, term) => `${$(term).text()} ${$(term).next().text()} ${$(term).next().find('a').attr('href')}`,
+        )
+        .get();
+    };
+    expect(await facts(first)).to.deep.equal([`Redirected to GET /account /_profiler/${second}`]);
+    expect(await facts(second)).to.deep.equal([
+      `Redirected from POST /login /_profiler/${first}`,
+      `Redirected to GET /account/1 /_profiler/${last}`,
+    ]);
+    expect(await facts(last)).to.deep.equal([`Redirected from GET /account /_profiler/${second}`]);
+  });
+
   it('leads to the comparison of two that are marked', async () => {
     const [token = ''] = await record({});
     const $ = await page();
