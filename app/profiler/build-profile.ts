@@ -11,7 +11,7 @@ import type { Panel } from './panel.ts';
 import { filled } from './plain.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import type { Redactor } from './redact.ts';
-import { createFindingRunner, type SeenPanels } from './run-findings.ts';
+import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
 import type { Sampler } from './sampling.ts';
 import type { SharedPart, SharedParts } from './shared-parts.ts';
 import { type Trail, trailOf } from './trail.ts';
@@ -59,6 +59,8 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   const fact = facts.find(({ origin }) => origin === 'handled') ?? facts[0];
   return fact === undefined ? null : describeError(fact.error);
 }
+
+const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
   const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
@@ -127,7 +129,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       const record = takePanel(panel, context, taken);
       if (record !== null) kept[panel.name] = record;
     }
-    const { findings, left } = findIn(taken.seen, head);
+    // What the profiler itself renders is nobody's to mend.
+    const { findings, left } = head.kind === 'request' ? findIn(taken.seen, head) : NOTHING_FOUND;
     const {
       value: { trail, ...value },
       masked,

@@ -86,6 +86,16 @@ describe('recorder', () => {
     expect(stored[0]?.index).to.include({ findings: 1, mark: 'errors' });
   });
 
+  it('finds nothing wrong with its own pages', () => {
+    const { recorder } = setUp();
+    const kinds = (['request', 'error_page', 'profiler'] as const).map((kind) => {
+      const context = recorder.open(kind);
+      addError(context, new Error('no'));
+      return recorder.snapshot(context).findings.length;
+    });
+    expect(kinds).to.deep.equal([1, 0, 0]);
+  });
+
   it('waits for facts that are expected, but not for ever', async () => {
     const { recorder, profiles } = setUp();
     const quick = recorder.open('request');
