@@ -2,11 +2,9 @@
 import type { Context } from '../profiler/context.ts';
 import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { comparableLogs } from './logs/comparable.ts';
+import type { Level } from './logs/levels.ts';
 import { presentLogs } from './logs/page.ts';
 import { round } from './shared/rows.ts';
-
-export const LEVELS = ['error', 'warn', 'info', 'debug'] as const;
-export type Level = (typeof LEVELS)[number];
 
 export interface LogEntry {
   level: Level;

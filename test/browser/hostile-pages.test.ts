@@ -1,4 +1,5 @@
 /** Every page over hostile text in a real browser: nothing is wider than the window, nothing runs. */
+import axe from 'axe-core';
 import { expect } from 'chai';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { everyPage, openWorld } from '../support/every-page.ts';
@@ -11,6 +12,10 @@ const WIDE_ELEMENTS = `[...document.body.querySelectorAll('*')]
   .slice(0, 4)
   .map((element) => element.tagName + '.' + element.className)
   .join(' > ')`;
+
+/** What axe-core finds, one sentence each. */
+const VIOLATIONS = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => id + ': ' + target.join(' ') + ' ' + html.slice(0, 120))))`;
 
 describe('pages over hostile text in a browser', function () {
   this.timeout(120_000);
@@ -40,6 +45,29 @@ describe('pages over hostile text in a browser', function () {
       }
       expect(wide).to.deep.equal([]);
       expect(problems).to.deep.equal([]);
+    });
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`give axe-core nothing to say with text of every kind, ${colorScheme}`, async () => {
+      const world = await openWorld(
+        `${HOSTILE.markup} ${HOSTILE.rightToLeft} ${HOSTILE.template} ${'x'.repeat(400)}`,
+      );
+      const { page } = await browser!.open({ viewport: { width: 1440, height: 900 }, colorScheme });
+      const found: string[] = [];
+      try {
+        await page.goto(`${world.server.address}/_profiler/`);
+        for (const sample of everyPage.filter(({ fragment }) => fragment !== true)) {
+          await page.setContent(await sample.html(world));
+          await page.evaluate(axe.source);
+          const violations = await page.evaluate<string[]>(VIOLATIONS);
+          found.push(...violations.map((violation) => `${sample.name}: ${violation}`));
+        }
+      } finally {
+        await page.context().close();
+        await world.close();
+      }
+      expect(found).to.deep.equal([]);
     });
   }
 });

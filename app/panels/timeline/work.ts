@@ -4,7 +4,7 @@ import { callsOf, databaseOf, type KeptCall, runtimeOf, viewsOf } from '../share
 import { type Draft, shorten, type SpanPart } from './spans.ts';
 
 /** Waits shorter than this are part of what they wait for. */
-export const SHORTEST_WAIT = 1;
+const SHORTEST_WAIT = 1;
 
 function lasting(durationMs: number | null, startMs: number, totalMs: number): number {
   return durationMs ?? Math.max(0, totalMs - startMs);
