@@ -122,6 +122,18 @@ describe('the page of the database panel', () => {
     expect($('#g1 .code .loop').attr('data-n')).to.equal('41');
   });
 
+  it('draws a long loop in few bars, with its slowest one among them', () => {
+    const profile = record((context) => {
+      for (let n = 0; n < 200; n++)
+        context.add('query', query({ bindings: [n], durationMs: n === 150 ? 90 : 1 }));
+    });
+    const { $ } = show(profile);
+    const heights = $('#g1 .spark rect').toArray().map((bar) => bar.attribs.height); // prettier-ignore
+    expect(heights).to.have.length(50);
+    expect(heights.filter((height) => height === '96.0%')).to.have.length(1);
+    expect($('#g1').text()).to.contain('Each bar is the slowest of 4').and.contain('last, 1.0 ms');
+  });
+
   it('asks for no source where nothing is wrong', () => {
     asked.length = 0;
     record((context) => context.add('query', query({})));

@@ -104,7 +104,7 @@ describe('the database panel', () => {
     const text = (card?.instead ?? [])
       .map(({ tokens }) => tokens.map(([, part]) => part).join(''))
       .join('\n');
-    expect(text).to.equal('select *\nfrom "products"\nwhere "id" = any($1)  -- 18 values');
+    expect(text).to.equal('select *\nfrom products\nwhere id = any($1)  -- 18 values');
   });
 
   it('pages what is too much for one page, and filters', () => {

@@ -2,7 +2,7 @@
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { DatabaseData, DatabaseGroup } from '../database.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
-import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
+import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { groupLabels, type SharedParts } from './rows.ts';
 
 export interface GroupCard {
@@ -16,7 +16,11 @@ export interface GroupCard {
   caller: string | null;
   excerpt: SourceExcerpt | null;
   durationMs: number;
+  /** In order; where there are many, each is the slowest of `perBar`. */
   bars: number[];
+  perBar: number;
+  firstMs: number;
+  lastMs: number;
   slowestMs: number;
   medianMs: number;
   /** One read that may stand for all; null where the statement does not show it. */
@@ -35,14 +39,21 @@ function readInstead(sql: string, column: string, count: number): { tokens: SqlT
   const pattern = new RegExp(`("?${column.replace(/\W/g, '\\$&')}"?\\s*=\\s*)(\\$\\d+)`);
   if (sql.length > 1000 || !pattern.test(sql)) return null;
   const changed = sql.replace(pattern, '$1any($2)').replace(/\s+limit\s+(?:\$\d+|1)\s*;?$/i, '');
-  const lines = sqlLines(changed).map((tokens) => ({ tokens }));
+  const lines = sqlLines(plainNames(sqlTokens(changed))).map((tokens) => ({ tokens }));
   lines.at(-1)?.tokens.push(['c', `  -- ${count} values`]);
   return lines;
+}
+
+function barsOf(durations: readonly number[], perBar: number): number[] {
+  return Array.from({ length: Math.ceil(durations.length / perBar) }, (_, bar) =>
+    Math.max(...durations.slice(bar * perBar, (bar + 1) * perBar)),
+  );
 }
 
 export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: SharedParts): GroupCard {
   const durations = group.members.map((index) => data.queries[index]?.durationMs ?? 0);
   const sorted = [...durations].sort((a, b) => a - b);
+  const perBar = Math.ceil(durations.length / BARS_SHOWN);
   const differs = shared.differingIn(at);
   const sql = data.statements[group.statement]?.sql ?? '';
   const [only] = differs;
@@ -56,7 +67,10 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     caller: group.caller,
     excerpt: shared.excerptOf(group.caller),
     durationMs: group.durationMs,
-    bars: durations.slice(0, BARS_SHOWN),
+    bars: barsOf(durations, perBar),
+    perBar,
+    firstMs: durations[0] ?? 0,
+    lastMs: durations.at(-1) ?? 0,
     slowestMs: sorted.at(-1) ?? 0,
     medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
     instead:

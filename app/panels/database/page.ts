@@ -7,7 +7,7 @@ import type { DatabaseData } from '../database.ts';
 import { addressOf, PAGE_BUDGET, type Page, pageOf } from '../shared/rows.ts';
 import { isControl } from '../shared/statements.ts';
 import { cardOf } from './cards.ts';
-import { shownPlans } from './plans.ts';
+import { type ShownPlan, shownPlans } from './plans.ts';
 import {
   build,
   type Building,
@@ -41,9 +41,21 @@ function orderOf(asked: string | undefined): Order {
   return asked !== undefined && Object.hasOwn(ORDERS, asked) ? (asked as Order) : 'run';
 }
 
+/** Characters of a node of a plan on the page, roughly. */
+const NODE_COST = 330;
+
+function planCost(plan: ShownPlan | undefined): number {
+  return plan === undefined ? 0 : 500 + (plan.tree?.length ?? 0) * NODE_COST;
+}
+
+/** What the address asks for a row by. */
+function nameOf({ id, members }: RowPlan): string {
+  return id ?? `q${(members[0] ?? 0) + 1}`;
+}
+
 /** The first page where it holds the row that is asked for, else a page that begins with it. */
 function fromOf(data: DatabaseData, plans: readonly RowPlan[], open: string): string {
-  const at = plans.findIndex(({ members, id }) => (id ?? `q${(members[0] ?? 0) + 1}`) === open);
+  const at = plans.findIndex((row) => nameOf(row) === open);
   let spent = 0;
   for (const plan of plans.slice(0, Math.max(0, at))) spent += costOf(data, plan, true);
   return spent > PAGE_BUDGET - 4000 ? String(at) : '0';
@@ -59,10 +71,15 @@ export function presentDatabase(
     addressOf('database', { order: order === 'run' ? null : order, find, ...changes });
   const rows = ORDERS[order].plan(data);
   const found = find === '' ? rows : rows.filter((row) => matches(data, row, find.toLowerCase()));
-  const brief = found.reduce((sum, row) => sum + costOf(data, row, false), 0) > PAGE_BUDGET;
+  const shown = shownPlans(data, amendments.plan);
   const open = query.open ?? '';
+  const whole = (row: RowPlan): number =>
+    costOf(data, row, false) + planCost(shown.get(row.members[0] ?? -1));
+  const brief = found.reduce((sum, row) => sum + whole(row), 0) > PAGE_BUDGET;
+  const cost = (row: RowPlan): number =>
+    brief && nameOf(row) !== open ? costOf(data, row, true) : whole(row);
   const asked = { ...query, from: query.from ?? fromOf(data, found, open) };
-  const planned = pageOf(found, { query: asked, cost: (row) => costOf(data, row, brief) });
+  const planned = pageOf(found, { query: asked, cost });
   const cards = data.groups
     .map((group, at) => ({ group, at }))
     .filter(({ group }) => group.kind !== 'duplicate')
@@ -76,7 +93,7 @@ export function presentDatabase(
     brief,
     open,
     explained: new Set(shownCards.map(({ id }) => id)),
-    plans: shownPlans(data, amendments.plan),
+    plans: shown,
     transactions: order === 'run' && find === '' ? transactionMarks(data) : new Map(),
     hrefOf: (id) => `${link({ from: planned.from === 0 ? null : planned.from, open: id })}#${id}`,
   };

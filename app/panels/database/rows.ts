@@ -5,7 +5,7 @@
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { DatabaseData, DatabaseGroup, DatabaseQuery } from '../database.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
-import { joinTokens, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
+import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
 import type { ShownPlan } from './plans.ts';
 import type { TransactionMark } from './transactions.ts';
@@ -91,7 +91,7 @@ function oneLine(sql: string): SqlToken[] {
     const isSpace = part.trim() === '';
     if (isSpace && (tokens.length === 0 || tokens.at(-1)?.[1] === ' ')) continue;
     if (length > LINE_LENGTH) return [...tokens, ['', '…']];
-    const text = isSpace ? ' ' : /^"[a-z_][a-z0-9_]*"$/.test(part) ? part.slice(1, -1) : part;
+    const text = isSpace ? ' ' : plainName(part);
     tokens.push([kind, text.length > LINE_LENGTH ? `${text.slice(0, LINE_LENGTH)}…` : text]);
     length += text.length;
   }
@@ -342,9 +342,12 @@ function statementText(data: DatabaseData, index: number): string {
 /** Characters that a row takes on the page, roughly: its frame and coloured statement, and with it values and lines. */
 export function costOf(data: DatabaseData, { members, id }: RowPlan, brief: boolean): number {
   const [first = 0] = members;
-  const length = statementText(data, first).length;
+  const text = statementText(data, first);
+  const { length } = text;
+  // Written as an entity each; most stand round plain names and are left out.
+  const quotes = text.slice(0, LINE_LENGTH).split('"').length - 1;
   const bindings = data.queries[first]?.bindings ?? [];
-  const line = 560 + Math.min(length, LINE_LENGTH) * 1.8 + Math.min(bindings.length, 8) * 24;
+  const line = 560 + Math.min(length, LINE_LENGTH) * 1.8 + quotes * 2.5 + Math.min(bindings.length, 8) * 24;
   if (id !== null) return line + 240 + (brief ? 0 : Math.min(members.length, MEMBERS_SHOWN) * 330);
   if (brief) return line;
   const values = JSON.stringify(bindings).length;

@@ -100,6 +100,16 @@ export function joinTokens(tokens: readonly SqlToken[]): SqlToken[] {
   return joined;
 }
 
+/** Without the quotes that Knex puts round every name, where they say nothing: for what is read, not run. */
+export function plainNames(tokens: readonly SqlToken[]): SqlToken[] {
+  return tokens.map(([kind, text]): SqlToken => [kind, plainName(text)]);
+}
+
+export function plainName(text: string): string {
+  const name = /^"([a-z_][a-z0-9_]*)"$/.exec(text)?.[1];
+  return name === undefined || KEYWORDS.has(name) ? text : name;
+}
+
 /** What says something: neither space nor comment. */
 export function significant(tokens: readonly SqlToken[]): SqlToken[] {
   return tokens.filter(([kind, text]) => kind !== 'c' && text.trim() !== '');
