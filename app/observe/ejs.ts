@@ -42,8 +42,8 @@ export interface ViewObserver {
   close(): void;
 }
 
-/** The handler that called `res.render`, and one more; a stack is dear by its length too. */
-const NEAR = 2;
+/** Mostly a handler itself calls `res.render`: a stack is dear by its length too, and taken by what is `below` itself. */
+const ASKED = { near: 1, skip: 'express' };
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
@@ -62,10 +62,6 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     return context?.kind === 'profiler' ? undefined : context;
   }
 
-  function callerBelow(below: (this: never, ...args: unknown[]) => unknown): string | null {
-    return findCaller?.({ below, near: NEAR, skip: 'express' }) ?? null;
-  }
-
   /** Of one `res.render` one view is the page; others that its template asks for have callers of their own. */
   function takeAsked(): string | null | undefined {
     const caller = asked;
@@ -81,7 +77,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const caller = takeAsked() ?? callerBelow(render);
+      const caller = takeAsked() ?? findCaller?.({ ...ASKED, below: render }) ?? null;
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const engine = app.settings?.['view engine'];
@@ -117,7 +113,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       if (!closed && app !== undefined && typeof app.render === 'function') watchApp(app);
       // A mounted application's passes on to that of the one it is mounted in.
       if (asked !== undefined || currentContext() === undefined) return Reflect.apply(original, this, args);
-      asked = callerBelow(render);
+      asked = findCaller?.({ ...ASKED, below: render }) ?? null;
       try {
         return Reflect.apply(original, this, args);
       } finally {
