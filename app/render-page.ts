@@ -30,8 +30,8 @@
  *             tree(value, { label, id, open, most }): a plain value whose lists and objects fold; its text is JSON
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
  *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
- *   frames    groupFrames(link, before) rows of a stack, traceLines(thrown, most) its plain form, framePlace(frame),
- *             editorUrl(frame), headline(message), rowsWithin(rows, room), propertyRows(chain, room)
+ *   frames    thrownPage(errors, { isPage, lean }) all that the view of the exception panel shows; groupFrames(link, before) rows of
+ *             a stack, framePlace(frame), editorUrl(frame), headline(message)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes; stripBars(spans, totalMs): bars of the strip, touching ones merged
@@ -44,6 +44,7 @@
  *   panel-body { panel, profile, query, [amendments] }: a panel's view, or what stands for it; panel-error { title, error }
  *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
  *   kv { label, rows: { name, value, [say], [id], [by], [place] }[], [id] }: names and values, copied by button; value may be SafeHtml
+ *   tabs { label, items: { href, title, [count], [current] }[] }, markdown-link { token, [panel], [text], [key] }
  *   metrics { items: { label, value }[] }: totals, five to seven
  *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
  *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent

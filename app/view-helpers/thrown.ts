@@ -4,7 +4,7 @@
  */
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers, type PageRoom } from './frames.ts';
-import { numberHelpers } from './numbers.ts';
+import { chainNote, chainOf, headlineOf, membersOf, NOTHING } from './thrown-chain.ts';
 
 /** One error of a request, as the panel records it. */
 export interface ThrownEntry {
@@ -52,15 +52,6 @@ export interface LinkView {
   membersCut: number;
 }
 
-export interface ChainItem {
-  say: string;
-  class: string;
-  headline: string;
-  place: string | null;
-  target: string;
-  isRoot: boolean;
-}
-
 const FULL: Room & { logs: number } = { excerpts: 7, frames: 150, lines: 120, characters: 12_000, logs: 20 };
 const LEAN: typeof FULL = { excerpts: 2, frames: 50, lines: 40, characters: 3000, logs: 8 };
 /** Fewest lines of a trace for each error of a chain. */
@@ -75,26 +66,6 @@ const ORIGINS: Readonly<Record<string, string>> = {
   late: 'after the answer',
 };
 
-const NOTHING: ThrownLink = {
-  class: 'Error',
-  isError: true,
-  message: '',
-  messageCut: 0,
-  code: null,
-  status: null,
-  properties: {},
-  frames: [],
-  framesCut: 0,
-  errors: [],
-  errorsCut: 0,
-};
-
-function headlineOf({ message, isError }: ThrownLink): string {
-  const text = frameHelpers.headline(message);
-  if (text !== '') return text;
-  return isError ? 'An error without a message' : 'An empty value was thrown';
-}
-
 function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
   return shown !== null && shown.file === frame.file && shown.line === frame.line;
 }
@@ -103,38 +74,6 @@ function noteOf(index: number, length: number): string {
   if (length === 1) return '';
   if (index === length - 1) return 'where it began';
   return index === 0 ? 'wrapped that, and was thrown' : 'wrapped it';
-}
-
-function itemOf(link: ThrownLink, more: { say: string; target: string; isRoot: boolean }): ChainItem {
-  const frame = link.frames.find(({ kind }) => kind === 'own');
-  return {
-    ...more,
-    class: link.class,
-    headline: headlineOf(link),
-    place: frame === undefined ? null : frameHelpers.framePlace(frame),
-  };
-}
-
-/** Thrown, caused by, began with; and what an AggregateError holds. */
-function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => string): ChainItem[] {
-  if (chain.length < 2) return [];
-  return chain.map((link, index) => {
-    const isRoot = index === chain.length - 1 && chainEnd === 'root';
-    const say = index === 0 ? 'thrown' : isRoot ? 'began with' : 'caused by';
-    return itemOf(link, { say, target: idOf(index), isRoot });
-  });
-}
-
-function membersOf({ chain }: Thrown, idOf: (index: number) => string): ChainItem[] {
-  return chain.flatMap((link, index) =>
-    link.errors.map((member, at) =>
-      itemOf(member.chain.at(-1) ?? NOTHING, {
-        say: `${at + 1} of ${link.errors.length + link.errorsCut}`,
-        target: `${idOf(index)}-${at + 1}-1`,
-        isRoot: false,
-      }),
-    ),
-  );
 }
 
 export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | null) {
@@ -293,11 +232,6 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
   }
 
   return { thrownPage } as const;
-}
-
-function chainNote(end: Thrown['chainEnd'], length: number): string {
-  if (end === 'circular') return 'The chain comes back to an error named above.';
-  return end === 'cut' ? `The chain goes on; ${numberHelpers.count(length)} of its errors are kept.` : '';
 }
 
 /** Why no source is shown, as parts of a sentence: what stands before a place or name, that, and what stands after it. */

@@ -1,0 +1,71 @@
+/** The errors that the first screen names beside the excerpt: the cause chain, and what an AggregateError holds. */
+import type { Thrown, ThrownLink } from '../profiler/thrown.ts';
+import { frameHelpers } from './frames.ts';
+import { numberHelpers } from './numbers.ts';
+
+export interface ChainItem {
+  say: string;
+  class: string;
+  headline: string;
+  place: string | null;
+  target: string;
+  isRoot: boolean;
+}
+
+/** Stands for an error that is not there. */
+export const NOTHING: ThrownLink = {
+  class: 'Error',
+  isError: true,
+  message: '',
+  messageCut: 0,
+  code: null,
+  status: null,
+  properties: {},
+  frames: [],
+  framesCut: 0,
+  errors: [],
+  errorsCut: 0,
+};
+
+export function headlineOf({ message, isError }: ThrownLink): string {
+  const text = frameHelpers.headline(message);
+  if (text !== '') return text;
+  return isError ? 'An error without a message' : 'An empty value was thrown';
+}
+
+function itemOf(link: ThrownLink, more: { say: string; target: string; isRoot: boolean }): ChainItem {
+  const frame = link.frames.find(({ kind }) => kind === 'own');
+  return {
+    ...more,
+    class: link.class,
+    headline: headlineOf(link),
+    place: frame === undefined ? null : frameHelpers.framePlace(frame),
+  };
+}
+
+/** Thrown, caused by, began with; and what an AggregateError holds. */
+export function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => string): ChainItem[] {
+  if (chain.length < 2) return [];
+  return chain.map((link, index) => {
+    const isRoot = index === chain.length - 1 && chainEnd === 'root';
+    const say = index === 0 ? 'thrown' : isRoot ? 'began with' : 'caused by';
+    return itemOf(link, { say, target: idOf(index), isRoot });
+  });
+}
+
+export function membersOf({ chain }: Thrown, idOf: (index: number) => string): ChainItem[] {
+  return chain.flatMap((link, index) =>
+    link.errors.map((member, at) =>
+      itemOf(member.chain.at(-1) ?? NOTHING, {
+        say: `${at + 1} of ${link.errors.length + link.errorsCut}`,
+        target: `${idOf(index)}-${at + 1}-1`,
+        isRoot: false,
+      }),
+    ),
+  );
+}
+
+export function chainNote(end: Thrown['chainEnd'], length: number): string {
+  if (end === 'circular') return 'The chain comes back to an error named above.';
+  return end === 'cut' ? `The chain goes on; ${numberHelpers.count(length)} of its errors are kept.` : '';
+}
