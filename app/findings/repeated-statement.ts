@@ -10,16 +10,25 @@ interface Repeated {
   writes: number;
 }
 
+/** How often each statement ran: one that ran once repeats nothing, and its values need not be looked at. */
+function timesRan({ statements, queries }: Kept['database']): Uint16Array {
+  const times = new Uint16Array(statements.length);
+  for (const { statement } of queries) times[statement] = (times[statement] ?? 0) + 1;
+  return times;
+}
+
 /** Reads that were the same to the letter, in runs that no write interrupts. */
 function repeatedIn(database: Kept['database']): Repeated[] {
   const known = new Map<string, Repeated>();
   const all: Repeated[] = [];
+  const times = timesRan(database);
   let writes = 0;
   database.queries.forEach((query, index) => {
     const kind = kindOf(sqlOf(database, query));
     if (kind === 'write') writes++;
+    if (kind !== 'read' || times[query.statement] === 1) return;
     // What the same line asks in a loop is told of as a loop.
-    if (kind !== 'read' || query.error !== null || isLoop(database, query)) return;
+    if (query.error !== null || isLoop(database, query)) return;
     const key = `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
     const before = known.get(key);
     if (before?.writes === writes) before.members.push(index);
@@ -45,7 +54,7 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
   mends: 'Ask once and hand the answer on, or keep it for the length of the request.',
   find({ database }, { durationMs: wholeMs }) {
     const { queries } = database;
-    if (queries.length < 2) return [];
+    if (queries.length < 2 || database.statements.length === queries.length) return [];
     const found: Finding[] = [];
     for (const { members } of repeatedIn(database)) {
       const of = members.map((index) => queries[index]).filter((query) => query !== undefined);

@@ -35,13 +35,17 @@ function placeOf({ caller }: Query): Place | null {
   return file === undefined ? null : { file, line: Number(line) };
 }
 
-/** Every part of the address that may have become a value. */
+/** Every part of the address that may have become a value, as the JSON of a text and of a number. */
 function addressValues({ url }: ProfileHead, routing: Kept['routing'] | undefined): Set<string> {
   const values = new Set<string>();
-  for (const { value } of routing?.route?.params ?? [])
-    if (typeof value === 'string' || typeof value === 'number') values.add(String(value));
+  function add(value: unknown): void {
+    if (typeof value !== 'string' && typeof value !== 'number') return;
+    values.add(JSON.stringify(String(value)));
+    if (/^\d{1,15}$/.test(String(value))) values.add(String(Number(value)));
+  }
+  for (const { value } of routing?.route?.params ?? []) add(value);
   const query = url.indexOf('?');
-  if (query !== -1) for (const [, value] of new URLSearchParams(url.slice(query))) values.add(value);
+  if (query !== -1) for (const [, value] of new URLSearchParams(url.slice(query))) add(value);
   return values;
 }
 
@@ -57,11 +61,10 @@ function isCandidate(database: Kept['database'], query: Query): boolean {
 
 /** The one after `before` was sent at once, from near by, as another statement. */
 function follows(before: Query, after: Query): boolean {
-  const [a, b] = [placeOf(before), placeOf(after)];
   const gap = after.startMs - after.waitMs - endOf(before);
-  if (gap < 0 || gap > GAP_MS || a === null || b?.file !== a.file || after.statement === before.statement)
-    return false;
-  return b.line > a.line && b.line - a.line <= NEAR_LINES;
+  if (gap < 0 || gap > GAP_MS || after.statement === before.statement) return false;
+  const [a, b] = [placeOf(before), placeOf(after)];
+  return a !== null && b?.file === a.file && b.line > a.line && b.line - a.line <= NEAR_LINES;
 }
 
 function valuesOf({ bindings }: Query): string[] {
@@ -72,33 +75,28 @@ function valuesOf({ bindings }: Query): string[] {
 function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
   const { queries } = database;
   const chains: number[][] = [];
-  let known: Set<string> | null = null;
+  let address: Set<string> | null = null;
+  let chain: number[] = [];
+  let ofFirst: Set<string> | null = null;
   queries.forEach((query, index) => {
-    const chain = chains.at(-1);
-    const before = queries[chain?.at(-1) ?? -1];
-    const candidate = isCandidate(database, query);
-    if (
-      candidate &&
-      chain !== undefined &&
-      known !== null &&
-      before !== undefined &&
-      chain.at(-1) === index - 1
-    ) {
-      const free = known;
-      if (follows(before, query) && valuesOf(query).every((value) => free.has(value))) {
-        chain.push(index);
+    if (!isCandidate(database, query)) {
+      chain = [];
+      return;
+    }
+    const first = queries[chain[0] ?? -1];
+    const before = queries[index - 1];
+    if (first !== undefined && before !== undefined && follows(before, query)) {
+      const inAddress = (address ??= addressValues(head, routing));
+      const inFirst = (ofFirst ??= new Set(valuesOf(first)));
+      if (valuesOf(query).every((value) => inAddress.has(value) || inFirst.has(value))) {
+        if (chain.push(index) === 2) chains.push(chain);
         return;
       }
     }
-    if (!candidate) return;
-    chains.push([index]);
-    known = new Set(valuesOf(query));
-    for (const value of addressValues(head, routing)) {
-      known.add(JSON.stringify(value));
-      if (/^\d{1,15}$/.test(value)) known.add(String(Number(value)));
-    }
+    chain = [index];
+    ofFirst = null;
   });
-  return chains.filter(({ length }) => length > 1);
+  return chains;
 }
 
 export const sequentialAwaits: FindingRule<Given> = {
