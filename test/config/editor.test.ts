@@ -1,5 +1,10 @@
 import { expect } from 'chai';
+import { load } from 'cheerio';
+import express from 'express';
+import request from 'supertest';
 import { checkEditor } from '../../app/config/editor.ts';
+import { createProfiler } from '../../app/create-profiler.ts';
+import { packageRoot } from '../../app/paths.ts';
 
 describe('the editor of a host', () => {
   it('is a name or a pattern, with folders that lie elsewhere', () => {
@@ -15,5 +20,36 @@ describe('the editor of a host', () => {
       'editor.url is an address',
     );
     expect(() => checkEditor({ url: 'zed', paths: { app: '/x' } })).to.throw(TypeError, 'editor.paths holds');
+  });
+});
+
+describe('a host with an editor', () => {
+  it('has links to it on its error page', async () => {
+    const profiler = createProfiler({
+      root: packageRoot(),
+      editor: { url: 'zed', paths: { [packageRoot()]: '/home/me/shop' } },
+      warn: () => undefined,
+    });
+    const app = express();
+    app.use(profiler.watch);
+    app.get('/', () => {
+      throw new Error('here');
+    });
+    app.use(profiler.errors);
+    try {
+      const { text } = await request(app).get('/').expect(500);
+      expect(load(text)('.where a').first().attr('href')).to.match(
+        /^zed:\/\/file\/home\/me\/shop\/test\/config\/editor\.test\.ts:\d+:\d+$/,
+      );
+    } finally {
+      await profiler.close();
+    }
+  });
+
+  it('is told at once of one that is wrong', () => {
+    expect(() => createProfiler({ editor: { url: 'notepad' } })).to.throw(
+      TypeError,
+      'editor.url is "notepad"; set vscode',
+    );
   });
 });
