@@ -18,7 +18,7 @@ type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'routing'>>;
 /** Lines between two statements that are taken for one function's. */
 const NEAR_LINES = 25;
 /** Between the end of one and the sending of the next: nothing else was waited for. */
-const GAP_MS = 3;
+const GAP_MS = 5;
 /** What at once would save, to be worth a sentence: so long, and so much of the request. */
 const SAVED_MS = 10;
 const SAVED_SHARE = 0.1;
