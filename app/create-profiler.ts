@@ -179,7 +179,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     nextSampledOut: () => tokens.nextSampledOut(),
     sampler,
     write: (profile, shared) => {
-      if (profile.index.kind !== 'profiler' && recording.pausedAt() !== null) return;
+      if (profile.index.kind !== 'profiler' && recording.leavesOut(profile.index.startedAt)) return;
       writer.enqueue(profile, shared);
       if (profile.index.state === 'final') explainer?.ended(profile.index.token);
       // The first answer is out: what the next ones may need is loaded now.

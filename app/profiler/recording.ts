@@ -10,6 +10,8 @@ import type { ProfileStorage } from './storage.ts';
 export interface Recording {
   /** Milliseconds since 1970 at which recording was paused, as far as this process knows; null: it records. */
   pausedAt(): number | null;
+  /** Whether a request that began at this moment is left out; those that ran when the pause began are kept. */
+  leavesOut(startedAt: number): boolean;
   /** Whether some request of the last day may have gone unrecorded by a pause. */
   wasPaused(): boolean;
   /** Whether it is paused now; reads the setting again beside it, where it was read a while ago. Called for each request. */
@@ -64,6 +66,7 @@ export function createRecording(storage: Pick<ProfileStorage, 'readSetting' | 'w
 
   return {
     pausedAt,
+    leavesOut: (startedAt) => startedAt >= (pausedAt() ?? Infinity),
     wasPaused: () => last !== null && (last.until === null || last.until > Date.now() - DAY),
     check() {
       if (performance.now() - readAt > READ_EVERY_MS) void refresh();

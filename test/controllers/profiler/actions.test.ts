@@ -225,6 +225,7 @@ describe('a pause', () => {
           profiler.pages(req, res, (error) => {
             if (error !== undefined) next(error);
             else if (req.url === '/fail') profiler.errors(new Error('no'), req as never, res as never, next);
+            else if (req.url === '/slow') setTimeout(() => res.end('answered late'), 600);
             else res.end('answered');
           });
         });
@@ -245,6 +246,8 @@ describe('a pause', () => {
         ({ url }) => url,
       );
     await fetch(`${second}/before`);
+    const underWay = fetch(`${first}/slow`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
     expect((await act('pause')).status).to.equal(303);
     await other.profiles.find({ limit: 1, offset: 0 });
     // The other process reads the setting beside its next request.
@@ -263,11 +266,12 @@ describe('a pause', () => {
         expect(page.status, name).to.equal(200);
         expect(await page.text()).to.contain('answered but not recorded: recording is paused since');
       }
-    expect(await recorded()).to.deep.equal(['/before']);
+    expect((await underWay).status).to.equal(200);
+    expect(await recorded()).to.have.members(['/before', '/slow']);
     expect((await act('resume')).status).to.equal(303);
     await fetch(`${first}/after`);
     await one.profiles.find({ limit: 1, offset: 0 });
-    expect(await recorded()).to.have.members(['/before', '/after']);
+    expect(await recorded()).to.have.members(['/before', '/slow', '/after']);
     await Promise.all(servers.map((server) => server.close()));
     await one.close();
     await other.close();

@@ -74,7 +74,7 @@ describe('the list', () => {
     const facts = async (token: string): Promise<string[]> => {
       const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());
       return $('.facts dt')
-        .filter((_i, term) => /^Redirected/.test($(term).text()))
+        .filter((_i, term) => $(term).text().startsWith('Redirected'))
         .map(
           (_i, term) => `${$(term).text()} ${$(term).next().text()} ${$(term).next().find('a').attr('href')}`,
         )
