@@ -134,6 +134,23 @@ describe('the page of the database panel', () => {
     expect($('#g1').text()).to.contain('Each bar is the slowest of 4').and.contain('last, 1.0 ms');
   });
 
+  it('shows a long loop in parts, each below 60 KB', () => {
+    const profile = record((context) => {
+      for (let n = 0; n < 900; n++) context.add('query', query({ bindings: [n] }));
+      for (let n = 0; n < 90; n++) context.add('query', query({ sql: `select ${n} from "table_${n}" where "id" = $1`, caller: `src/a.ts:${n}` })); // prettier-ignore
+    });
+    const numbers: string[] = [];
+    let next: string | undefined = '?open=r1';
+    while (next !== undefined && numbers.length < 2000) {
+      const { $, html } = show(profile, Object.fromEntries(new URL(next, 'http://host/').searchParams));
+      expect(Buffer.byteLength(html)).to.be.below(58 * 1024);
+      numbers.push(...$('#r1 .in .no').toArray().map((number) => $(number).text())); // prettier-ignore
+      next = $('#r1 .in a').toArray().find((link) => $(link).text().endsWith('more'))?.attribs.href; // prettier-ignore
+    }
+    expect(numbers).to.deep.equal(Array.from({ length: 900 }, (_, at) => String(at + 1)));
+    for (const member of ['-1', 'x', '99999', '9999']) show(profile, { open: 'r1', member });
+  });
+
   it('asks for no source where nothing is wrong', () => {
     asked.length = 0;
     record((context) => context.add('query', query({})));

@@ -14,6 +14,7 @@ import {
   costOf,
   type DatabaseRow,
   matches,
+  openCostOf,
   planAsRun,
   planByStatement,
   planByTime,
@@ -73,11 +74,13 @@ export function presentDatabase(
   const found = find === '' ? rows : rows.filter((row) => matches(data, row, find.toLowerCase()));
   const shown = shownPlans(data, amendments.plan);
   const open = query.open ?? '';
-  const whole = (row: RowPlan): number =>
-    costOf(data, row, false) + planCost(shown.get(row.members[0] ?? -1));
-  const brief = found.reduce((sum, row) => sum + whole(row), 0) > PAGE_BUDGET;
-  const cost = (row: RowPlan): number =>
-    brief && nameOf(row) !== open ? costOf(data, row, true) : whole(row);
+  const plannedCost = ({ members }: RowPlan): number => planCost(shown.get(members[0] ?? -1));
+  const brief =
+    found.reduce((sum, row) => sum + costOf(data, row, false) + plannedCost(row), 0) > PAGE_BUDGET;
+  const cost = (row: RowPlan): number => {
+    if (nameOf(row) === open) return openCostOf(data, row) + plannedCost(row);
+    return costOf(data, row, brief) + (brief ? 0 : plannedCost(row));
+  };
   const asked = { ...query, from: query.from ?? fromOf(data, found, open) };
   const planned = pageOf(found, { query: asked, cost });
   const cards = data.groups
@@ -95,7 +98,9 @@ export function presentDatabase(
     explained: new Set(shownCards.map(({ id }) => id)),
     plans: shown,
     transactions: order === 'run' && find === '' ? transactionMarks(data) : new Map(),
-    hrefOf: (id) => `${link({ from: planned.from === 0 ? null : planned.from, open: id })}#${id}`,
+    memberFrom: /^\d{1,4}$/.test(query.member ?? '') ? Number(query.member) : 0,
+    hrefOf: (id, member = 0) =>
+      `${link({ from: planned.from === 0 ? null : planned.from, open: id, member: member === 0 ? null : member })}#${id}`,
   };
   const page: Page<DatabaseRow> = { ...planned, rows: planned.rows.map((row) => build(building, row)) };
   const isAsked = (sql: string): boolean => !isControl(sql);

@@ -59,10 +59,12 @@ export interface GroupRow {
   caller: string | null;
   transaction: TransactionMark | null;
   members: QueryRow[];
-  /** Members beyond those shown. */
+  /** Members beyond those shown, and before them. */
   more: number;
-  /** Where all members are shown. */
+  earlier: number;
+  /** Where it is shown open, from its first member on; where it goes on. */
   openHref: string;
+  nextHref: string;
   open: boolean;
 }
 
@@ -75,6 +77,8 @@ const STATEMENT_LENGTH = 3000;
 /** Of the one that was asked for by itself. */
 const WHOLE_LENGTH = 12_000;
 const MEMBERS_SHOWN = 8;
+/** Of a group that was asked for by itself. */
+const MEMBERS_OPEN = 80;
 /** Waiting for the pool that is shown, and that is worth a worry. */
 const WAIT_SHOWN_MS = 1;
 const LONG_WAIT_MS = 20;
@@ -157,12 +161,14 @@ export interface Building extends SharedParts {
   brief: boolean;
   /** Id of the row that was asked for. */
   open: string;
+  /** First member of an open group that is shown. */
+  memberFrom: number;
   /** Groups that are explained above the list. */
   explained: ReadonlySet<string>;
   /** By index of a query. */
   plans: ReadonlyMap<number, ShownPlan>;
   transactions: ReadonlyMap<number, TransactionMark>;
-  hrefOf: (id: string) => string;
+  hrefOf: (id: string, memberFrom?: number) => string;
 }
 
 function badgesOf({ data, slowMs, plans }: Building, index: number, query: DatabaseQuery): Badge[] {
@@ -257,7 +263,9 @@ function groupRow(
   const callers = new Set(queries.map(({ caller }) => caller));
   const marks = new Set(members.map((index) => transactions.get(index)?.name));
   const open = building.open === id;
-  const shown = members.slice(0, open ? members.length : building.brief ? 0 : MEMBERS_SHOWN);
+  const from = open ? Math.min(building.memberFrom, members.length - 1) : 0;
+  const to = from + (open ? MEMBERS_OPEN : building.brief ? 0 : MEMBERS_SHOWN);
+  const shown = members.slice(from, to);
   const memberOf = { ...building, brief: true };
   const failed = queries.filter(({ error }) => error !== null);
   const anchor = id.startsWith('r') ? `g${id.slice(1)}` : null;
@@ -275,11 +283,16 @@ function groupRow(
     caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
     transaction: marks.size === 1 ? (transactions.get(members[0] ?? 0) ?? null) : null,
     members: shown.map((index) => queryRow(memberOf, index)),
-    more: members.length - shown.length,
+    more: Math.max(0, members.length - to),
+    earlier: from,
     openHref: hrefOf(id),
+    nextHref: hrefOf(id, open ? to : 0),
     open,
   };
 }
+
+/** Characters of a member of a group on the page, roughly. */
+const MEMBER_COST = 400;
 
 /** A row before it is built: only the rows of one page are. */
 export interface RowPlan {
@@ -348,10 +361,16 @@ export function costOf(data: DatabaseData, { members, id }: RowPlan, brief: bool
   const quotes = text.slice(0, LINE_LENGTH).split('"').length - 1;
   const bindings = data.queries[first]?.bindings ?? [];
   const line = 560 + Math.min(length, LINE_LENGTH) * 1.8 + quotes * 2.5 + Math.min(bindings.length, 8) * 24;
-  if (id !== null) return line + 240 + (brief ? 0 : Math.min(members.length, MEMBERS_SHOWN) * 330);
+  if (id !== null) return line + 240 + (brief ? 0 : Math.min(members.length, MEMBERS_SHOWN) * MEMBER_COST);
   if (brief) return line;
   const values = JSON.stringify(bindings).length;
   return line + 800 + Math.min(length, STATEMENT_LENGTH) * 2.2 + bindings.length * 150 + values * 2;
+}
+
+/** The same of a row that was asked for by itself. */
+export function openCostOf(data: DatabaseData, row: RowPlan): number {
+  if (row.id === null) return costOf(data, row, false);
+  return costOf(data, row, true) + Math.min(row.members.length, MEMBERS_OPEN) * MEMBER_COST;
 }
 
 export function matches(data: DatabaseData, { members }: RowPlan, text: string): boolean {
