@@ -46,7 +46,7 @@ export const headerOverwritten: FindingRule<{ request: KeptRequest; routing: Kep
     return overwrittenIn(request, shared).flatMap(({ name, by, before, index }): Finding[] => {
       const isList = LISTS.has(name.toLowerCase());
       if (!isList && !POLICIES.has(name.toLowerCase())) return [];
-      const [first, second] = [layerAt(routing, before.layers[0]), layerAt(routing, by.layers[0])];
+      const [first, second] = [layerAt(routing, before.layer), layerAt(routing, by.layer)];
       // Whose it was is the point: where that is not known there is nothing to say.
       if (first === undefined || second === undefined || second.kind === 'error') return [];
       const finding: Finding = {

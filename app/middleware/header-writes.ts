@@ -3,29 +3,30 @@
  * (shared-methods.ts) by functions that pass everything on and note what was asked for, and by which layer.
  *
  * Runs a dozen times per request, so nothing is worked out here: names and values are kept as they were given, and the
- * request panel compares them when its profile is built. What the headers' own writing asks for is told apart, because
- * it belongs to whoever waits for that (`on-headers`: session, compression), not to the layer that ends the answer.
+ * request panel compares them when its profile is built. Who waits for the headers to go out (`on-headers`: session,
+ * compression) does so by a `writeHead` of its own: it is wrapped, so that what it sets is its layer's, not that of the layer
+ * which ends the answer.
  */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
 
-/** Those that change headers, as they were; the last is Node's own, called when headers go out that nobody wrote. */
+/** Those that change headers, as they were. */
 export interface HeaderMethods {
   setHeader: ServerResponse['setHeader'];
   appendHeader: ServerResponse['appendHeader'];
   removeHeader: ServerResponse['removeHeader'];
-  _implicitHeader: () => void;
 }
 
 /** What is noted of one response. */
 export class HeaderNotes {
   readonly context: Context;
   readonly writes: HeaderWrite[] = [];
-  readonly hooks: (object | null)[] = [];
   refused: RefusedWrite[] | undefined;
-  /** The headers are being written. */
-  isWriting = false;
+  /** The layer whose hook runs, while the headers go out; undefined while none does. */
+  hook: object | null | undefined = undefined;
+  /** Lower-case names that were handed to writeHead itself: hooks set them for the layer that called it. */
+  handed: Set<string> | null = null;
 
   constructor(context: Context) {
     this.context = context;
@@ -56,8 +57,11 @@ export function noteRefused(
 export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptions): HeaderMethods {
   const { notesOf, layerOf } = options;
 
-  function note({ writes, context, isWriting }: HeaderNotes, name: string, value: unknown): void {
-    if (writes.length < MOST_WRITES) writes.push({ name, value, layer: layerOf(context), hooked: isWriting });
+  function note({ writes, context, hook, handed }: HeaderNotes, name: string, value: unknown): void {
+    if (writes.length >= MOST_WRITES) return;
+    if (hook === undefined || handed?.has(name.toLowerCase()) === true)
+      writes.push({ name, value, layer: layerOf(context), hooked: false });
+    else writes.push({ name, value, layer: hook, hooked: true });
   }
 
   function observed(method: 'appendHeader' | 'removeHeader'): unknown {
@@ -103,18 +107,30 @@ export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptio
     setHeader: observedSet,
     appendHeader: observed('appendHeader') as HeaderMethods['appendHeader'],
     removeHeader: observed('removeHeader') as HeaderMethods['removeHeader'],
-    _implicitHeader: function writingHeaders(this: ServerResponse): void {
-      const notes = notesOf(this);
-      if (notes === null) {
-        Reflect.apply(methods._implicitHeader, this, []);
-        return;
-      }
-      notes.isWriting = true;
-      try {
-        Reflect.apply(methods._implicitHeader, this, []);
-      } finally {
-        notes.isWriting = false;
-      }
-    },
+  };
+}
+
+function namesIn(headers: unknown): Set<string> | null {
+  if (typeof headers !== 'object' || headers === null) return null;
+  const names: unknown[] = Array.isArray(headers)
+    ? headers.flat().filter((_name, i) => i % 2 === 0)
+    : Object.keys(headers);
+  return new Set(names.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()));
+}
+
+/** A `writeHead` that a layer put on a response: while it runs, what is set is that layer's. */
+export function wrapHook(given: unknown, notes: HeaderNotes, layer: object | null): unknown {
+  if (typeof given !== 'function') return given;
+  return function hookedWriteHead(this: unknown, ...args: unknown[]): unknown {
+    const { hook, handed } = notes;
+    notes.hook = layer;
+    // The outermost is called by whoever answers: what it is handed is theirs.
+    if (hook === undefined) notes.handed = namesIn(args[1]) ?? namesIn(args[2]);
+    try {
+      return Reflect.apply(given, this, args);
+    } finally {
+      notes.hook = hook;
+      notes.handed = handed;
+    }
   };
 }

@@ -59,10 +59,6 @@ export class WatchedResponse implements ResponseFact {
     return this.#notes?.writes;
   }
 
-  get headerHooks(): readonly (object | null)[] | undefined {
-    return this.#notes?.hooks;
-  }
-
   get refused(): readonly RefusedWrite[] | undefined {
     return this.#notes?.refused;
   }

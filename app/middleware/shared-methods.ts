@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http';
 import type { ResponseMethods, SharedResponseMethods } from './watched-response.ts';
 
 const NAMES = [
-  'writeHead', 'write', 'end', 'emit', 'setHeader', 'appendHeader', 'removeHeader', '_implicitHeader',
+  'writeHead', 'write', 'end', 'emit', 'setHeader', 'appendHeader', 'removeHeader',
 ] as const; // prettier-ignore
 
 export interface SharedMethods {
@@ -28,12 +28,11 @@ function outermost(prototype: object): object | null {
   return found;
 }
 
-/** A property that inherits as a plain one does, and tells each time that another object than `target` gets one of its own. */
-function toldWhenReplaced(
-  name: string,
-  value: unknown,
-  { target, onReplaced }: { target: object; onReplaced: (object: object) => void },
-): PropertyDescriptor {
+/** What another object than the shared one keeps as its own, instead of what was given to it. */
+type Wrap = (object: object, given: unknown) => unknown;
+
+/** A property that inherits as a plain one does; what an object is given as its own goes through `wrap`. */
+function wrappedWhenReplaced(name: string, value: unknown, target: object, wrap: Wrap): PropertyDescriptor {
   let current = value;
   return {
     configurable: true,
@@ -43,25 +42,23 @@ function toldWhenReplaced(
         current = given;
         return;
       }
-      onReplaced(this);
-      let own = given;
+      let own = wrap(this, given);
       Object.defineProperty(this, name, {
         configurable: true,
         enumerable: true,
         get: () => own,
         set: (next: unknown) => {
-          own = next;
-          onReplaced(this);
+          own = wrap(this, next);
         },
       });
     },
   };
 }
 
-/** `onHooked`: a response got a `writeHead` of its own, by which somebody waits for its headers to go out. */
+/** `wrapHook`: a response gets a `writeHead` of its own, by which somebody waits for its headers to go out. */
 export function createSharedMethods(
   observe: (methods: SharedResponseMethods) => SharedResponseMethods,
-  onHooked: (res: object, methods: ResponseMethods) => void = () => undefined,
+  wrapHook: (res: object, given: unknown, methods: ResponseMethods) => unknown = (_res, given) => given,
 ): SharedMethods {
   /** By the prototype of a response: the methods below; null where they can't be shared. */
   const known = new WeakMap<object, ResponseMethods | null>();
@@ -73,18 +70,14 @@ export function createSharedMethods(
     const before = Object.create(Object.getPrototypeOf(target) as object) as SharedResponseMethods;
     const observed = observe(before);
     for (const name of NAMES) {
-      // `_implicitHeader` is Node's own business, and may be gone some day.
-      if (!(name in target)) continue;
       const own = Object.getOwnPropertyDescriptor(target, name);
       if (own !== undefined) Object.defineProperty(before, name, own);
       const plain = { value: observed[name], writable: true, configurable: true };
-      const onReplaced = (res: object): void => {
-        onHooked(res, before);
-      };
+      const wrap: Wrap = (res, given) => wrapHook(res, given, before);
       Object.defineProperty(
         target,
         name,
-        name === 'writeHead' ? toldWhenReplaced(name, observed[name], { target, onReplaced }) : plain,
+        name === 'writeHead' ? wrappedWhenReplaced(name, observed[name], target, wrap) : plain,
       );
       undo.push(() => {
         if (target[name] !== observed[name]) return;

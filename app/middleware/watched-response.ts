@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createBlockReader } from './header-block.ts';
-import { type HeaderMethods, HeaderNotes, noteRefused, observeHeaders } from './header-writes.ts';
+import { type HeaderMethods, HeaderNotes, noteRefused, observeHeaders, wrapHook } from './header-writes.ts';
 import { WatchedResponse } from './response-notes.ts';
 import { createSharedMethods } from './shared-methods.ts';
 
@@ -127,9 +127,9 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       ...observe(methods),
       ...observeHeaders(methods, { layerOf, notesOf: (res) => notesOf(res, methods) }),
     }),
-    (res, methods) => {
+    (res, given, methods) => {
       const notes = notesOf(res, methods);
-      if (notes !== null) notes.hooks.push(layerOf(notes.context));
+      return notes === null ? given : wrapHook(given, notes, layerOf(notes.context));
     },
   );
 

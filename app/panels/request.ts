@@ -196,14 +196,14 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
   const writeAuthors = createAuthorsWriter();
 
   function readResponse(response: ResponseFact, context: Context): NonNullable<KeptRequest['response']> {
-    const { rawHeaders, headerWrites, headerHooks, refused = [] } = response;
+    const { rawHeaders, headerWrites, refused = [] } = response;
     const headers = split(rawHeaders);
     splits.set(context, headers);
     const contentType = rawHeader(rawHeaders, 'content-type');
     const layers = context.all('layer');
     return {
       headers: headers.own,
-      setBy: writeAuthors({ rawHeaders, headerWrites, headerHooks, layers }),
+      setBy: writeAuthors({ rawHeaders, headerWrites, layers }),
       refused: filled(
         refused.map(({ layer, ...write }) => ({
           ...write,

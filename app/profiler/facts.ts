@@ -69,9 +69,9 @@ export interface HeaderWrite {
   name: string;
   /** As given: text, a number, or several texts; undefined where the header was removed. */
   value: unknown;
-  /** The fact `layer` whose code ran; null before the first, and where layers are not known. */
+  /** The fact `layer` whose code ran, or whose hook; null before the first, and where layers are not known. */
   layer: object | null;
-  /** Asked for while the headers went out, by something that waits for that (`on-headers`). */
+  /** Asked for while the headers went out, by what the layer had made wait for that (`on-headers`). */
   hooked: boolean;
 }
 
@@ -100,8 +100,6 @@ export interface ResponseFact {
   truncated: boolean;
   /** In the order they were asked for; absent where they are not observed. */
   headerWrites?: readonly HeaderWrite[];
-  /** Layers that made something wait for the headers to go out. */
-  headerHooks?: readonly (object | null)[];
   refused?: readonly RefusedWrite[];
   /** All of it was handed over (`finish`): what runs now is about the answer, no part of it. */
   isSent?: boolean;

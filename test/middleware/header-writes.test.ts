@@ -11,8 +11,11 @@ import { Context, ContextTracker } from '../../app/profiler/context.ts';
 function onHeaders(res: ServerResponse, listen: () => void): void {
   const { writeHead } = res;
   res.writeHead = function (this: ServerResponse, ...args: unknown[]) {
+    const [status, headers] = args;
+    for (const [name, value] of Object.entries((headers ?? {}) as Record<string, string>))
+      this.setHeader(name, value);
     listen();
-    return Reflect.apply(writeHead, this, args) as ServerResponse;
+    return Reflect.apply(writeHead, this, [status]) as ServerResponse;
   };
 }
 
@@ -51,7 +54,9 @@ describe('the layer that sets each header', () => {
       res.setHeader('X-Late', '1');
       res.end();
     });
-    app.get('/two', timing, (_req, res) => res.send('x'));
+    app.get('/two', timing, function writes(_req, res) {
+      res.writeHead(200, { 'X-Handed': '1' }).end('x');
+    });
     app.get(
       '/back',
       function outer(_req, res, next) {
@@ -113,8 +118,32 @@ describe('the layer that sets each header', () => {
     expect((await authorsOf('/back'))['X-After']).to.equal('outer');
   });
 
-  it('is one of several, where several wait for the headers to go out', async () => {
-    expect((await authorsOf('/two'))['X-Time']).to.equal('session or timing, as the headers went out');
+  it('is the one that waits, where several wait for the headers to go out', async () => {
+    const found = await authorsOf('/two');
+    expect(found['X-Time']).to.equal('timing, as the headers went out');
+    expect(found['X-Session']).to.equal('session, as the headers went out');
+    expect(found['X-Handed']).to.equal('writes');
+  });
+
+  it('is Express where nothing answered', async () => {
+    const plain = await startFindingsApp((app) => {
+      app.use(policies);
+    });
+    const { profile, status } = await plain.ask('/nowhere');
+    await plain.close();
+    const { response } = profile.panels.request?.data as RequestPanelData;
+    const by = Object.fromEntries(
+      (response?.headers ?? []).map(({ name }, index) => [
+        name,
+        authorsText(response?.authors?.sent[index] ?? []),
+      ]),
+    );
+    expect(status).to.equal(404);
+    expect(by).to.include({
+      'Referrer-Policy': 'policies',
+      'Content-Security-Policy': 'Express, as nothing answered',
+      'Content-Type': 'Express, as nothing answered',
+    });
   });
 
   it('is noted of what came too late, which fails as it did', async () => {

@@ -56,8 +56,8 @@ export function mediaType(contentType: string | null): string {
 }
 
 /** A layer that ran; undefined where its index names none. */
-export function layerAt({ layers }: KeptRouting, index: number | undefined): RanLayer | undefined {
-  const row = index === undefined ? undefined : layers[index];
+export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {
+  const row = index === undefined || index === null ? undefined : layers[index];
   return row === undefined ? undefined : fromLayerRow(row);
 }
 

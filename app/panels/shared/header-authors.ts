@@ -15,8 +15,8 @@ type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
 
 export interface HeaderStep {
   verb: HeaderVerb;
-  /** Indexes of layers that ran; several where it was one of them; empty where none is known. */
-  layers: number[];
+  /** Index of the layer among those that ran; null where none is known. */
+  layer: number | null;
   /** Asked for while the headers went out. */
   hooked: boolean;
 }
@@ -90,13 +90,9 @@ function note(story: Story, value: unknown, code: string): void {
   story.last = code;
 }
 
-function codeOf({ layer, hooked }: HeaderWrite, { layers, headerHooks = NONE }: ToldWrites): string {
-  if (!hooked) {
-    const index = layer === null ? -1 : layers.lastIndexOf(layer);
-    return index === -1 ? '' : String(index);
-  }
-  const waiting = new Set(headerHooks.map((hook) => (hook === null ? -1 : layers.indexOf(hook))));
-  return `h${waiting.has(-1) ? '' : [...waiting].join('|')}`;
+function codeOf({ layer, hooked }: HeaderWrite, layers: readonly object[]): string {
+  const index = layer === null ? -1 : layers.lastIndexOf(layer);
+  return `${hooked ? 'h' : ''}${index === -1 ? '' : index}`;
 }
 
 /** The story of each name of a header, whatever its case; undefined for the names that are too many. */
@@ -131,15 +127,15 @@ export function createAuthorsWriter(): (told: ToldWrites) => string | undefined 
 
   function tell(told: ToldWrites): Story[] {
     const touched: Story[] = [];
-    let layer: object | null | undefined;
+    let before: HeaderWrite | undefined;
     let code = '';
     for (const write of told.headerWrites ?? NONE) {
       const story = storyOf(write.name);
       if (story === undefined) continue;
       if (!story.isTold) touched.push(story);
       // One layer sets several in a row.
-      if (write.hooked || write.layer !== layer) code = codeOf(write, told);
-      layer = write.hooked ? undefined : write.layer;
+      if (write.layer !== before?.layer || write.hooked !== before.hooked) code = codeOf(write, told.layers);
+      before = write;
       note(story, write.value, code);
     }
     return touched;
@@ -182,9 +178,9 @@ export function createAuthorsWriter(): (told: ToldWrites) => string | undefined 
 }
 
 function readSteps(entry: string): HeaderStep[] {
-  return Array.from(entry.matchAll(/([scar])(h?)([\d|]*)/g), ([, verb = 's', hooked = '', layers = '']) => ({
+  return Array.from(entry.matchAll(/([scar])(h?)(\d*)/g), ([, verb = 's', hooked = '', layer = '']) => ({
     verb: VERBS[verb as keyof typeof VERBS],
-    layers: layers === '' ? [] : layers.split('|').map(Number),
+    layer: layer === '' ? null : Number(layer),
     hooked: hooked !== '',
   }));
 }
@@ -208,8 +204,8 @@ export function readAuthors(text: string | undefined): HeaderAuthors {
 export function countHeaders(text: string | undefined): Map<number, number> {
   const counts = new Map<number, number>();
   for (const [first] of readAuthors(text).sent) {
-    const [layer] = first?.layers ?? [];
-    if (layer !== undefined && first?.hooked === false) counts.set(layer, (counts.get(layer) ?? 0) + 1);
+    const layer = first?.layer ?? null;
+    if (layer !== null && first?.hooked === false) counts.set(layer, (counts.get(layer) ?? 0) + 1);
   }
   return counts;
 }
@@ -247,13 +243,12 @@ export function layerName({ name, kind, method, pattern }: RanLayer): string {
   return kind === 'handler' ? `${method ?? 'ALL'} ${pattern}` : `a ${kind} without a name`;
 }
 
-function nameStep({ verb, layers, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
-  const found = layers.flatMap((index) => ran[index] ?? []);
-  const [only] = found;
+function nameStep({ verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
+  const found = layer === null ? undefined : ran[layer];
   return {
     verb,
-    by: found.length === 0 ? 'code outside of all layers' : found.map(layerName).join(' or '),
-    place: found.length === 1 ? (only?.source ?? null) : null,
+    by: found === undefined ? 'code outside of all layers' : layerName(found),
+    place: found?.source ?? null,
     hooked,
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { ResponseFact } from '../../profiler/facts.ts';
 
-export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'headerHooks' | 'rawHeaders'> {
+export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'rawHeaders'> {
   layers: readonly object[];
 }
 
@@ -16,6 +16,7 @@ export interface Outline {
   names: string[];
   layers: number[];
   removed: boolean[];
+  hooked: boolean[];
   sent: string[];
   text: string;
 }
@@ -24,15 +25,15 @@ function indexIn(layers: readonly object[], layer: object | null): number {
   return layer === null ? -1 : layers.lastIndexOf(layer);
 }
 
-/** null where values matter: of a header that is set twice, of several lines, and where something waited. */
+/** null where values matter: of a header that is set twice, and of several lines. */
 export function outlineOf(
   { headerWrites = NONE, rawHeaders, layers }: ToldWrites,
   text: string,
 ): Outline | null {
   const set = new Set<string>();
-  for (const { name, value, hooked } of headerWrites) {
+  for (const { name, value } of headerWrites) {
     const lower = name.toLowerCase();
-    if (hooked || Array.isArray(value) || (value !== undefined && set.has(lower))) return null;
+    if (Array.isArray(value) || (value !== undefined && set.has(lower))) return null;
     if (value === undefined) set.delete(lower);
     else set.add(lower);
   }
@@ -40,6 +41,7 @@ export function outlineOf(
     names: headerWrites.map(({ name }) => name),
     layers: headerWrites.map(({ layer }) => indexIn(layers, layer)),
     removed: headerWrites.map(({ value }) => value === undefined),
+    hooked: headerWrites.map(({ hooked }) => hooked),
     sent: rawHeaders.filter((_value, i) => i % 2 === 0),
     text,
   };
@@ -47,7 +49,7 @@ export function outlineOf(
 
 /** Most answers of an application tell the same as the one before. */
 export function isTheSame(
-  { names, layers, removed, sent }: Outline,
+  { names, layers, removed, hooked, sent }: Outline,
   { headerWrites = NONE, rawHeaders, layers: ran }: ToldWrites,
 ): boolean {
   if (headerWrites.length !== names.length || rawHeaders.length !== sent.length * 2) return false;
@@ -55,7 +57,12 @@ export function isTheSame(
   let index = -1;
   for (let i = 0; i < names.length; i++) {
     const write = headerWrites[i];
-    if (write === undefined || write.hooked || write.name !== names[i] || Array.isArray(write.value))
+    if (
+      write === undefined ||
+      write.hooked !== hooked[i] ||
+      write.name !== names[i] ||
+      Array.isArray(write.value)
+    )
       return false;
     // One layer sets several in a row.
     if (write.layer !== layer) index = indexIn(ran, write.layer);

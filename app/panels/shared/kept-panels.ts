@@ -87,6 +87,33 @@ interface KeptRequest {
   response?: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders; setBy?: string };
 }
 
+/** What Express's own last resort (finalhandler) sends where no layer answered, or none took the error. */
+const LAST_RESORT: Readonly<Record<string, string>> = {
+  'content-security-policy': "default-src 'none'",
+  'x-content-type-options': 'nosniff',
+  'content-type': 'text/html; charset=utf-8',
+};
+
+function isLastResort(status: number | null, headers: readonly { name: string; value: string }[]): boolean {
+  if (status === null || status < 400) return false;
+  const same = headers.filter(({ name, value }) => LAST_RESORT[name.toLowerCase()] === value);
+  return same.length === Object.keys(LAST_RESORT).length;
+}
+
+/** It runs inside the call of the last layer, which did not set them. */
+function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedAuthors {
+  return {
+    ...authors,
+    sent: authors.sent.map((steps, index) => {
+      const name = names[index]?.toLowerCase() ?? '';
+      const last = steps.at(-1);
+      if (last === undefined || last.hooked || !(name in LAST_RESORT || name === 'content-length'))
+        return steps;
+      return [...steps.slice(0, -1), { ...last, by: 'Express, as nothing answered', place: null }];
+    }),
+  };
+}
+
 /** What went out; null while no headers did. */
 export function responseOf({
   profile,
@@ -99,7 +126,8 @@ export function responseOf({
   const all = mergeHeaders(headers, sharedOf('request'));
   const names = all.map(({ name }) => name);
   // Where some of them are stored no more, their places say nothing.
-  const authors = all.length === headers.length ? nameAuthors(setBy, names, layersOf(profile)) : null;
+  const named = all.length === headers.length ? nameAuthors(setBy, names, layersOf(profile)) : null;
+  const authors = named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;
   return { scheme: request.client.scheme, headersAtMs, contentType, headers: all, authors };
 }
 

@@ -11,7 +11,6 @@ function told(sent: string[], writes: Write[], layers = [policies, handler]): To
     layers,
     rawHeaders: sent.flatMap((name) => [name, 'x']),
     headerWrites: writes.map(([name, value, layer, hooked = false]) => ({ name, value, layer, hooked })),
-    headerHooks: [handler],
   };
 }
 
@@ -30,6 +29,8 @@ describe('the text that tells who set which header', () => {
       told(['X-A', 'X-B'], [...plain, ['X-B', '2', policies]]),
       told(['X-A', 'X-B'], [...plain, ['X-B', '3', policies]]),
       told(['X-A', 'X-B', 'X-C'], [...plain, ['X-C', '1', null, true]]),
+      told(['X-A', 'X-B', 'X-C'], [...plain, ['X-C', '1', handler, true]]),
+      told(['X-A', 'X-B', 'X-C'], [...plain, ['X-C', '1', handler]]),
       told(['X-A', 'X-B', 'X-B'], [plain[0] ?? ['', '', null], ['X-B', ['x', 'y'], handler]]),
       told(['X-A', 'X-B'], [plain[0] ?? ['', '', null], ['X-B', '2', null]]),
       told(['X-B', 'X-A'], plain),
