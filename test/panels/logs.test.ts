@@ -69,6 +69,11 @@ describe('the logs panel', () => {
     );
     expect(opened.page.total).to.equal(present(data).page.total + 17);
     expect(opened.page.rows.filter(({ count }) => count === 3)).to.have.length(1);
+    const inside = present(data, { open: 'l10' }).page.rows;
+    expect(
+      inside.some(({ id }) => id === 'l10'),
+      'a line inside of a group',
+    ).to.equal(true);
     expect(present(data, { open: 'l1"><' }).page.total).to.equal(present(data).page.total);
   });
 

@@ -11,7 +11,7 @@ import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
-import { addBusyPage, addCrowd, addForeignText, query } from '../support/observed-samples.ts';
+import { addBusyPage, addCrowd, addForeignText, query, view } from '../support/observed-samples.ts';
 
 const panels: Panel[] = [
   createTimelinePanel(),
@@ -104,6 +104,11 @@ describe('pages of the observed panels', () => {
             query({ bindings: [group < 3 ? id : 1], startMs: 200 + group, caller, error }),
           );
         }
+      for (let index = 0; index < 4; index++)
+        context.add(
+          'view',
+          view({ name: 'row.ejs', startMs: 300 + index, durationMs: 0.5, depth: 1, parent: 0 }),
+        );
     });
     const { $ } = await page(token, 'timeline');
     const links = $('.wf th a').toArray().map((element) => element.attribs.href ?? ''); // prettier-ignore

@@ -130,6 +130,8 @@ export const everyPage: readonly SamplePage[] = [
   fragmentAt('toolbar', ({ token }) => urls.toolbar(token)),
   fragmentAt('exception alone', ({ token }) => urls.exception(token)),
   at('unknown token', () => urls.profile('ffffff')),
+  at('timeline, a part of it', ({ token }) => `${urls.profile(token, 'timeline')}&from=5&to=40&over=0`),
+  at('logs, one line by itself', ({ token }) => urls.profileRow(token, 'logs', 'l1')),
   at('logs, nothing found', ({ token, text }) => `${urls.profile(token, 'logs')}&find=${encodeURIComponent(nowhere(text))}`),
   at('routes', () => urls.routes({ since: 'all' })),
   at('routes, nothing found', ({ text }) => urls.routes({ find: nowhere(text) })),

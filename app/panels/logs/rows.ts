@@ -75,7 +75,7 @@ function rowOf({ entry, index }: IndexedLine, values: string): LogRow {
   };
 }
 
-/** `single`: the ids of rows whose lines stand alone; null: of all. */
+/** `single`: the ids of rows and lines that stand alone; null: all do. */
 export function logRows(lines: readonly IndexedLine[], single: ReadonlySet<string> | null): LogRow[] {
   const rows: LogRow[] = [];
   const byShape = new Map<string, LogRow>();
@@ -85,7 +85,8 @@ export function logRows(lines: readonly IndexedLine[], single: ReadonlySet<strin
     const shape = `${entry.level}\n${entry.channel}\n${entry.caller ?? ''}\n${message.replace(VALUE, '?')}`;
     const known = single === null ? undefined : byShape.get(shape);
     const values = (message.match(VALUE) ?? []).join(' ');
-    if (known === undefined || single?.has(known.id) === true) {
+    const alone = single?.has(known?.id ?? '') === true || single?.has(`l${line.index + 1}`) === true;
+    if (known === undefined || alone) {
       const row = rowOf(line, values);
       if (known === undefined) byShape.set(shape, row);
       rows.push(row);

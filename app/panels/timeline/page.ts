@@ -28,7 +28,8 @@ const LINE_COST = 130;
 function hrefOf({ kind, panel, anchor }: Span): string | null {
   if (panel === undefined) return kind === 'app' ? addressOf('routing', {}) : null;
   if (anchor === undefined) return addressOf(panel, {});
-  const open = panel === 'database' && anchor.startsWith('q') ? anchor : null;
+  // Where rows are folded or lie on a later page, `open` brings them up.
+  const open = panel === 'runtime' || anchor.startsWith('g') ? null : anchor;
   return `${addressOf(panel, { open })}#${anchor}`;
 }
 

@@ -32,20 +32,22 @@ const TEMPLATES_SHOWN = 50;
 const ROW_COST = 800;
 const TREE_LINE_COST = 110;
 
-function rowsOf(views: readonly ViewEntry[]): ViewRow[] {
+/** `open`: the id of one that is not to lie in another's row. */
+function rowsOf(views: readonly ViewEntry[], open: string | undefined): ViewRow[] {
   const rows: ViewRow[] = [];
   views.forEach((view, index) => {
     const { name, parent, durationMs, ownMs, error } = view;
     const last = rows.at(-1);
     const same = last?.view.parent === parent && last.view.name === name && parent !== null;
-    if (last !== undefined && same && error === null) {
+    const id = `v${index + 1}`;
+    if (last !== undefined && same && error === null && id !== open) {
       last.count++;
       last.sumMs += durationMs ?? 0;
       last.ownMs += ownMs ?? 0;
       return;
     }
     const failure = error === null ? null : readTemplateError(error);
-    rows.push({ view, id: `v${index + 1}`, count: 1, sumMs: durationMs ?? 0, ownMs: ownMs ?? 0, failure });
+    rows.push({ view, id, count: 1, sumMs: durationMs ?? 0, ownMs: ownMs ?? 0, failure });
   });
   return rows;
 }
@@ -81,7 +83,7 @@ function costOf({ view, failure }: ViewRow): number {
 export function presentViews(data: ViewsData, { query }: PanelPage) {
   const find = (query.find ?? '').slice(0, LONGEST_FIND);
   const text = find.toLowerCase();
-  const rows = rowsOf(data.views);
+  const rows = rowsOf(data.views, query.open);
   const found = rows.filter(({ view }) => `${view.name}\n${view.file ?? ''}`.toLowerCase().includes(text));
   const page = pageOf(found, { query, cost: costOf });
   const shown = new Set(page.rows.map(({ id }) => id));
