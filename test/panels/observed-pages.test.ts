@@ -176,6 +176,23 @@ describe('pages of the observed panels', () => {
     for (const name of names) for (const query of odd) await page(token, name, query);
   });
 
+  it('mask what is typed into a filter, and find by it what was masked too', async () => {
+    const secret = 'Bearer 0123456789abcdef0123456789';
+    const token = await record((context) => {
+      context.add('log', {
+        level: 'info',
+        channel: 'c',
+        message: `sent ${secret}`,
+        context: null,
+        caller: null,
+        atMs: 1,
+      });
+    });
+    const { $ } = await page(token, 'logs', `&find=${encodeURIComponent(secret)}`);
+    expect($.html()).to.not.contain('0123456789abcdef');
+    expect($('#lg > tbody > tr')).to.have.length(1);
+  });
+
   it('say what was left out', async () => {
     const context = fixture.recorder.open('request');
     for (let index = 0; index < 1003; index++)
