@@ -1,6 +1,7 @@
 /** A rule is one name in four rooms; this notices when one of them is missing. */
 import { expect } from 'chai';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { createHostPanels } from '../../app/create-panels.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
@@ -32,6 +33,14 @@ describe('rules of findings', () => {
     const listed = [...index.matchAll(/^\| \[([^\]]+)\]\(([^)]+)\.md\)/gm)];
     expect(listed.map(([, name]) => name).sort()).to.deep.equal(sorted);
     for (const [, name, file] of listed) expect(file).to.equal(name);
+  });
+
+  it('link to pages that are there', () => {
+    for (const file of namesIn('docs/findings', '.md')) {
+      const page = readFileSync(`docs/findings/${file}.md`, 'utf8');
+      for (const [, link] of page.matchAll(/\]\(([^)#]+\.md)/g))
+        expect(existsSync(join('docs/findings', link ?? '')), `${file} -> ${link}`).to.equal(true);
+    }
   });
 
   for (const { name } of createFindingRules())

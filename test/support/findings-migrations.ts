@@ -53,7 +53,8 @@ export function withMigrations(): (state: { files: string[]; executed: string[] 
     folder = mkdtempSync(join(tmpdir(), 'migrations-'));
     for (const name of files) writeFileSync(join(folder, `${name}.js`), MIGRATION);
     await knex?.('knex_migrations').delete();
-    for (const name of executed) await knex?.('knex_migrations').insert({ name, batch: 1, migration_time: new Date() });
+    for (const name of executed)
+      await knex?.('knex_migrations').insert({ name, batch: 1, migration_time: new Date() });
     // The first read of a process loads its driver, for longer than a profile waits.
     await ask('/');
     return ask('/');
