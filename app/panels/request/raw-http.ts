@@ -23,7 +23,13 @@ export function toHttp(data: RequestPanelData): RawHttp {
     '',
   ];
   if (body === null || body.bytes === 0) return { lines: head, bodyLeftOut: null };
-  if (body.text === null) return { lines: head, bodyLeftOut: 'it was not kept as text' };
+  if (body.text === null) {
+    const isForm = /^multipart\//i.test(body.contentType ?? '');
+    return {
+      lines: head,
+      bodyLeftOut: isForm ? 'parts of a form are not kept as they were sent' : 'it is no text',
+    };
+  }
   if (body.truncated) return { lines: head, bodyLeftOut: 'only its beginning was kept' };
   if (body.text.length > LONGEST_BODY) return { lines: head, bodyLeftOut: 'it is long, and stands above' };
   return { lines: [...head, ...body.text.split('\n')], bodyLeftOut: null };
