@@ -86,8 +86,11 @@ function showNews() {
   if (fresh.size > 0) say(text);
 }
 
+// `now`: the newest when the server began to look, which a page that was made before may lack; `new`: what came or has ended since.
 function onMessage({ data }) {
-  for (const token of JSON.parse(data).new) if (byId(`r-${token}`) === null) fresh.add(token);
+  const { now, new: tokens = now } = JSON.parse(data);
+  if (now?.every((token) => byId(`r-${token}`) !== null)) return;
+  for (const token of tokens) if (byId(`r-${token}`) === null) fresh.add(token);
   if (window.scrollY <= NEAR_TOP) void refresh();
   else showNews();
 }

@@ -74,7 +74,7 @@ describe('the list in a browser', function () {
       await page.getByRole('button', { name: 'Pin', exact: true }).click();
       await page.getByRole('button', { name: 'Pinned' }).waitFor();
       await list(page, '?has=pin');
-      expect(await page.locator(`#r-${token} .badge`).innerText()).to.equal('pinned');
+      expect(await page.locator(`#r-${token} .badge.accent`).innerText()).to.equal('pinned');
       expect(await page.locator('#views [aria-current]').innerText()).to.match(/^Pinned\s+[1-9]$/);
       await page.locator(`#r-${token} .go`).click();
       await page.getByRole('button', { name: 'Pinned' }).click();
@@ -171,8 +171,6 @@ describe('the list in a browser', function () {
     await page.locator(`#r-${token} .unfold`).click();
     await page.locator(`#r-${token} [name=t]`).check();
     await page.getByLabel('URL contains').fill('half typed');
-    // The stream knows what was there before it listened.
-    await page.waitForTimeout(1500);
     const fresh = await visit(visitor, '/products/10');
     await page.locator(`#r-${fresh}.new`).waitFor();
     expect(await page.locator(`#k-${token}`).isVisible()).to.equal(true);

@@ -23,6 +23,7 @@ export function createLiveController(services: PageServices): { live: PageAction
       const { query } = readListFilters(services, page);
       const leave = live.listen({
         query,
+        greet: (tokens) => res.write(`data: ${JSON.stringify({ now: tokens })}\n\n`),
         tell: (tokens) => res.write(`data: ${JSON.stringify({ new: tokens })}\n\n`),
         keepAlive: () => res.write(':\n\n'),
         isLeaving: () => isClosing(req),

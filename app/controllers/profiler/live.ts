@@ -9,6 +9,8 @@ import type { ProfileQuery } from '../../profiler/storage.ts';
 
 export interface LiveListener {
   query: ProfileQuery;
+  /** Tokens of the newest that match when it begins to listen: its page may be older than that. */
+  greet(tokens: readonly string[]): void;
   /** Tokens that are new to it, the newest first. */
   tell(tokens: readonly string[]): void;
   /** Nothing was new for a while. */
@@ -43,6 +45,7 @@ const KEEP_ALIVE_POLLS = 15;
 export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
   const outside = new AsyncResource('HindsightLive');
   const listeners = new Set<LiveListener>();
+  const ungreeted = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
   /** What was seen of each request of the window, by its token; null before the first look. */
   let seen: Map<string, Pick<ProfileIndex, 'startedAt' | 'state'>> | null = null;
@@ -58,6 +61,7 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
 
   function leave(listener: LiveListener): void {
     listeners.delete(listener);
+    ungreeted.delete(listener);
     if (listeners.size === 0) stop();
   }
 
@@ -66,13 +70,15 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     listener.end();
   }
 
-  async function look(): Promise<ProfileIndex[]> {
+  /** The newest of the window, and what of them is new. */
+  async function look(): Promise<{ rows: readonly ProfileIndex[]; fresh: ProfileIndex[] }> {
     const from = Date.now() - WINDOW_MS;
     const { rows } = await find({ kinds: ['request', 'error_page'], from, limit: MOST_NEW, offset: 0 });
     const before = seen;
     seen = new Map([...(before ?? [])].filter(([, { startedAt }]) => startedAt >= from));
     for (const { token, startedAt, state } of rows) seen.set(token, { startedAt, state });
-    return before === null ? [] : rows.filter(({ token, state }) => before.get(token)?.state !== state);
+    const fresh = rows.filter(({ token, state }) => before !== null && before.get(token)?.state !== state);
+    return { rows, fresh };
   }
 
   async function poll(): Promise<void> {
@@ -80,11 +86,18 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     if (asking || listeners.size === 0) return;
     asking = true;
     // A storage that fails is said by the list itself.
-    const fresh = await look().catch((): ProfileIndex[] => []);
+    const { rows, fresh } = await look().catch(() => ({ rows: null, fresh: [] }));
     asking = false;
     polls++;
     for (const listener of listeners) {
-      const tokens = fresh.filter((row) => matchesQuery(row, listener.query)).map(({ token }) => token);
+      const { query } = listener;
+      const matching = (some: readonly ProfileIndex[]): string[] =>
+        some.filter((row) => matchesQuery(row, query)).map(({ token }) => token);
+      if (rows !== null && ungreeted.delete(listener)) {
+        listener.greet(matching(rows).slice(0, query.limit));
+        continue;
+      }
+      const tokens = matching(fresh);
       if (tokens.length > 0) listener.tell(tokens);
       else if (polls % KEEP_ALIVE_POLLS === 0) listener.keepAlive();
     }
@@ -100,6 +113,7 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     listen(listener) {
       if (listeners.size >= mostListeners || closed) return null;
       listeners.add(listener);
+      ungreeted.add(listener);
       if (timer === null) outside.runInAsyncScope(start);
       return () => {
         leave(listener);

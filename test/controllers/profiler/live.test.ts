@@ -8,6 +8,7 @@ const EVERY_MS = 10;
 
 interface Heard extends LiveListener {
   told: string[];
+  greeted: string[] | null;
   ended: boolean;
   leaving: boolean;
 }
@@ -16,8 +17,12 @@ function listener(query: Partial<LiveListener['query']> = {}): Heard {
   const heard: Heard = {
     query: { limit: 25, offset: 0, ...query },
     told: [],
+    greeted: null,
     ended: false,
     leaving: false,
+    greet: (tokens) => {
+      heard.greeted = [...tokens];
+    },
     tell: (tokens) => heard.told.push(...tokens),
     keepAlive: () => undefined,
     isLeaving: () => heard.leaving,
@@ -57,6 +62,22 @@ describe('live', () => {
     add(3);
     await sleep(6 * EVERY_MS);
     expect(heard.told).to.deep.equal(['000003', '000002']);
+  });
+
+  it('says first what is there, to each that comes', async () => {
+    const [first, failed, short] = [listener(), listener({ hasError: true }), listener({ limit: 1 })];
+    live.listen(first);
+    await sleep(3 * EVERY_MS);
+    expect(first.greeted).to.deep.equal(['000001']);
+    add(2);
+    await sleep(4 * EVERY_MS);
+    const leave = live.listen(failed);
+    await sleep(3 * EVERY_MS);
+    leave?.();
+    live.listen(short);
+    await sleep(3 * EVERY_MS);
+    expect([failed.greeted, short.greeted]).to.deep.equal([[], ['000002']]);
+    expect([failed.told, short.told, first.told]).to.deep.equal([[], [], ['000002']]);
   });
 
   it('tells again of a request that ran and has ended', async () => {
