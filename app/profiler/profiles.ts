@@ -162,7 +162,11 @@ export function createProfiles(options: {
     },
     async standing({ kind, route, method, startedAt }) {
       if (kind !== 'request' || route === null) return null;
-      return storage.standing({ route, method, before: startedAt }).catch(() => null);
+      try {
+        return await storage.standing({ route, method, before: startedAt });
+      } catch {
+        return null;
+      }
     },
     isSampledOut,
     async children(token) {

@@ -128,6 +128,22 @@ describe('profiles', () => {
     expect(await profiles.amend('000000', 'pin', true)).to.equal(false);
   });
 
+  it('are added up by route from the storage, or say why not', async () => {
+    const context = open('/a');
+    const failure: unknown = await profiles
+      .summarize({ from: 0, until: Date.now() + 1 })
+      .catch((error: unknown) => error);
+    expect(failure).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
+    expect(await profiles.standing({ ...recorder.snapshot(context), route: '/a' })).to.equal(null);
+    storage.resolve(createMemoryStorage());
+    recorder.finish(context);
+    await sleep(15);
+    const { routes, looked } = await profiles.summarize({ from: 0, until: Date.now() + 1 });
+    expect([looked, routes[0]?.newest]).to.deep.equal([1, context.token]);
+    expect(await profiles.standing({ ...recorder.snapshot(context), route: '/a' })).to.include({ count: 0 });
+    expect(await profiles.standing(recorder.snapshot(context))).to.equal(null);
+  });
+
   it('know no profile for another token', async () => {
     storage.resolve(createMemoryStorage());
     expect(await profiles.read('000000')).to.equal(null);
