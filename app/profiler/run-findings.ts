@@ -26,6 +26,14 @@ function worstFirst(a: Finding, b: Finding): number {
   return ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0);
 }
 
+/** As it is stored: with the name of its rule, and no more of its cost than a page shows. */
+function named(finding: Finding, rule: string): Finding {
+  const { costMs } = finding;
+  return costMs === undefined
+    ? { ...finding, rule }
+    : { ...finding, rule, costMs: Math.round(costMs * 100) / 100 };
+}
+
 interface Finder {
   needs: readonly string[];
   /** Absent where a panel finds by itself. */
@@ -61,7 +69,7 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
     try {
       const found = find(seen, head);
       if (found.length === 0 || rule === undefined) return found;
-      return found.map((finding) => ({ ...finding, rule }));
+      return found.map((finding) => named(finding, rule));
     } catch {
       // A finding that fails is none; the panels still show the facts.
       return NONE;
