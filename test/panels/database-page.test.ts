@@ -222,6 +222,13 @@ describe('the page of the database panel', () => {
     expect($('#q1 .badge').text()).to.equal('slowplan');
   });
 
+  it('shares the cost of what a limit stops before its end', () => {
+    const profile = record((context) => context.add('query', query({ durationMs: 180 })));
+    const root: PlanNode = { type: 'Limit', rows: 20, cost: 10, nodes: [{ type: 'Nested Loop', rows: 2000, cost: 1000, nodes: [{ type: 'Index Scan', rows: 2000, cost: 600 }, { type: 'Index Scan', rows: 1, cost: 100 }] }] }; // prettier-ignore
+    const shares = rowsOf(profile, planned(root, {}))[0]?.plan?.tree?.map(({ share }) => share.toFixed(2));
+    expect(shares).to.deep.equal(['0.00', '0.30', '0.60', '0.10']);
+  });
+
   it('names what stands out in a plan, and nothing where nothing does', () => {
     const large = { 'public.order_items': 50_000 };
     expect(sayings(scan(), { 'public.order_items': 500 })).to.deep.equal([]);

@@ -37,7 +37,7 @@ function planText({ tree = [] }: ShownPlan): string {
       const indent = '  '.repeat(depth);
       const cost = Math.round(share * 100);
       return [
-        `${indent}${title} ${about} (about ${rows} rows, ${cost} % of the cost)`,
+        `${indent}${title} ${about} (about ${count(rows, 'row')}, ${cost} % of the cost)`,
         ...terms.map(({ name, tokens }) => `${indent}  ${name}: ${tokens.map(([, text]) => text).join('')}`),
       ];
     })

@@ -69,18 +69,29 @@ interface Visit {
   node: PlanNode;
   parent: PlanNode | null;
   depth: number;
-  /** What it costs at most in the plan: a limit above stops it before its end. */
-  cost: number;
+  /** What it costs by itself, without what lies below. */
+  own: number;
+}
+
+/** Part of a node's cost that is spent: one above that costs less, such as a limit, stops it before its end. */
+function spentOf(node: PlanNode, above: PlanNode): number {
+  return node.cost > above.cost && node.cost > 0 ? above.cost / node.cost : 1;
 }
 
 function visits(root: PlanNode): Visit[] {
   const found: Visit[] = [];
-  const waiting: Visit[] = [{ node: root, parent: null, depth: 0, cost: root.cost }];
+  const waiting: (Omit<Visit, 'own'> & { part: number })[] = [
+    { node: root, parent: null, depth: 0, part: 1 },
+  ];
   for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
-    const { node, depth, cost } = visit;
-    found.push(visit);
-    for (const below of (node.nodes ?? []).toReversed())
-      waiting.push({ node: below, parent: node, depth: depth + 1, cost: Math.min(below.cost, cost) });
+    const { node, parent, depth, part } = visit;
+    let own = node.cost * part;
+    for (const below of (node.nodes ?? []).toReversed()) {
+      const spent = part * spentOf(below, node);
+      own -= below.cost * spent;
+      waiting.push({ node: below, parent: node, depth: depth + 1, part: spent });
+    }
+    found.push({ node, parent, depth, own: Math.max(0, own) });
   }
   return found;
 }
@@ -111,12 +122,11 @@ function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string
   return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(node.rows)}${again}: ${index}`;
 }
 
-function sayOfSort(visit: Visit, whole: number): string | null {
-  const { node } = visit;
+function sayOfSort({ node, own }: Visit, whole: number): string | null {
   const rows = node.nodes?.[0]?.rows ?? 0;
   const key = node.terms?.['Sort Key'] ?? '';
   if (node.type !== 'Sort' || rows < MANY_SORTED || !PLAIN_KEYS.test(key)) return null;
-  if (ownCost(visit) < whole * SORT_SHARE) return null;
+  if (own < whole * SORT_SHARE) return null;
   return `Sorts about ${count(rows, 'row')} by ${key}: an index in that order may save it`;
 }
 
@@ -136,20 +146,13 @@ function aboutOf({ relation, alias, index, role }: PlanNode): string {
   return parts.join(' ');
 }
 
-/** Without what lies below. */
-function ownCost({ node, cost }: Visit): number {
-  const below = (node.nodes ?? []).reduce((sum, child) => sum + Math.min(child.cost, cost), 0);
-  return Math.max(0, cost - below);
-}
-
-function rowOf(visit: Visit, whole: number, query: DatabaseQuery, marked: boolean): PlanRow {
-  const { node, depth } = visit;
+function rowOf({ node, depth, own }: Visit, whole: number, query: DatabaseQuery, marked: boolean): PlanRow {
   return {
     depth: Math.min(depth, DEEPEST_SHOWN),
     title: node.join === undefined ? node.type : `${node.join} ${node.type}`,
     about: aboutOf(node),
     rows: node.rows,
-    share: whole > 0 ? Math.min(1, ownCost(visit) / whole) : 0,
+    share: whole > 0 ? Math.min(1, own / whole) : 0,
     terms: Object.entries(node.terms ?? {}).map(([name, text]) => ({
       name,
       tokens: joinTokens(valuesInPlace(text, query.bindings, LONGEST_VALUE).tokens),
