@@ -77,7 +77,8 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const caller = takeAsked() ?? findCaller?.({ ...ASKED, below: render }) ?? null;
+      const known = takeAsked();
+      const caller = known === undefined ? (findCaller?.({ ...ASKED, below: render }) ?? null) : known;
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const engine = app.settings?.['view engine'];
