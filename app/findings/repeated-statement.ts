@@ -10,6 +10,10 @@ interface Repeated {
   writes: number;
 }
 
+/** Reads that give something else each time, or take a lock: asked again on purpose. */
+const VOLATILE =
+  /\b(?:nextval|setval|random|gen_random_\w+|uuid\w*|clock_timestamp|timeofday|pg_(?:try_)?advisory\w*|pg_sleep\w*|pg_notify)\s*\(|\bfor\s+(?:no\s+key\s+)?(?:update|share)\b/i;
+
 /** How often each statement ran: one that ran once repeats nothing, and its values need not be looked at. */
 function timesRan({ statements, queries }: Kept['database']): Uint16Array {
   const times = new Uint16Array(statements.length);
@@ -28,7 +32,7 @@ function repeatedIn(database: Kept['database']): Repeated[] {
     if (kind === 'write') writes++;
     if (kind !== 'read' || times[query.statement] === 1) return;
     // What the same line asks in a loop is told of as a loop.
-    if (query.error !== null || isLoop(database, query)) return;
+    if (query.error !== null || isLoop(database, query) || VOLATILE.test(sqlOf(database, query))) return;
     const key = `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
     const before = known.get(key);
     if (before?.writes === writes) before.members.push(index);

@@ -19,12 +19,15 @@ export function rowOf({ queries }: Database, index: number): string {
   return group === null ? `q${index + 1}` : `r${group + 1}`;
 }
 
+/** What a `with` may do beside reading. */
+const WRITES = /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into)\b/i;
+
 export type StatementKind = 'read' | 'write' | 'control';
 
-/** A `with` may write; it counts as a read, as the panel takes it. */
 export function kindOf(sql: string): StatementKind {
   if (sql === '' || isControl(sql)) return 'control';
-  return /^\s*(?:select|with|show|values|table)\b/i.test(sql) ? 'read' : 'write';
+  if (!/^\s*(?:select|with|show|values|table)\b/i.test(sql)) return 'write';
+  return /^\s*with\b/i.test(sql) && WRITES.test(sql) ? 'write' : 'read';
 }
 
 /** Rows that no page shows and no person reads. */
