@@ -1,0 +1,74 @@
+/** The timeline in a real browser: whole without script, closer by link, folds opened, rows reached by keyboard. */
+import { expect } from 'chai';
+import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { everyPanel } from '../support/every-page.ts';
+import { addBusyPage, lasting, layer, query } from '../support/observed-samples.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+
+describe('the timeline in a browser', function () {
+  this.timeout(60_000);
+  let browser: TestBrowser | undefined;
+  let server: PageServer;
+  let busy: string;
+  let crowd: string;
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    const fixture = createPageFixture(everyPanel());
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+    busy = (await fixture.record({ more: addBusyPage })).token;
+    const many = await fixture.record({
+      more: (context) => {
+        lasting(context, 1000);
+        context.add('layer', layer({ name: 'load', kind: 'handler', durationMs: 1, outcome: 'running', nextMs: null })); // prettier-ignore
+        for (let i = 0; i < 300; i++)
+          context.add('query', query({ sql: `select "a${i}" from "t" where b = $1`, startMs: 2 + i * 3, durationMs: 1, caller: `src/a.ts:${i}` })); // prettier-ignore
+      },
+    });
+    crowd = many.token;
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const timeline = (token: string, query_ = ''): string =>
+    `${server.address}/_profiler/${token}?panel=timeline${query_}`;
+
+  it('is whole without script: drawn, leading closer and back, folds opened', async () => {
+    const { page } = await browser!.open({ javaScriptEnabled: false });
+    await page.goto(timeline(busy));
+    expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(20);
+    const bar = await page.locator('#wf rect.k-out').first().boundingBox();
+    expect(bar?.width).to.be.greaterThan(50);
+    await page.getByRole('link', { name: '200 ms to 300 ms' }).click();
+    expect(new URL(page.url()).searchParams.get('from')).to.equal('200');
+    const closer = await page.locator('#wf rect.k-out').first().boundingBox();
+    expect(closer?.width).to.be.greaterThan(bar?.width ?? 0);
+    await page.getByRole('link', { name: 'The whole request' }).click();
+    expect(new URL(page.url()).searchParams.get('from')).to.equal(null);
+
+    await page.goto(timeline(crowd));
+    const fold = page.locator('#wf details').first();
+    expect(await fold.locator('li').first().isVisible()).to.equal(false);
+    await fold.locator('summary').click();
+    expect(await fold.locator('li').first().isVisible()).to.equal(true);
+    await fold.getByRole('link', { name: 'All of them' }).click();
+    expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(30);
+    expect(await page.locator('#wf details').count()).to.equal(0);
+    await page.context().close();
+  });
+
+  it('leads by keyboard from a row to what proves it', async () => {
+    const { page, problems } = await browser!.open();
+    await page.goto(timeline(busy));
+    for (let step = 0; step < 5; step++) await page.keyboard.press('j');
+    expect(await page.evaluate("document.activeElement.closest('tr').id")).to.equal('s4');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/panel=database&open=q1#q1$/);
+    expect(await page.locator('#q1').isVisible()).to.equal(true);
+    expect(problems).to.deep.equal([]);
+    await page.context().close();
+  });
+});
