@@ -52,7 +52,7 @@ function isLoop({ groups }: Kept['database'], { group }: Query): boolean {
 export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
   name: 'repeated-statement',
   needs: ['database'],
-  labels: ['repeated'],
+  labels: ['duplicate'],
   known:
     'Two or more reads of one request were the same to the letter, values too, and the request wrote nothing in between.',
   mends: 'Ask once and hand the answer on, or keep it for the length of the request.',
@@ -72,7 +72,7 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
       const anchor = rowOf(database, members[1] ?? 0);
       const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
       found.push(
-        placed({ label: 'repeated', severity, sentence, panel: 'database', anchor, costMs }, second.caller),
+        placed({ label: 'duplicate', severity, sentence, panel: 'database', anchor, costMs }, second.caller),
       );
     }
     return dearestFirst(found);

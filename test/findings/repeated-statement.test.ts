@@ -39,7 +39,7 @@ describe('finding repeated-statement', () => {
   it('tells of a read that was made before, from wherever', async () => {
     const { of } = await ask('/twice');
     const [finding] = of('repeated-statement');
-    expect(finding).to.include({ label: 'repeated', severity: 'info', panel: 'database' });
+    expect(finding).to.include({ label: 'duplicate', severity: 'info', panel: 'database' });
     expect(finding?.sentence).to.match(
       /^select … from users ran 2 times with the same values from 2 places; all but the first took /,
     );
