@@ -312,6 +312,10 @@ describe('secrets in every place', function () {
       }
       await ask(`/_profiler/search?url=${encodeURIComponent(value)}&status=${encodeURIComponent(value)}`);
       await ask(`/_profiler/search_bar?url=${encodeURIComponent(value)}`);
+      for (const name of ['find', 'sort', 'since', 'status', 'method=GET&route'])
+        await ask(`/_profiler/routes?${name}=${encodeURIComponent(value)}`);
+      for (const name of ['a', 'b', 't'])
+        await ask(`/_profiler/compare?${name}=${encodeURIComponent(value)}`);
       await ask(`/_profiler/${encodeURIComponent(value)}?panel=${encodeURIComponent(value)}`);
     }
     await ask('/refuse');
@@ -349,11 +353,16 @@ describe('secrets in every place', function () {
       for (const panel of panels) await ask(`/_profiler/${token}?panel=${panel}&all=1`);
       await ask(`/_profiler/${token}/exception`);
       await ask(`/_profiler/${token}/toolbar`);
+      const pair = `a=${token}&b=${tokens[index + 1] ?? ''}`;
+      for (const form of ['', '.json', '.md']) await ask(`/_profiler/compare${form}?${pair}&all=1`);
     }
     for (const path of [
       '/_profiler/',
       '/_profiler/search?limit=200',
       '/_profiler/search?has=error&limit=200',
+      '/_profiler/routes?since=all',
+      '/_profiler/routes.json?since=all',
+      '/_profiler/compare',
     ])
       await ask(path);
   }

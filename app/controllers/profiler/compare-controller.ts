@@ -29,8 +29,14 @@ interface Read {
 }
 
 export function createCompareController(services: PageServices): CompareController {
-  const { profiles, panels, renderPage, foot, retention } = services;
+  const { profiles, panels, renderPage, redactText, foot, retention } = services;
   const respond = createRespond(services);
+
+  /** What is asked for is masked as what was recorded is: an answer that says what is wrong repeats it. */
+  function queryOf({ query }: PageRequest): CompareQuery {
+    const masked = Array.from(query, ([name, value]) => [name, redactText(value)] as [string, string]);
+    return readCompareQuery(new URLSearchParams(masked));
+  }
 
   async function readOne(token: string | null): Promise<Profile | null> {
     return token === null ? null : ((await profiles.read(token))?.profile ?? null);
@@ -56,7 +62,7 @@ export function createCompareController(services: PageServices): CompareControll
 
   /** Both, for what is read by machines: an error instead of a form. */
   async function readPair(page: PageRequest): Promise<{ a: Profile; b: Profile }> {
-    const query = readCompareQuery(page.query);
+    const query = queryOf(page);
     for (const name of ['a', 'b'] as const)
       if (query[name] === null) throw createError('BAD_FILTER', [name, 'is missing; give two tokens']);
     const { a, b, problem } = await readBoth(query);
@@ -79,7 +85,7 @@ export function createCompareController(services: PageServices): CompareControll
 
   return {
     async compare(page) {
-      const query = readCompareQuery(page.query);
+      const query = queryOf(page);
       const { a, b, problem } = await readBoth(query);
       if (a === null || b === null || problem !== null) {
         const chosen = a ?? b;

@@ -12,6 +12,9 @@ export interface CompareQuery {
   all: boolean;
 }
 
+/** As much as is said of one that is no token. */
+const LONGEST_BOX = 2000;
+
 /** In the place of a token. */
 export const NEWEST = 'newest';
 
@@ -20,15 +23,15 @@ function bad(name: string, problem: string): Error {
 }
 
 function checked(name: string, value: string): string | null {
-  const token = value.trim().toLowerCase();
-  if (token === '') return null;
-  if (!TOKEN_PATTERN.test(token))
-    throw bad(name, `is "${token.slice(0, 40)}"; give a token of six hexadecimal digits`);
+  const typed = value.trim();
+  if (typed === '') return null;
+  const token = typed.toLowerCase();
+  if (!TOKEN_PATTERN.test(token)) throw bad(name, `is "${typed}"; give a token of six hexadecimal digits`);
   return token;
 }
 
 function readBoxes(query: URLSearchParams): (string | null)[] {
-  const boxes = query.getAll('t');
+  const boxes = query.getAll('t').map((box) => box.slice(0, LONGEST_BOX));
   if (boxes.length > 2) throw bad('t', `is given ${boxes.length} times; two requests are compared`);
   return boxes.map((value) => checked('t', value));
 }
