@@ -103,6 +103,20 @@ function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
   });
 }
 
+const LEFT = ['session', 'user'] as const;
+
+/** What a host's middleware left on a request; accessors stay accessors, and are never called. */
+function leftOn(req: IncomingMessage): object {
+  const left: object = { app: (req as IncomingMessage & { app?: unknown }).app };
+  for (const name of LEFT) {
+    if (!Object.hasOwn(req, name)) continue;
+    const own = Object.getOwnPropertyDescriptor(req, name);
+    if (own === undefined) continue;
+    Object.defineProperty(left, name, 'value' in own ? own : { get: () => undefined, enumerable: true });
+  }
+  return left;
+}
+
 export function createWatch(options: WatchOptions): Watch {
   const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
   const contexts = new Map<IncomingMessage, Context>();
@@ -120,6 +134,8 @@ export function createWatch(options: WatchOptions): Watch {
     },
     onClose: (context, req) => {
       contexts.delete(req);
+      const request = context.outline ? undefined : context.first('request');
+      if (request?.live === req) request.live = leftOn(req);
       onFinish?.(context, req);
       recorder.finish(context);
     },
@@ -154,7 +170,7 @@ export function createWatch(options: WatchOptions): Watch {
       origin,
       requestId,
       receivedRequestId,
-      live: req,
+      live: context.outline ? undefined : req,
     });
     const body = context.outline ? null : tapBody(req, { previewBytes });
     if (body !== null) context.add('body', withParsed(body, req), previewBytes);

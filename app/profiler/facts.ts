@@ -38,8 +38,11 @@ export interface RequestFact {
   requestId: string;
   /** The x-request-id as received, when it was not kept. */
   receivedRequestId: string | null;
-  /** The request object itself: what the host's middleware left on it is read when the answer is over. */
-  live?: object;
+  /**
+   * The request object while it runs, then what the host's middleware left on it: `session`, `user` and `app`. A context may
+   * outlive its request by far, as what holds a connection does, and must not hold its sockets.
+   */
+  live?: object | undefined;
 }
 
 /** What came in as the body; one fact, completed as the body arrives. */

@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import type { Request } from 'express';
+import type { RequestPanelData } from '../../app/panels/request.ts';
+import type { Context } from '../../app/profiler/context.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('what a host leaves on its requests', () => {
+  let reads = 0;
+  let last: { req: Request; context: Context | undefined };
+  const ask = withFindingsApp((app, profiler) => {
+    app.use((req, _res, next) => {
+      last = { req, context: profiler.watch.contextOf(req) };
+      next();
+    });
+    app.get('/plain', (req, res) => {
+      Object.assign(req, { session: { views: 1 }, user: { id: 7 } });
+      res.send('x');
+    });
+    app.get('/accessor', (req, res) => {
+      Object.defineProperty(req, 'session', { configurable: true, enumerable: true, get: () => ++reads });
+      res.send('x');
+    });
+    app.get('/none', (_req, res) => res.send('x'));
+  });
+
+  const heldBy = async (path: string) => {
+    const { profile } = await ask(path);
+    return (profile.panels.request?.data as RequestPanelData).held;
+  };
+
+  it('is read when the answer is over, and never by an accessor', async () => {
+    expect(await heldBy('/plain')).to.deep.equal({ session: { views: 1 }, user: { id: 7 } });
+    expect(await heldBy('/accessor')).to.deep.equal({ unread: ['session'] });
+    expect(await heldBy('/none')).to.equal(null);
+    expect(reads).to.equal(0);
+  });
+
+  it('is all that is kept of them: a context may outlive its request', async () => {
+    await ask('/plain');
+    const live = last.context?.first('request')?.live;
+    expect(live).to.not.equal(last.req);
+    expect(Object.keys(live ?? {}).sort()).to.deep.equal(['app', 'session', 'user']);
+  });
+});
