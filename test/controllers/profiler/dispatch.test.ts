@@ -142,7 +142,13 @@ describe('addresses of the profiler', () => {
       guard: () => Promise.reject(new Error('not you')),
     };
     await withPages(createDispatch(options), async (guarded) => {
-      for (const path of ['/_profiler/', '/_profiler', `/_profiler/${token}.json`, '/_profiler/nothing', '/_profiler/live'])
+      for (const path of [
+        '/_profiler/',
+        '/_profiler',
+        `/_profiler/${token}.json`,
+        '/_profiler/nothing',
+        '/_profiler/live',
+      ])
         expect((await ask(guarded, 'GET', path)).body, path).to.equal('not you');
     });
   });
