@@ -13,7 +13,8 @@ import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead
 import type { Redactor } from './redact.ts';
 import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
 import type { Sampler } from './sampling.ts';
-import type { SharedPart, SharedParts } from './shared-parts.ts';
+import type { SharedParts } from './shared-parts.ts';
+import type { SharedPart } from './storage.ts';
 import { type Trail, trailOf } from './trail.ts';
 
 export interface ProfileBuilderOptions {

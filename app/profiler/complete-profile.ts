@@ -2,6 +2,7 @@
  * A stored document -> the profile that pages see: what was left out is filled in, what can be worked out is worked out.
  * A panel that fails costs only itself.
  */
+import { describeError } from './describe-error.ts';
 import type { Panel, PanelRecord } from './panel.ts';
 import { type KeptPanel, type Profile, type ProfileDocument, PROFILE_VERSION } from './profile.ts';
 import type { MaskedValue } from './redact.ts';
@@ -21,10 +22,6 @@ export interface CompleteOptions {
 /** Ids of what the panels of a document share with others. */
 export function sharedIdsOf({ panels }: ProfileDocument): string[] {
   return Object.values(panels).flatMap(({ shared }) => (shared === undefined ? [] : [shared]));
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : 'The panel failed.';
 }
 
 const LOST = 'What it has in common with other profiles is stored no more.';
@@ -54,7 +51,8 @@ function completePanel(
           : { ...common, ...(own ?? {}) };
     return { data, summary: data === null ? null : (panel.summary?.(data) ?? null), error: null };
   } catch (error) {
-    return { data: null, summary: null, error: reasonOf(error) };
+    const { name, message } = describeError(error);
+    return { data: null, summary: null, error: `${name}: ${message}` };
   }
 }
 

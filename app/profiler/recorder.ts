@@ -13,8 +13,8 @@ import type { Panel } from './panel.ts';
 import { indexOf, type Profile, type ProfileDocument, type ProfileIndex } from './profile.ts';
 import type { Redactor } from './redact.ts';
 import { createSampler, defaultSampling, type Sampler } from './sampling.ts';
-import { createSharedParts, type SharedPart } from './shared-parts.ts';
-import type { StoredProfile } from './storage.ts';
+import { createSharedParts } from './shared-parts.ts';
+import type { SharedPart, StoredProfile } from './storage.ts';
 
 /** Milliseconds the final profile waits for facts that are on their way beside the request. */
 const EXPECTED_FACTS_WAIT = 300;

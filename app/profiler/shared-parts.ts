@@ -8,12 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { SharedValue } from './complete-profile.ts';
 import type { Redactor } from './redact.ts';
-
-/** On its way to the storage: JSON text of a `SharedValue`. */
-export interface SharedPart {
-  id: string;
-  text: string;
-}
+import type { SharedPart } from './storage.ts';
 
 export interface SharedParts {
   partOf(value: object): SharedPart;
