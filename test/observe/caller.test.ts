@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { runInThisContext } from 'node:vm';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+
+/** A function as if a library had it: it calls what it is given. */
+function libraryCode(file: string): <T>(call: () => T) => T {
+  return runInThisContext('(call) => call()', { filename: file }) as <T>(call: () => T) => T;
+}
+
+const HERE = /^test\/observe\/caller\.test\.ts:\d+$/;
+
+describe('the caller in own code', () => {
+  const find = createCallerFinder();
+  const asked = (near?: number): string | null => find({ below: asked, near: near ?? 4, skip: 'express' });
+
+  it('is the nearest line of own code, and another one for another line', () => {
+    const first = asked();
+    const second = asked();
+    expect(first).to.match(HERE);
+    expect(second).to.match(HERE);
+    expect(second).to.not.equal(first);
+  });
+
+  it('is found below a function from whatever depth, and behind more libraries than are near', () => {
+    const express = libraryCode('/app/node_modules/express/lib/response.js');
+    const deep = (depth: number): string | null => (depth === 0 ? asked(1) : deep(depth - 1));
+    const line = asked(1)?.split(':')[0];
+    expect(deep(30)?.split(':')[0]).to.equal(line);
+    expect(express(() => asked(1))).to.match(HERE);
+    const many = Array.from({ length: 6 }).reduce<() => string | null>(
+      (call) => () => express(call),
+      express(() => asked.bind(null, 1)),
+    );
+    expect(many()).to.match(HERE);
+  });
+
+  it('is a library only where no own code is, and never the one that is skipped', async () => {
+    const askedBy = (library: string): Promise<string | null> =>
+      new Promise((resolve) => {
+        const run = runInThisContext('(ask, done) => setImmediate(function run() { done(ask()); })', {
+          filename: `/app/node_modules/${library}/index.js`,
+        }) as (ask: () => string | null, done: (place: string | null) => void) => void;
+        run(asked.bind(null, 1), resolve);
+      });
+    expect(await askedBy('tool')).to.equal('/app/node_modules/tool/index.js:1');
+    expect(await askedBy('express')).to.equal(null);
+  });
+
+  it('leaves the settings of Error alone', () => {
+    const { prepareStackTrace, stackTraceLimit } = Error;
+    asked();
+    expect(Error.prepareStackTrace).to.equal(prepareStackTrace);
+    expect(Error.stackTraceLimit).to.equal(stackTraceLimit);
+  });
+});
