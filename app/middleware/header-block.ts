@@ -27,6 +27,11 @@ function cutLine(text: string): { name: string; value: string } | null {
   return colon < 1 ? null : { name: text.slice(0, colon), value: text.slice(colon + 1).trim() };
 }
 
+/** `startsWith` looks at one character after the other. */
+function standsAt(block: string, at: number, text: string): boolean {
+  return block.slice(at, at + text.length) === text;
+}
+
 export function createBlockReader(): (block: string) => string[] {
   const lines: Line[] = [];
 
@@ -44,8 +49,7 @@ export function createBlockReader(): (block: string) => string[] {
     let start = block.indexOf(LINE_BREAK) + LINE_BREAK.length;
     for (let place = 0; start >= LINE_BREAK.length && start < block.length; place++) {
       const known = lines[place];
-      // `startsWith` looks at one character after the other.
-      if (known !== undefined && block.slice(start, start + known.text.length) === known.text) {
+      if (known !== undefined && standsAt(block, start, known.text)) {
         known.missed = 0;
         headers.push(known.name, known.value);
         start += known.text.length;
