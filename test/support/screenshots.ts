@@ -77,6 +77,8 @@ function pagesOf(tokens: Tokens): Record<string, string> {
     migrations: of('orders', 'migrations'),
     views: of('report', 'views'),
     'http-client': of('checkout', 'http_client'),
+    'database-plan': of('slow', 'database'),
+    findings: of('checkout', 'timeline'),
     runtime: of('report', 'runtime'),
     security: of('checkout', 'security'),
     configuration: of('orders', 'configuration'),
@@ -119,7 +121,7 @@ async function makeSheet(page: Page, shots: readonly Shot[]): Promise<Buffer> {
     `<style>body{margin:0;background:#888;display:flex;flex-wrap:wrap;gap:8px;padding:8px;box-sizing:border-box;width:fit-content;
      max-width:${SHEET.width}px}img{height:${height}px;display:block}</style>${images.join('')}`,
   );
-  return page.locator('body').screenshot({ type: 'jpeg', quality: 72 });
+  return page.locator('body').screenshot({ type: 'jpeg', quality: 60 });
 }
 
 const [folder = 'docs/pages', ...wanted] = process.argv.slice(2);
