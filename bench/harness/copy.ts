@@ -15,7 +15,9 @@ interface CopyWriter {
 const SPECIAL: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** A list stands for none: the made profiles are found no fault with. */
-function fieldOf(value: string | number | null | readonly unknown[]): string {
+type Column = string | number | null | readonly unknown[];
+
+function fieldOf(value: Column): string {
   if (value === null || typeof value === 'object') return '\\N';
   return String(value).replace(/[\\\n\r\t]/g, (special) => SPECIAL[special] ?? special);
 }
@@ -31,7 +33,7 @@ export function columnsOf(profile: StoredProfile): string {
 
 export function linesOf(profiles: readonly StoredProfile[]): Buffer {
   const lines = profiles.map(({ index, document }) =>
-    [...(Object.values(index) as Parameters<typeof fieldOf>), document].map(fieldOf).join('\t'),
+    [...(Object.values(index) as Column[]), document].map(fieldOf).join('\t'),
   );
   return Buffer.from(`${lines.join('\n')}\n`);
 }
