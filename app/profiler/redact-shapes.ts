@@ -49,7 +49,10 @@ const SHAPES: readonly Shape[] = [
   {
     heads: ['Bearer', 'Basic', 'Digest', 'Token'],
     mask: (text) =>
-      text.replace(/\b(Bearer|Basic|Digest|Token)(\s{1,20})[A-Za-z0-9._~+/=-]{8,}/g, `$1$2${MASK}`),
+      text.replace(
+        /\b(Bearer|Basic|Digest|Token)((?:\s|%20|\+){1,20})[A-Za-z0-9._~+/=-]{8,}/g,
+        `$1$2${MASK}`,
+      ),
   },
 ];
 

@@ -16,7 +16,7 @@ export interface TextMasking {
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 const PAIR_IN_ESCAPED_JSON =
   /(\\{1,16}"([^"\\]{1,200})\\{1,16}"\s{0,20}:\s{0,20})\\{1,16}"[\s\S]*?(\\{1,16}"|$)/g;
-const NAME_IN_TEXT = /\b([A-Za-z][\w.-]{2,60})(\s{0,20}[:=]\s{0,20})(?!\/\/)/g;
+const NAME_IN_TEXT = /\b([A-Za-z][\w.-]{2,60})(\s{0,20}(?:[:=]|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 /** What follows the name: a quoted text, or a word, which a scheme may precede. */
 const VALUE_IN_TEXT =
   /"[^"]*"?|'[^']*'?|`[^`]*`?|(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
@@ -31,10 +31,13 @@ const FIELD_VALUE = /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|[^\s
 const PART =
   /(\bname="([^"\r\n]{1,200})"[^\r\n]{0,500}\r?\n(?:[^\r\n]{1,500}\r?\n){0,5}\r?\n)([\s\S]*?)(?=\r?\n--|$)/g;
 
-/** JSON as the value of a parameter. */
+/** A pair or JSON that the value of a parameter may hold: `q=token%3A%20x`. */
+const HOLDS_ENCODED = /%(?:22|3[ad])|%[\da-f]{2}[\w.-]{2,60}[:=]/i;
+
+/** Text or JSON as the value of a parameter. */
 function maskEncoded(pair: string, value: string, masking: TextMasking): string {
   const plain = decodeName(value);
-  const masked = maskJson(plain, masking);
+  const masked = maskLoosePairs(maskJson(plain, masking), masking, false);
   if (masked === plain) return pair;
   const encoded = encodeURIComponent(masked.toWellFormed()).replaceAll(encodeURIComponent(MASK), MASK);
   return pair.slice(0, pair.length - value.length) + encoded;
@@ -45,7 +48,7 @@ function maskQuery(text: string, masking: TextMasking): string {
   return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
     const plainName = decodeName(name);
     if (value === '' || NO_VALUE.test(value)) return all;
-    if (!isSecretName(plainName)) return value.includes('%22') ? maskEncoded(all, value, masking) : all;
+    if (!isSecretName(plainName)) return HOLDS_ENCODED.test(value) ? maskEncoded(all, value, masking) : all;
     learn(plainName, decodeName(value));
     return `${gap}${name}=${MASK}`;
   });
@@ -158,11 +161,11 @@ export function mayCutFieldName(text: string): boolean {
   return false;
 }
 
-/** In a query a name may be written in percent escapes, or stand in JSON that is. */
+/** In a query a name may be written in percent escapes, or stand in text or JSON that is. */
 function isQueryUnseen(text: string, masking: TextMasking): boolean {
   return (
     text.includes('%') &&
-    (ESCAPED_QUERY_NAME.test(text) || text.includes('%22')) &&
+    (ESCAPED_QUERY_NAME.test(text) || HOLDS_ENCODED.test(text)) &&
     maskQuery(text, masking) !== text
   );
 }

@@ -36,7 +36,7 @@ export interface RedactorOptions {
 }
 
 /** A name and its value, in whatever way they are written. */
-const PAIR = /[=:<]/;
+const PAIR = /[=:<]|%3[ad]/i;
 /** Longest string that a profile holds; the rest is counted in words. */
 const LONGEST_STRING = 65_536;
 

@@ -41,6 +41,12 @@ describe('masking', () => {
       'planted-secret-1',
     ],
     ['a log line', { message: 'login failed, password: planted-secret-1' }, 'planted-secret-1'],
+    ['text in a query', { url: '/search?q=token%3A%20planted-secret-1&n=1' }, 'planted-secret-1'],
+    ['text in a query, after words', { url: '/search?q=my%20token:planted-secret-1' }, 'planted-secret-1'],
+    ['a query in a query', { url: '/go?to=%2Fa%3Fx%3d1%26sid%3dplanted-secret-1' }, 'planted-secret-1'],
+    ['text in a path', { url: '/search/token%3A%20planted-secret-1' }, 'planted-secret-1'],
+    ['a scheme in a query', { url: '/search?q=Bearer%20planted-secret-1' }, 'planted-secret-1'],
+    ['a scheme in a form', { body: 'q=Bearer+planted-secret-1' }, 'planted-secret-1'],
     [
       'XML',
       { body: '<login><user>bob</user><Password kind="x">planted-secret-1</Password></login>' },
@@ -233,6 +239,9 @@ describe('masking', () => {
       `${'a='.repeat(30_000)}${'"'.repeat(1000)}${'Basic '.repeat(500)}`,
       '"password":'.repeat(5000),
       `://${'a:'.repeat(20_000)}`,
+      `?q=${'%20a'.repeat(20_000)}`,
+      '?token%3A='.repeat(6000),
+      `Bearer${'%20'.repeat(20_000)}`,
     ];
     for (const text of texts) expect(redactor.text(text)).to.be.a('string');
   });
