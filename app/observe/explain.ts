@@ -93,6 +93,8 @@ const TABLES = `select n.nspname || '.' || c.relname as name, c.reltuples::float
   from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
   where n.nspname || '.' || c.relname = any($1::text[]) and c.reltuples >= 0`;
 const CAN_BE_PLANNED = /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with)\b/i;
+/** Anything behind a semicolon, in whatever it stands: a driver that knows no `queryMode` would run it. */
+const MAY_BE_SEVERAL = /;\s*\S/;
 const ENDS_TRANSACTION = /^\s*(?:commit|rollback(?!\s+to\b))/i;
 
 type Outcome = Pick<QueryPlan, 'plannedAt' | 'root' | 'tables' | 'cut'> | Pick<MissingPlan, 'problem'>;
@@ -227,6 +229,8 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
   }
 
   async function explain(statement: SlowStatement): Promise<Outcome> {
+    if (statement.bindings.length === 0 && MAY_BE_SEVERAL.test(statement.sql))
+      return problem('Its text may be several statements, so it was not planned.');
     const memory = memoryOf(statement.client);
     const known = memory.get(statement.sql);
     if (known !== undefined && performance.now() - known.at < REMEMBERED_MS) return known.outcome;
