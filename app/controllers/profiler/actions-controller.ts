@@ -20,6 +20,9 @@ export interface ActionsController {
   resume: PageAction;
 }
 
+/** Longer than any address of our pages; clients refuse longer heads. */
+const LONGEST_BACK = 4000;
+
 /** Sec-Fetch-Site where the browser sends it; elsewhere (plain HTTP, older browsers) the Origin of the form's page. */
 function isOwnPage({ headers }: IncomingMessage, origin: string | null): boolean {
   const site = headers['sec-fetch-site'];
@@ -34,7 +37,8 @@ function backOf(form: URLSearchParams): string {
   if (!URL.canParse(given, base)) return urls.home();
   const { origin, pathname, search, hash } = new URL(given, base);
   const isOurs = origin === base && pathname.startsWith(`${PROFILER_PREFIX}/`);
-  return isOurs && !pathname.startsWith(urls.action('')) ? `${pathname}${search}${hash}` : urls.home();
+  const back = `${pathname}${search}${hash}`;
+  return isOurs && !pathname.startsWith(urls.action('')) && back.length <= LONGEST_BACK ? back : urls.home();
 }
 
 export function createActionsController(services: PageServices): ActionsController {

@@ -116,6 +116,11 @@ describe('actions of the profiler', () => {
       '/_profilerx/',
       'javascript:alert(1)',
       '/_profiler/-/clear',
+      '/_profiler/./-/clear',
+      '/_profiler/%2e%2e/admin',
+      '\t//evil.example/_profiler/',
+      '//profiler@evil.example/_profiler/',
+      `/_profiler/${'x'.repeat(30_000)}`,
       '/_profiler/%0d%0aset-cookie:a=b\r\nx: y',
     ]) /* prettier-ignore */ {
       const location = await backTo(back);
