@@ -6,6 +6,8 @@ import { createRespond } from './respond.ts';
 import { readListFilters } from './list-filters.ts';
 
 const NO_CONTENT = 204;
+/** Bytes that a client leaves unread; one that reads nothing is let go. */
+const MOST_UNREAD = 64 * 1024;
 
 /** Whether the server of a request has stopped to accept; Node keeps it on the socket. */
 function isClosing({ socket }: IncomingMessage): boolean {
@@ -21,17 +23,29 @@ export function createLiveController(services: PageServices): { live: PageAction
     live(page) {
       const { req, res } = page;
       const { query } = readListFilters(services, page);
-      const leave = live.listen({
+      const send = (text: string): void => {
+        if (res.writableLength > MOST_UNREAD) res.destroy();
+        else res.write(`${text}\n\n`);
+      };
+      const isEnding = isClosing(req) || req.method === 'HEAD';
+      const listener = {
         query,
-        greet: (tokens) => res.write(`data: ${JSON.stringify({ now: tokens })}\n\n`),
-        tell: (tokens) => res.write(`data: ${JSON.stringify({ new: tokens })}\n\n`),
-        keepAlive: () => res.write(':\n\n'),
+        greet: (tokens: readonly string[]) => {
+          send(`data: ${JSON.stringify({ now: tokens })}`);
+        },
+        tell: (tokens: readonly string[]) => {
+          send(`data: ${JSON.stringify({ new: tokens })}`);
+        },
+        keepAlive: () => {
+          send(':');
+        },
         isLeaving: () => isClosing(req),
         end: () => res.end(),
-      });
+      };
+      // Whose server closes would be ended before its head is out.
+      const leave = isEnding ? null : live.listen(listener);
       // The browser does not try again after this answer.
-      if (leave === null || req.method === 'HEAD') {
-        leave?.();
+      if (leave === null) {
         respond(page, { status: NO_CONTENT, type: 'text/event-stream', body: '' });
         return;
       }
