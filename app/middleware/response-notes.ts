@@ -88,7 +88,8 @@ export class WatchedResponse implements ResponseFact {
 
   noteChunk(chunk: unknown, given: unknown): void {
     if (typeof chunk === 'string') {
-      const encoding = typeof given === 'string' ? (given as BufferEncoding) : 'utf8';
+      // An unknown one is Node's to refuse, which it does only when the bytes go out.
+      const encoding = typeof given === 'string' && Buffer.isEncoding(given) ? given : 'utf8';
       const bytes = Buffer.byteLength(chunk, encoding);
       const room = this.#count(bytes);
       // A text that is cut would keep the whole of it alive.

@@ -36,6 +36,7 @@ function wrappedWhenReplaced(name: string, value: unknown, target: object, wrap:
   let current = value;
   return {
     configurable: true,
+    enumerable: true,
     get: () => current,
     set(this: object, given: unknown) {
       if (this === target) {
@@ -55,6 +56,14 @@ function wrappedWhenReplaced(name: string, value: unknown, target: object, wrap:
   };
 }
 
+/** Looks like the method that it stands for, to who asks for its name or number of parameters. */
+function disguise(method: object, original: object): void {
+  for (const key of ['name', 'length']) {
+    const described = Object.getOwnPropertyDescriptor(original, key);
+    if (described !== undefined) Object.defineProperty(method, key, described);
+  }
+}
+
 /** `wrapHook`: a response gets a `writeHead` of its own, by which somebody waits for its headers to go out. */
 export function createSharedMethods(
   observe: (methods: SharedResponseMethods) => SharedResponseMethods,
@@ -72,7 +81,9 @@ export function createSharedMethods(
     for (const name of NAMES) {
       const own = Object.getOwnPropertyDescriptor(target, name);
       if (own !== undefined) Object.defineProperty(before, name, own);
-      const plain = { value: observed[name], writable: true, configurable: true };
+      disguise(observed[name], before[name]);
+      // Enumerable as those of node:http are: a host may copy a response's methods by `for … in`.
+      const plain = { value: observed[name], writable: true, enumerable: true, configurable: true };
       const wrap: Wrap = (res, given) => wrapHook(res, given, before);
       Object.defineProperty(
         target,

@@ -1,0 +1,35 @@
+/**
+ * An application answers the same, byte by byte, with the profiler as without: test/support/answering-host.mjs is run both ways.
+ * What is not the same, and can't be: the token headers, frames of the profiler in stacks, `res.writeHead` read back
+ * after it was replaced, and one of the ten listeners for `close`.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const run = promisify(execFile);
+const HOST = 'test/support/answering-host.mjs';
+const MARK = '\n--- results\n';
+
+async function answers(mode: 'plain' | 'watched'): Promise<Record<string, unknown>> {
+  const options = { timeout: 60_000, maxBuffer: 1e8 };
+  const { stdout, stderr } = await run(process.execPath, ['--import', 'tsx', HOST, mode], options);
+  const [printed, results = '{}'] = stdout.split(MARK);
+  const failures = stderr
+    .replace(/\(node:\d+\)/g, '')
+    .split('\n')
+    .filter((line) => !/^\s+at /.test(line));
+  return { ...(JSON.parse(results) as Record<string, unknown>), stdout: printed, stderr: failures };
+}
+
+describe('an application that is watched', function () {
+  this.timeout(120_000);
+
+  it('answers, warns, fails and writes as it does by itself', async () => {
+    const plain = await answers('plain');
+    const watched = await answers('watched');
+    expect(Object.keys(plain).length).to.be.above(140);
+    expect(plain['GET /string HTTP/1.1']).to.have.nested.property('[0]').that.includes('\r\n\r\ntext');
+    expect(watched).to.deep.equal(plain);
+  });
+});
