@@ -28,6 +28,14 @@ function outermost(prototype: object): object | null {
   return found;
 }
 
+/** Whether a method can be put on it: a host may have frozen it, or some of its methods. */
+function takesMethods(target: object): boolean {
+  return NAMES.every((name) => {
+    const own = Object.getOwnPropertyDescriptor(target, name);
+    return own === undefined ? Object.isExtensible(target) : own.configurable === true;
+  });
+}
+
 /** What another object than the shared one keeps as its own, instead of what was given to it. */
 type Wrap = (object: object, given: unknown) => unknown;
 
@@ -106,7 +114,8 @@ export function createSharedMethods(
       const before = known.get(prototype);
       if (before !== undefined) return before;
       const target = outermost(prototype) as SharedResponseMethods | null;
-      const methods = target === null ? null : (installed.get(target) ?? install(target));
+      const given = target === null ? undefined : installed.get(target);
+      const methods = given ?? (target !== null && takesMethods(target) ? install(target) : null);
       // Whoever wrapped a method of this first response took the one below ours.
       if (NAMES.some((name) => Object.hasOwn(res, name))) return null;
       known.set(prototype, methods);

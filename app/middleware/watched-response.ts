@@ -161,7 +161,9 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       if (methods === null) {
         const { writeHead, write, end, emit } = res;
         methods = { writeHead, write, end, emit };
-        Object.assign(res, observe(methods));
+        // Defined, not assigned: what a host has frozen below takes no assignment.
+        for (const [name, value] of Object.entries(observe(methods)))
+          Object.defineProperty(res, name, { value, writable: true, enumerable: true, configurable: true });
       }
       watched.set(res, { context, fact, notes, methods });
       latest = null;

@@ -4,8 +4,13 @@
  * after it was replaced, and one of the ten listeners for `close`.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import express from 'express';
+import { createProfiler } from '../../app/index.ts';
 
 const run = promisify(execFile);
 const HOST = 'test/support/answering-host.mjs';
@@ -31,5 +36,24 @@ describe('an application that is watched', function () {
     expect(Object.keys(plain).length).to.be.above(140);
     expect(plain['GET /string HTTP/1.1']).to.have.nested.property('[0]').that.includes('\r\n\r\ntext');
     expect(watched).to.deep.equal(plain);
+  });
+
+  it('answers and is recorded also where its responses are frozen', async () => {
+    const profiler = createProfiler();
+    const app = express();
+    Object.defineProperty(app.response, 'end', { value: ServerResponse.prototype.end });
+    Object.freeze(app.response);
+    app.use(profiler.watch, profiler.pages);
+    app.get('/', (_req, res) => void res.send('frozen'));
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answer = await fetch(origin);
+    expect([answer.status, await answer.text()]).to.deep.equal([200, 'frozen']);
+    const json = await fetch(`${origin}/_profiler/${answer.headers.get('x-debug-token')}.json`);
+    expect(await json.text()).to.include('frozen');
+    server.close();
+    server.closeAllConnections();
+    await profiler.close();
   });
 });

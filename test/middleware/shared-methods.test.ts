@@ -54,6 +54,33 @@ describe('the methods that responses of an application share', () => {
     shared.restore();
   });
 
+  it('are listed, named and counted as those of node:http', () => {
+    const { shared } = setUp();
+    const app = express();
+    const res = responseOf(app);
+    const look = (): unknown[] => {
+      const listed: unknown[] = [];
+      for (const name in res) listed.push(name);
+      const methods = [res.writeHead, res.write, res.end, res.setHeader];
+      return [listed.sort(), methods.map(({ name, length }) => [name, length])];
+    };
+    const before = look();
+    expect(shared.of(res)).to.not.equal(null);
+    expect(look()).to.deep.equal(before);
+    shared.restore();
+  });
+
+  it('are none where a host has frozen its own', () => {
+    const { shared } = setUp();
+    const frozen = express();
+    Object.freeze(frozen.response);
+    expect(shared.of(responseOf(frozen))).to.equal(null);
+    const fixed = express();
+    Object.defineProperty(fixed.response, 'end', { value: ServerResponse.prototype.end });
+    expect(shared.of(responseOf(fixed))).to.equal(null);
+    expect(Object.hasOwn(fixed.response as object, 'write')).to.equal(false);
+  });
+
   it('leave alone what somebody else has replaced since, and call what is inherited by then', () => {
     const { shared, emitted } = setUp();
     const app = express();
