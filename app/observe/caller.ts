@@ -45,17 +45,18 @@ function asSites(_error: unknown, sites: unknown): unknown {
 }
 
 /** Call sites: below a function, or from this one on. */
+/** Settings of `Error` that a host has frozen stay: fewer places are known then. */
 function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
-    Error.prepareStackTrace = asSites;
-    Error.stackTraceLimit = frames;
+    Reflect.set(Error, 'prepareStackTrace', asSites);
+    Reflect.set(Error, 'stackTraceLimit', frames);
     const holder: { stack?: unknown } = below === undefined ? new Error() : {};
     if (below !== undefined) Error.captureStackTrace(holder, below);
     return Array.isArray(holder.stack) ? (holder.stack as Site[]) : [];
   } finally {
-    Error.prepareStackTrace = prepareStackTrace;
-    Error.stackTraceLimit = stackTraceLimit;
+    Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
 }
 

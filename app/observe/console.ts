@@ -44,6 +44,9 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
 
   function wrap(method: Method): () => void {
     const descriptor = Object.getOwnPropertyDescriptor(target, method);
+    // What a host has frozen stays as it is, unseen.
+    if (descriptor === undefined ? !Object.isExtensible(target) : descriptor.configurable !== true)
+      return () => undefined;
     const original = target[method] as unknown as Write;
     const wrapped: Write = function (this: unknown, ...args) {
       // `trace` calls `error`, `table` calls `log`, all of them write to a stream: one line is one fact.

@@ -37,9 +37,9 @@ const ACCESS_LOG = /[\\/]node_modules[\\/]morgan[\\/]/;
 function isMorgan(below: Write): boolean {
   const { stackTraceLimit } = Error;
   const holder: { stack?: string } = {};
-  Error.stackTraceLimit = 6;
+  Reflect.set(Error, 'stackTraceLimit', 6);
   Error.captureStackTrace(holder, below);
-  Error.stackTraceLimit = stackTraceLimit;
+  Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   return ACCESS_LOG.test(holder.stack ?? '');
 }
 
@@ -84,7 +84,8 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
         gate.writing = false;
       }
     };
-    stream.write = wrapped;
+    // False where a host has frozen it: it stays as it is, unseen.
+    if (!Reflect.set(stream, 'write', wrapped)) return () => undefined;
     return () => {
       if (stream.write !== wrapped) return;
       if (own === undefined) Reflect.deleteProperty(stream, 'write');

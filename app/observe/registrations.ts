@@ -50,7 +50,7 @@ export function observeRegistrations(options: {
 
   function wrap(name: 'use' | 'route'): void {
     const descriptor = Object.getOwnPropertyDescriptor(Router.prototype, name);
-    if (descriptor === undefined || typeof descriptor.value !== 'function') return;
+    if (descriptor?.configurable !== true || typeof descriptor.value !== 'function') return;
     const original = descriptor.value as Method;
     const observed: Method = function (this: unknown, ...args: unknown[]) {
       const before = stackOf(this).length;

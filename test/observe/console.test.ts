@@ -41,6 +41,19 @@ describe('console as it is observed', () => {
     return { lines: context.all('log'), output: watched.written(), plain: plain.written() };
   }
 
+  it('is left as it is where a host has frozen it', () => {
+    const { console: target, written } = createConsole();
+    const { log } = target;
+    Object.freeze(target);
+    const observation = observeConsole({ tracker, console: target });
+    tracker.run(newContext(), () => {
+      target.log('a line');
+    });
+    observation.close();
+    expect(target.log).to.equal(log);
+    expect(written()).to.equal('a line\n');
+  });
+
   it('keeps level, channel, message, context and caller, and leaves the output as it is', () => {
     const { lines, output, plain } = observed((target) => {
       target.log('order %s of %d: %o', 'A1', 7, { open: true }, 'extra', { total: 3 });
