@@ -44,8 +44,7 @@ function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
 }
 
-/** Call sites: below a function, or from this one on. */
-/** Settings of `Error` that a host has frozen stay: fewer places are known then. */
+/** Call sites: below a function, or from this one on. Settings of `Error` that a host has frozen stay as they are. */
 function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
