@@ -27,6 +27,8 @@ export interface ObserverOptions {
   contextOf: (req: IncomingMessage) => Context | undefined;
   /** The application's folder: callers are shown relative to it. */
   root: string;
+  /** The code of a layer goes on to the next one, or is over. */
+  onLayerLeft: (req: IncomingMessage, layer: object) => void;
   /** Translates places of built files. */
   maps: SourceMaps;
   /** The Router of the host's Express, where the places of registration are wanted. */
@@ -51,7 +53,7 @@ export interface Observers {
 }
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, contextOf, root, maps, Router, explainer } = options;
+  const { tracker, contextOf, onLayerLeft, root, maps, Router, explainer } = options;
   const findCaller = createCallerFinder(root, maps);
   const registrations =
     Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
@@ -59,7 +61,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
-  const layers = createLayerObserver({ contextOf, sourceOf });
+  const layers = createLayerObserver({ contextOf, sourceOf, onLeave: onLayerLeft });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
     layers,

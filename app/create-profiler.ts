@@ -206,10 +206,17 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
         })
       : undefined;
   const housekeeper = createHousekeeper({ storage, retention, warn });
-  const contexts = { of: (_req: IncomingMessage): Context | undefined => undefined };
+  // The watch comes after the observers, which ask it.
+  const watched: Pick<Watch, 'contextOf' | 'layerLeft'> = {
+    contextOf: () => undefined,
+    layerLeft: () => undefined,
+  };
   const observers = createObservers({
     tracker,
-    contextOf: (req) => contexts.of(req),
+    contextOf: (req) => watched.contextOf(req),
+    onLayerLeft: (req, layer) => {
+      watched.layerLeft(req, layer);
+    },
     root,
     maps,
     Router: options.Router,
@@ -225,7 +232,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     onFinish: createHostRouting(observers.sourceOf).onFinish,
   });
-  contexts.of = watch.contextOf;
+  Object.assign(watched, { contextOf: watch.contextOf, layerLeft: watch.layerLeft });
 
   const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({

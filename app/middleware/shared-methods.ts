@@ -36,34 +36,6 @@ function takesMethods(target: object): boolean {
   });
 }
 
-/** What another object than the shared one keeps as its own, instead of what was given to it. */
-type Wrap = (object: object, given: unknown) => unknown;
-
-/** A property that inherits as a plain one does; what an object is given as its own goes through `wrap`. */
-function wrappedWhenReplaced(name: string, value: unknown, target: object, wrap: Wrap): PropertyDescriptor {
-  let current = value;
-  return {
-    configurable: true,
-    enumerable: true,
-    get: () => current,
-    set(this: object, given: unknown) {
-      if (this === target) {
-        current = given;
-        return;
-      }
-      let own = wrap(this, given);
-      Object.defineProperty(this, name, {
-        configurable: true,
-        enumerable: true,
-        get: () => own,
-        set: (next: unknown) => {
-          own = wrap(this, next);
-        },
-      });
-    },
-  };
-}
-
 /** Looks like the method that it stands for, to who asks for its name or number of parameters. */
 function disguise(method: object, original: object): void {
   for (const key of ['name', 'length']) {
@@ -72,10 +44,8 @@ function disguise(method: object, original: object): void {
   }
 }
 
-/** `wrapHook`: a response gets a `writeHead` of its own, by which somebody waits for its headers to go out. */
 export function createSharedMethods(
   observe: (methods: SharedResponseMethods) => SharedResponseMethods,
-  wrapHook: (res: object, given: unknown, methods: ResponseMethods) => unknown = (_res, given) => given,
 ): SharedMethods {
   /** By the prototype of a response: the methods below; null where they can't be shared. */
   const known = new WeakMap<object, ResponseMethods | null>();
@@ -91,13 +61,12 @@ export function createSharedMethods(
       if (own !== undefined) Object.defineProperty(before, name, own);
       disguise(observed[name], before[name]);
       // Enumerable as those of node:http are: a host may copy a response's methods by `for … in`.
-      const plain = { value: observed[name], writable: true, enumerable: true, configurable: true };
-      const wrap: Wrap = (res, given) => wrapHook(res, given, before);
-      Object.defineProperty(
-        target,
-        name,
-        name === 'writeHead' ? wrappedWhenReplaced(name, observed[name], target, wrap) : plain,
-      );
+      Object.defineProperty(target, name, {
+        value: observed[name],
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
       undo.push(() => {
         if (target[name] !== observed[name]) return;
         if (own === undefined) Reflect.deleteProperty(target, name);

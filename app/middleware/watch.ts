@@ -42,6 +42,8 @@ export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
   /** The context that `watch` opened for a request, also outside its async context. */
   contextOf(req: IncomingMessage): Context | undefined;
+  /** The code of a layer goes on to the next one, or is over. */
+  layerLeft(req: IncomingMessage, layer: object | null): void;
   /** Takes back what was put on the applications whose requests were watched. */
   close(): void;
 }
@@ -198,6 +200,10 @@ export function createWatch(options: WatchOptions): Watch {
   }
   return Object.assign(watch, {
     contextOf,
+    layerLeft(req: IncomingMessage, layer: object | null) {
+      const { res } = req as IncomingMessage & { res?: ServerResponse };
+      if (res !== undefined) responses.layerLeft(res, layer);
+    },
     close: () => {
       responses.close();
     },

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createBlockReader } from './header-block.ts';
-import { type HeaderMethods, HeaderNotes, noteRefused, observeHeaders, wrapHook } from './header-writes.ts';
+import { type HeaderMethods, HeaderNotes, noteRefused, noticeHook, observeHeaders } from './header-writes.ts';
 import { WatchedResponse } from './response-notes.ts';
 import { createSharedMethods } from './shared-methods.ts';
 
@@ -52,6 +52,8 @@ type Observed = ServerResponse & { _hasBody?: boolean };
 export interface ResponseWatch {
   /** Starts to watch a response; its fact is on the context at once. */
   watch(res: ServerResponse, context: Context): void;
+  /** A layer goes on or is over. */
+  layerLeft(res: ServerResponse, layer: object | null): void;
   /** Ends those that can never end by themselves: their client left before their turn on its connection came. */
   sweep(): void;
   /** Takes back what was replaced for all responses of an application. */
@@ -122,16 +124,10 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     return notes;
   }
 
-  const shared = createSharedMethods(
-    (methods) => ({
-      ...observe(methods),
-      ...observeHeaders(methods, { layerOf, notesOf: (res) => notesOf(res, methods) }),
-    }),
-    (res, given, methods) => {
-      const notes = notesOf(res, methods);
-      return notes === null ? given : wrapHook(given, notes, layerOf(notes.context));
-    },
-  );
+  const shared = createSharedMethods((methods) => ({
+    ...observe(methods),
+    ...observeHeaders(methods, { layerOf, notesOf: (res) => notesOf(res, methods) }),
+  }));
 
   function ended(res: ServerResponse, known: Watched): void {
     if (known.fact.outcome !== 'running') return;
@@ -151,7 +147,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     watch(res, context) {
       // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
       let methods: ResponseMethods | null = shared.of(res);
-      const notes = methods === null || context.outline ? null : new HeaderNotes(context);
+      const notes = methods === null || context.outline ? null : new HeaderNotes(context, res.writeHead);
       const fact = new WatchedResponse({
         previewBytes: context.kind === 'profiler' ? 0 : previewBytes,
         notes,
@@ -168,6 +164,10 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       watched.set(res, { context, fact, notes, methods });
       latest = null;
       res.on('close', observedClose);
+    },
+    layerLeft(res, layer) {
+      const notes = latest?.res === res ? latest.notes : watched.get(res)?.notes;
+      if (notes) noticeHook(res, notes, layer);
     },
     sweep() {
       for (const [res, known] of watched) {

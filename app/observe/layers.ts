@@ -22,6 +22,8 @@ export interface LayerObserverOptions {
   contextOf: (req: IncomingMessage) => Context | undefined;
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
+  /** The code of a layer goes on to the next one, or is over. */
+  onLeave?: (req: IncomingMessage, layer: object) => void;
 }
 
 export interface LayerTrace {
@@ -90,7 +92,11 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
   return meta.full.pattern;
 }
 
-function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOptions): LayerTrace {
+function createLayerTrace({
+  contextOf,
+  sourceOf = () => null,
+  onLeave = () => undefined,
+}: LayerObserverOptions): LayerTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
   /** Layers inside a route -> the layer of the route. */
@@ -226,6 +232,10 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
     });
   }
 
+  function runningIn(trace: RequestTrace | undefined): LayerFact | null {
+    return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
+  }
+
   /** `base`: where the outermost router is mounted, where that is no longer to be read off the request. */
   function begin(context: Context, start: StartedCall, base: string | null): void {
     const { call, startMs } = start;
@@ -248,6 +258,8 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
       error: false,
       depth,
     };
+    const before = runningIn(trace);
+    if (before !== null) onLeave(call.req, before);
     wentOn(trace.facts, depth, startMs);
     trace.facts.push(fact);
     trace.open.push(fact);
@@ -282,14 +294,12 @@ function createLayerTrace({ contextOf, sourceOf = () => null }: LayerObserverOpt
 
   return {
     started,
-    running(context) {
-      const trace = traces.get(context);
-      return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
-    },
+    running: (context) => runningIn(traces.get(context)),
     ended(call: NotedCall) {
       const fact = call[noted];
       if (fact === undefined) return;
       fact.durationMs ??= elapsedMs(call, fact);
+      onLeave(call.req, fact);
       leave(call, fact);
     },
     settled(call: NotedCall) {
