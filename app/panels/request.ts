@@ -91,7 +91,8 @@ export interface KeptRequest {
   body: ReceivedBody | undefined;
   held: Held | undefined;
   response:
-    | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text' | 'truncated'> & {
+    | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
+        truncated: true | undefined;
         headers: OwnHeaders;
         setBy: string | undefined;
         refused: KeptRefusal[] | undefined;
@@ -181,7 +182,7 @@ function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | 
             contentType: response.contentType,
             bytes: response.bytes,
             text: response.text,
-            truncated: response.truncated,
+            truncated: response.truncated ?? false,
             status,
             statusMessage,
             outcome,
@@ -218,7 +219,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         contentType,
         encoding: rawHeader(rawHeaders, 'content-encoding'),
       }),
-      truncated: response.truncated,
+      truncated: response.truncated || undefined,
     };
   }
 

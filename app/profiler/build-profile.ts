@@ -3,6 +3,7 @@
  *
  * A panel that throws costs only itself, and building never throws: what is left then is the line of the request.
  */
+import { STATUS_CODES } from 'node:http';
 import type { Context } from './context.ts';
 import { describeError } from './describe-error.ts';
 import type { ErrorFact } from './facts.ts';
@@ -62,6 +63,10 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
 }
 
 const NOTHING_FOUND: Findings = { findings: [], left: 0 };
+
+function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
+  return status !== null && statusMessage === STATUS_CODES[status];
+}
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
   const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
@@ -140,7 +145,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       method: head.method,
       url: head.url,
       origin: head.origin ?? undefined,
-      statusMessage: head.statusMessage,
+      statusMessage: isUsualPhrase(head) ? undefined : head.statusMessage,
       route: head.route ?? undefined,
       clientAddress: head.clientAddress,
       requestId: head.requestId,
@@ -163,7 +168,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         status: head.status ?? undefined,
         startedAt: head.startedAt,
         durationMs: head.durationMs ?? undefined,
-        outcome: head.outcome,
+        outcome: head.outcome === 'finished' ? undefined : head.outcome,
         outline: head.outline ?? undefined,
         cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
         findingsLeft: left === 0 ? undefined : left,

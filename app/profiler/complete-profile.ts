@@ -2,6 +2,7 @@
  * A stored document -> the profile that pages see: what was left out is filled in, what can be worked out is worked out.
  * A panel that fails costs only itself.
  */
+import { STATUS_CODES } from 'node:http';
 import { describeError } from './describe-error.ts';
 import type { Panel, PanelRecord } from './panel.ts';
 import { type KeptPanel, type Profile, type ProfileDocument, PROFILE_VERSION } from './profile.ts';
@@ -60,13 +61,16 @@ export function completeProfile(document: ProfileDocument, { panels, sharedOf }:
   const kept: Record<string, PanelRecord> = {};
   for (const [name, { data = null, error = null }] of Object.entries(document.panels))
     kept[name] = { data, summary: null, error };
-  const { parent, child, origin, status, route, durationMs, outline, error } = document;
+  const { parent, child, origin, status, statusMessage, route, durationMs, outcome, outline, error } =
+    document;
   const profile: Profile = {
     ...document,
     parent: parent ?? null,
     child: child ?? null,
     origin: origin ?? null,
     status: status ?? null,
+    statusMessage: statusMessage ?? STATUS_CODES[status ?? 0] ?? '',
+    outcome: outcome ?? 'finished',
     route: route ?? null,
     durationMs: durationMs ?? null,
     outline: outline ?? null,

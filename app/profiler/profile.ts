@@ -108,6 +108,8 @@ type Optional =
   | 'child'
   | 'origin'
   | 'status'
+  | 'statusMessage'
+  | 'outcome'
   | 'route'
   | 'durationMs'
   | 'outline'
@@ -116,7 +118,7 @@ type Optional =
   | 'cut'
   | 'masked';
 
-/** As stored: an absent field is null or empty. */
+/** As stored: an absent field is null or empty, an absent phrase that of its status, an absent outcome `finished`. */
 export type ProfileDocument = Omit<Profile, 'panels' | Optional> & {
   [Name in Optional]?: Profile[Name] | undefined;
 } & { panels: Record<string, KeptPanel> };
