@@ -14,14 +14,25 @@ export interface Redirects {
 const LONGEST = 60_000;
 const MOST_ROWS = 50;
 
-export async function findRedirects(
-  profiles: Pick<Profiles, 'find'>,
-  { kind, token, url, status, clientAddress, startedAt, durationMs }: Profile,
-): Promise<Redirects> {
+/** Whether a client asked that may follow redirects to pages; looking for what led to each call of an API would cost a search. */
+function isNavigation({ panels }: Profile): boolean {
+  const data = panels.request?.data as { headers?: { name: string; value: string }[] } | null | undefined;
+  return (data?.headers ?? []).some(({ name, value }) => {
+    const known = name.toLowerCase();
+    return (
+      (known === 'sec-fetch-dest' && value === 'document') ||
+      (known === 'accept' && /text\/html/i.test(value))
+    );
+  });
+}
+
+export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: Profile): Promise<Redirects> {
+  const { kind, token, url, status, clientAddress, startedAt, durationMs } = profile;
   if (kind !== 'request') return { from: null, to: null };
   const page = { clientAddress, limit: MOST_ROWS, offset: 0 };
 
   async function findBefore(): Promise<ProfileIndex | null> {
+    if (!isNavigation(profile)) return null;
     const { rows } = await profiles.find({
       ...page,
       status: { class: 3 },
