@@ -46,6 +46,8 @@ export interface Profiles {
 
 /** Shared values of other processes that are remembered. */
 const MOST_SHARED = 500;
+/** Profiles whose standing is remembered. */
+const MOST_STANDINGS = 200;
 /** Milliseconds after which a request that has ended waits in the queue, unless facts of it are still expected. */
 const SOON_QUEUED = 20;
 /** Milliseconds a list waits for what is queued to be stored. */
@@ -100,6 +102,9 @@ export function createProfiles(options: {
     const rows = [...waiting, ...stored.rows].sort((a, b) => compareRows(a, b, query)).slice(0, query.limit);
     return { ...stored, rows, total: stored.total + waiting.length, notice };
   }
+
+  /** What came before a request stays as it was: each of its panels shows it. */
+  const standings = new Map<string, Standing | null>();
 
   /** What other processes share, as it was read from the storage. */
   const known = new Map<string, SharedValue>();
@@ -160,10 +165,15 @@ export function createProfiles(options: {
         throw unavailable(error);
       }
     },
-    async standing({ kind, route, method, startedAt }) {
+    async standing({ kind, token, route, method, startedAt }) {
       if (kind !== 'request' || route === null) return null;
+      const before = standings.get(token);
+      if (before !== undefined) return before;
       try {
-        return await storage.standing({ route, method, before: startedAt });
+        const standing = await storage.standing({ route, method, before: startedAt });
+        if (standings.size >= MOST_STANDINGS) standings.clear();
+        standings.set(token, standing);
+        return standing;
       } catch {
         return null;
       }
