@@ -29,14 +29,10 @@ interface Read {
 }
 
 export function createCompareController(services: PageServices): CompareController {
-  const { profiles, panels, renderPage, redactText, foot, retention } = services;
+  const { profiles, panels, renderPage, foot, retention } = services;
   const respond = createRespond(services);
 
-  /** What is asked for is masked as what was recorded is: an answer that says what is wrong repeats it. */
-  function queryOf({ query }: PageRequest): CompareQuery {
-    const masked = Array.from(query, ([name, value]) => [name, redactText(value)] as [string, string]);
-    return readCompareQuery(new URLSearchParams(masked));
-  }
+  const queryOf = ({ query }: PageRequest): CompareQuery => readCompareQuery(query);
 
   async function readOne(token: string | null): Promise<Profile | null> {
     return token === null ? null : ((await profiles.read(token))?.profile ?? null);

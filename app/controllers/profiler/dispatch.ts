@@ -52,6 +52,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     redirect(respond, { req, res }, `${originOf(req) ?? ''}${other}${query}`, 301);
   }
 
+  /** Values masked as what is stored was: a secret typed here is shown on no page, and still finds its own. */
+  function queryOf(text: string): URLSearchParams {
+    const pairs = Array.from(new URLSearchParams(text), ([name, value]) => [name, redactText(value)]);
+    return new URLSearchParams(pairs as [string, string][]);
+  }
+
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const target = pathOf(req.url ?? '');
     await guard?.(req);
@@ -63,7 +69,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const route = routed.find(({ method }) => method === methodOf(req));
     if (route === undefined) throw createMethodNotAllowed(req, routed.map(({ method }) => method).join(', '));
     const params = { ...route.path.exec(target.path)?.groups };
-    const query = new URLSearchParams(target.query);
+    const query = queryOf(target.query);
     await route.action({ req, res, params, query, origin: () => originOf(req) });
   }
 

@@ -1,8 +1,7 @@
 /** Home, search, latest and the search form: questions to `profiles.find`, answered as page, fragment or JSON. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile.ts';
-import { type Filters, isTokenAlone, readOne, withFilters } from './filters.ts';
-import { readListFilters } from './list-filters.ts';
+import { type Filters, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
 import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
@@ -27,7 +26,7 @@ export function createListController(services: PageServices): ListController {
   const { profiles, recording, forms, renderPage, foot } = services;
   const respond = createRespond(services);
   const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));
-  const filtersOf = (page: PageRequest): Filters => readListFilters(services, page);
+  const filtersOf = ({ query }: PageRequest): Filters => readFilters(query);
 
   /** Error pages of the listed requests, by the token of their request: one question for the whole list. */
   async function findChildren(rows: readonly ProfileIndex[]): Promise<Map<string, ProfileIndex[]>> {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
-import { readListFilters } from './list-filters.ts';
+import { readFilters } from './filters.ts';
 
 const NO_CONTENT = 204;
 /** Bytes that a client leaves unread; one that reads nothing is let go. */
@@ -22,7 +22,7 @@ export function createLiveController(services: PageServices): { live: PageAction
   return {
     live(page) {
       const { req, res } = page;
-      const { query } = readListFilters(services, page);
+      const { query } = readFilters(page.query);
       const send = (text: string): void => {
         if (res.writableLength > MOST_UNREAD) res.destroy();
         else res.write(`${text}\n\n`);

@@ -41,6 +41,7 @@ export interface PageRequest {
   res: ServerResponse;
   /** Parts of the path by name: `token`, `file`. */
   params: Readonly<Record<string, string>>;
+  /** Secrets in its values are masked. */
   query: URLSearchParams;
   /** `scheme://host[:port]` as the client sees it; null where the host is invalid. */
   origin: () => string | null;

@@ -29,13 +29,6 @@ export function createProfileController(services: PageServices): ProfileControll
     return child === null ? [] : profiles.children(token);
   }
 
-  /** As what is stored was: what is typed into a panel's filter is shown there again, and still finds its own. */
-  function masked(query: URLSearchParams): URLSearchParams {
-    return new URLSearchParams(
-      Array.from(query, ([key, value]) => [key, services.redactText(value)] as [string, string]),
-    );
-  }
-
   return {
     async profile(page) {
       const wanted = readOne(page.query, 'panel');
@@ -67,7 +60,7 @@ export function createProfileController(services: PageServices): ProfileControll
         standing,
         panels,
         panel,
-        query: masked(page.query),
+        query: page.query,
         foot,
         rules,
       });
@@ -80,7 +73,7 @@ export function createProfileController(services: PageServices): ProfileControll
       const body = renderPage('partials/panel-body', {
         profile,
         panel,
-        query: Object.fromEntries(masked(page.query)),
+        query: Object.fromEntries(page.query),
       });
       respond(page, { type: HTML, body });
     },

@@ -21,14 +21,10 @@ export interface RoutesController {
 }
 
 export function createRoutesController(services: PageServices): RoutesController {
-  const { profiles, renderPage, foot, redactText } = services;
+  const { profiles, renderPage, foot } = services;
   const respond = createRespond(services);
 
-  /** What is asked for is masked as what is stored was. */
-  function filtersOf({ query }: PageRequest): RoutesFilters {
-    const masked = Array.from(query, ([name, value]) => [name, redactText(value)] as [string, string]);
-    return readRoutesFilters(new URLSearchParams(masked));
-  }
+  const filtersOf = ({ query }: PageRequest): RoutesFilters => readRoutesFilters(query);
 
   /** What could not be added up is a sentence on the page, not an error page. */
   async function summarize(
