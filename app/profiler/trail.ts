@@ -3,6 +3,7 @@
  * asked for by. Nothing else is kept of it: who belongs to whom is worked out when a list is read (controllers/profiler/visits.ts).
  */
 import type { Context } from './context.ts';
+import { rawHeader } from './raw-headers.ts';
 
 export interface Trail {
   /** Where a redirect leads: path and query on the same origin, else the whole address; null for every other answer. */
@@ -19,15 +20,6 @@ export interface Trail {
 /** Longer ones are not kept: they could not be compared with the URL of a row, which is cut too. */
 const LONGEST = 500;
 const DEST = /^[a-z]{1,20}$/;
-
-/** A header's value, the first of its name; `name` in lower case. */
-function headerOf(rawHeaders: readonly string[], name: string): string | null {
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const given = rawHeaders[i] ?? '';
-    if (given.length === name.length && given.toLowerCase() === name) return rawHeaders[i + 1] ?? null;
-  }
-  return null;
-}
 
 function within(text: string): string | null {
   return text.length <= LONGEST ? text : null;
@@ -48,18 +40,18 @@ function resolve(address: string, base: string, origin: string): string | null {
 function locationOf(context: Context, url: string, origin: string): string | null {
   const response = context.first('response');
   if (response === undefined || response.status < 300 || response.status > 399) return null;
-  const location = headerOf(response.rawHeaders, 'location');
+  const location = rawHeader(response.rawHeaders, 'location');
   return location === null ? null : resolve(location, `${origin}${url}`, origin);
 }
 
 /** What a browser says of the page that asked; of another origin's pages nothing is kept. */
 function askedFor(rawHeaders: readonly string[], origin: string): Pick<Trail, 'dest' | 'referrer'> {
-  const dest = headerOf(rawHeaders, 'sec-fetch-dest');
+  const dest = rawHeader(rawHeaders, 'sec-fetch-dest');
   if (dest === null || !DEST.test(dest)) return { dest: null, referrer: null };
   if (dest === 'document') return { dest, referrer: null };
-  if (headerOf(rawHeaders, 'sec-fetch-site') !== 'same-origin') return { dest: null, referrer: null };
+  if (rawHeader(rawHeaders, 'sec-fetch-site') !== 'same-origin') return { dest: null, referrer: null };
   // Pages under `referrer-policy: no-referrer`, which helmet sets, send none.
-  const referer = headerOf(rawHeaders, 'referer');
+  const referer = rawHeader(rawHeaders, 'referer');
   if (referer === null) return { dest, referrer: null };
   return { dest, referrer: referer.startsWith(`${origin}/`) ? within(referer.slice(origin.length)) : null };
 }

@@ -65,7 +65,8 @@ export function groupCalls(calls: readonly CallEntry[]): CallGroup[] {
   return groups;
 }
 
-function headerOf({ responseHeaders }: CallEntry, name: string): string | null {
+/** The first header of an answer with this lower-case name; null where there is none. */
+export function headerOf({ responseHeaders }: CallEntry, name: string): string | null {
   return responseHeaders.find((header) => header.name.toLowerCase() === name)?.value ?? null;
 }
 

@@ -3,7 +3,7 @@ import type { PanelPage } from '../../profiler/panel.ts';
 import type { CallEntry, HttpClientData } from '../http-client.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type CurlCommand, curlOf } from './curl.ts';
-import { type CallGroup, type CallGroupKind, groupCalls, redirectsOf } from './groups.ts';
+import { type CallGroup, type CallGroupKind, groupCalls, headerOf, redirectsOf } from './groups.ts';
 import { type CallPart, errorName, isFailed, partsOf } from './outcome.ts';
 
 interface Badge {
@@ -56,10 +56,6 @@ const groupBadges: Record<CallGroupKind, Omit<Badge, 'text'> & { text: string }>
   repeated: { text: 'repeated', tone: 'warn' },
   loop: { text: 'loop', tone: 'warn' },
 };
-
-function headerOf({ responseHeaders }: CallEntry, name: string): string | null {
-  return responseHeaders.find((header) => header.name.toLowerCase() === name)?.value ?? null;
-}
 
 /** Only an address that a browser opens as a page: what a service answered is not to be trusted. */
 function safeLink(link: string | null, base: string): string | null {
