@@ -12,7 +12,7 @@ const SECRET_WORDS = [
 ]; // prettier-ignore
 const SECRET_JOINED = [
   'password', 'passwd', 'passwort', 'secret', 'apikey', 'accesskey', 'privatekey', 'signingkey', 'encryptionkey', 'cardnumber',
-  'creditcard', 'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'xauthkey',
+  'creditcard', 'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'xauthkey', 'secwebsocketprotocol',
 ]; // prettier-ignore
 const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
 /** Names that hold a secret word and no secret: our own headers, and what only describes. */
@@ -80,11 +80,37 @@ function maskCookie(pair: string): string {
   return at === -1 ? pair.replace(/\S.*/, MASK) : `${pair.slice(0, at)}=${MASK}`;
 }
 
-/** What stays readable of a value that is masked by its name: the scheme of an Authorization, names of cookies. */
+const PROTOCOLS = 'sec-websocket-protocol';
+/** Names of protocols are short and hold few digits. */
+const PROTOCOL = /^(?!(?:\D*\d){5})[\w.+-]{1,24}$/;
+const TELLS_SECRET = /bearer|token|auth|jwt|secret|key|password|sid|session|ticket|credential/i;
+
+/**
+ * Browsers let a page send no header with a WebSocket but the list of its protocols, so that is where tokens go: by themselves, behind
+ * a name that says so (`bearer, …`), or in one with it.
+ */
+function protocolSecrets(value: string): string[] {
+  const members = value.split(',').map((member) => member.trim());
+  return members.filter(
+    (member, index) =>
+      member !== '' && (!PROTOCOL.test(member) || (index > 0 && TELLS_SECRET.test(members[index - 1] ?? ''))),
+  );
+}
+
+function maskProtocols(value: string): string {
+  const secrets = new Set(protocolSecrets(value));
+  return value
+    .split(',')
+    .map((member) => (secrets.has(member.trim()) ? member.replace(/\S.*\S|\S/, MASK) : member))
+    .join(',');
+}
+
+/** What stays readable of a value that is masked by its name: the scheme of an Authorization, names of cookies and of protocols. */
 export function maskByName(name: string, value: string): string {
   const lower = name.toLowerCase();
   if (lower === 'cookie') return value.replace(/[^;]+/g, maskCookie);
   if (lower === 'set-cookie') return value.replace(/^[^;]+/, maskCookie);
+  if (lower === PROTOCOLS) return maskProtocols(value);
   const scheme = /^(Basic|Bearer|Digest|Negotiate|Token|AWS4-HMAC-SHA256)\s/i.exec(value);
   return scheme === null ? MASK : `${scheme[1] ?? ''} ${MASK}`;
 }
@@ -100,6 +126,7 @@ function cookieValue(pair: string): string {
 function partsOf(name: string, value: string): string[] {
   if (name === 'cookie') return value.split(';').map(cookieValue);
   if (name === 'set-cookie') return [cookieValue(value.split(';', 1)[0] ?? '')];
+  if (name === PROTOCOLS) return protocolSecrets(value);
   if (!name.endsWith('authorization')) return [value];
   const credentials = value.replace(/^\S+\s+/, '');
   if (!/^[A-Za-z0-9+/=]+$/.test(credentials)) return [credentials];

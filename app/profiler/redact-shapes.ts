@@ -56,7 +56,7 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** Where none of these stands in a text, only `maskAddresses` can find a shape in it. */
+/** Where none of these stands in a text, only a password in an address can be found in it. */
 export const SHAPE_HEADS = SHAPES.flatMap(({ heads }) => heads);
 
 /** `scheme://user:password@host`. */
@@ -65,9 +65,18 @@ function maskAddresses(text: string): string {
   return text.replace(/([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*):[^\s/@'"<>]+@/gi, `$1:${MASK}@`);
 }
 
+/** The same where it stands percent-encoded in an address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
+function maskEncodedAddresses(text: string): string {
+  if (!/%(?:25){0,3}40/.test(text)) return text;
+  return text.replace(
+    /([a-z][a-z0-9+.-]{1,20}(?::|%(?:25){0,3}3a)(?:\/|%(?:25){0,3}2f){2}(?:(?!%(?:25){0,3}(?:2f|3a|40))[^\s/:@'"<>&])*(?::|%(?:25){0,3}3a))(?:(?!%(?:25){0,3}(?:2f|40))[^\s/@'"<>&])+(%(?:25){0,3}40)/gi,
+    `$1${MASK}$2`,
+  );
+}
+
 /** `holdsHead`: one of SHAPE_HEADS may stand in the text. */
 export function maskShapes(text: string, holdsHead: boolean): string {
-  const result = maskAddresses(text);
+  const result = maskEncodedAddresses(maskAddresses(text));
   if (!holdsHead) return result;
   return SHAPES.reduce(
     (masked, { heads, mask }) => (heads.some((head) => masked.includes(head)) ? mask(masked) : masked),

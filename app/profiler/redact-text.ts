@@ -21,7 +21,7 @@ const NAME_IN_TEXT = /\b([A-Za-z][\w.-]{2,60})(\s{0,20}(?:[:=]|%3[AaDd])(?:\s|%2
 const VALUE_IN_TEXT =
   /"[^"]*"?|'[^']*'?|`[^`]*`?|(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** Headers whose value goes to the end of the line. */
-const LINE_NAME = /^(?:set-)?cookie$|authorization$/i;
+const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
 const LITERAL = /^["'`]/;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;

@@ -131,10 +131,11 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
   function secret(name: string, value: unknown, depth: number, pass: Pass): unknown {
     if (value === null || value === undefined || value === '' || typeof value === 'boolean') return value;
     pass.depth = depth;
-    note(pass, 'name');
-    if (typeof value !== 'string') return MASK;
+    const shown = typeof value === 'string' ? maskByName(name, value) : MASK;
+    if (shown !== value) note(pass, 'name');
+    if (typeof value !== 'string') return shown;
     learn(name, value, pass.learned);
-    const result = maskText(maskByName(name, value), pass);
+    const result = maskText(shown, pass);
     pass.texts.push(result);
     return result;
   }

@@ -70,7 +70,7 @@ export function createRedactor({
       result = (seen & HOLDS.head) === 0 ? known.maskEscaped(text) : known.mask(text);
       if (result !== text) note(pass, 'known value');
     }
-    if ((seen & (HOLDS.head | HOLDS.at)) === 0) return result;
+    if ((seen & (HOLDS.head | HOLDS.at | HOLDS.escape)) === 0) return result;
     const shaped = maskShapes(result, (seen & HOLDS.head) !== 0);
     if (shaped !== result) note(pass, 'shape');
     return shaped;

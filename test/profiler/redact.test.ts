@@ -96,6 +96,52 @@ describe('masking', () => {
     for (const secret of ['hunter22', jwt, 'AKIA']) expect(text).to.not.contain(secret);
   });
 
+  it('masks the password of an address that stands percent-encoded in another', () => {
+    const address = 'https://bob:hunter22@shop.example/?a=b';
+    const once = encodeURIComponent(address);
+    const twice = encodeURIComponent(`/go?next=${once}`);
+    for (const encoded of [once, once.toLowerCase(), twice, encodeURIComponent(twice)]) {
+      const text = redactor.text(`/login?u=${encoded}&page=2`);
+      expect(text)
+        .to.contain(`bob%`)
+        .and.to.match(/shop\.example.*page=2$/);
+      expect(text).to.not.contain('hunter22');
+    }
+    for (const plain of ['/a?u=https%3A%2F%2Fshop.example%2F%40bob', '/a?m=bob%40shop.example&t=12%3A30'])
+      expect(redactor.text(plain)).to.equal(plain);
+  });
+
+  it('masks tokens among the protocols of a WebSocket, and keeps their names', () => {
+    const shown = (value: string) => redactor.tree({ name: 'Sec-WebSocket-Protocol', value });
+    const secrets: [string, string][] = [
+      ['bearer, plantedOne', `bearer, ${MASK}`],
+      ['graphql-ws,access_token,plantedOne', `graphql-ws,access_token,${MASK}`],
+      [
+        'v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.cGxhbnRlZE9uZQ',
+        `v4.channel.k8s.io, ${MASK}`,
+      ],
+      ['9f86d081884c7d65', MASK],
+      ['plantedOne/with+signs==', MASK],
+    ];
+    for (const [value, result] of secrets) expect(shown(value).value.value).to.equal(result);
+    for (const value of [
+      'graphql-transport-ws',
+      'soap, wamp.2.json',
+      'base64.channel.k8s.io',
+      'ocpp2.0.1, mqtt',
+    ])
+      expect(shown(value)).to.deep.equal({ value: { name: 'Sec-WebSocket-Protocol', value }, masked: [] });
+    expect(
+      textOf({
+        headers: [{ name: 'sec-websocket-protocol', value: 'mqtt, bearer, plantedOne' }],
+        log: 'plantedOne mqtt',
+      }),
+    )
+      .to.contain(`${MASK} mqtt`)
+      .and.not.contain('planted');
+    expect(redactor.text('Sec-WebSocket-Protocol: bearer, plantedOne')).to.not.contain('planted');
+  });
+
   it('masks what a request gave as a secret wherever else it turns up', () => {
     const { value, masked } = redactor.tree({
       form: { password: 'planted-secret-1' },
@@ -242,6 +288,8 @@ describe('masking', () => {
       `?q=${'%20a'.repeat(20_000)}`,
       '?token%3A='.repeat(6000),
       `Bearer${'%20'.repeat(20_000)}`,
+      `a%3A%2F%2F${'b%3A'.repeat(20_000)}%40`.replace(/%40$/, '/%40'),
+      `${'a%253A%252F%252Fb%253A'.repeat(5000)}%2540`,
     ];
     for (const text of texts) expect(redactor.text(text)).to.be.a('string');
   });
