@@ -4,7 +4,7 @@
  * many there were.
  *
  * Cheap at the start; the rest is worked out when the fact is read. A look at CPU and loop costs 3 µs between other
- * work, so one serves whoever asks within a quarter of a millisecond. Memory costs the most (8 to 27 µs) and is sampled
+ * work, so one serves whoever asks within a millisecond. Memory costs the most (8 to 27 µs) and is sampled
  * once a second at most. The loop is watched by a timer that runs only while requests do, collections from the first
  * request on.
  */
@@ -16,6 +16,7 @@ import {
   PerformanceObserver,
 } from 'node:perf_hooks';
 import type { Context } from '../profiler/context.ts';
+import { createOpenList, type OpenList } from '../profiler/open-list.ts';
 import { type LoopHolder, loopHolder } from './loop-holder.ts';
 
 export interface Interval {
@@ -59,8 +60,8 @@ export interface RuntimeObserver {
 const TICK = 20;
 /** Lateness that counts as held. */
 const HELD_FROM = 10;
-/** Milliseconds for which a look at the process is as good as a new one. */
-const SAME_LOOK = 0.25;
+/** Milliseconds for which a look at the process is as good as a new one: of a busy one, whose figures are shared anyway. */
+const SAME_LOOK = 1;
 /** Intervals kept for requests that still run. */
 const KEPT = 200;
 const MEMORY_EVERY = 1000;
@@ -137,7 +138,7 @@ function createCollections(): { marks: readonly Mark[]; start(): void; close(): 
 }
 
 /** Watches the loop while requests run. */
-function createLoopWatch(running: Set<Context>): {
+function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
   held(): readonly Mark[];
   close(): void;
@@ -189,7 +190,7 @@ function createMemorySample(): () => RuntimeReading['memory'] {
 }
 
 export function observeRuntime(): RuntimeObserver {
-  const running = new Set<Context>();
+  const running = createOpenList<Context>();
   const loopWatch = createLoopWatch(running);
   const collections = createCollections();
   const sampleMemory = createMemorySample();
@@ -200,6 +201,12 @@ export function observeRuntime(): RuntimeObserver {
     if (now - latest.at > SAME_LOOK || latest === after)
       latest = { at: now, cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
     return latest;
+  }
+
+  /** Of what the process used between two looks the part that falls into a request which was shorter than that. */
+  function shareOf(first: Look, last: Look, durationMs: number): number {
+    const between = last.at - first.at;
+    return between > durationMs ? durationMs / between : 1;
   }
 
   class RunningRequest implements RuntimeFact {
@@ -223,12 +230,14 @@ export function observeRuntime(): RuntimeObserver {
       if (this.#final !== null) return this.#final;
       const context = this.#context;
       this.#concurrent = Math.max(this.#concurrent, running.size);
-      const { cpu, loop } = this.#last ?? lookAt(performance.now(), this.#first);
+      const first = this.#first;
+      const last = this.#last ?? lookAt(performance.now(), first);
       const end = context.durationMs ?? context.elapsedMs();
+      const share = shareOf(first, last, end);
       const reading: RuntimeReading = {
-        cpuUserMs: (cpu.user - this.#first.cpu.user) / 1000,
-        cpuSystemMs: (cpu.system - this.#first.cpu.system) / 1000,
-        loopUtilization: performance.eventLoopUtilization(loop, this.#first.loop).utilization,
+        cpuUserMs: ((last.cpu.user - first.cpu.user) / 1000) * share,
+        cpuSystemMs: ((last.cpu.system - first.cpu.system) / 1000) * share,
+        loopUtilization: performance.eventLoopUtilization(last.loop, first.loop).utilization,
         held: within(loopWatch.held(), context, end).map(({ kind: _kind, ...held }) => held),
         collections: within(collections.marks, context, end),
         memory: sampleMemory(),

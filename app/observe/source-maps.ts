@@ -1,13 +1,12 @@
 /**
  * A place in code that ran -> the place in the code that was written, through the map that the executed file names:
  * inline, or a `.map` file found by `source-files.ts` under its rules. Synchronous; parsed maps are cached by the text they
- * came from, and few are kept (a parsed map is many times its text). Node's own decoder: a library costs more to load than
- * it takes to decode. TypeScript run directly needs no map: its lines are right already.
+ * came from, and few are kept. TypeScript run directly needs no map: its lines are right already.
  */
-import { SourceMap, type SourceMapPayload } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SourceFiles } from './source-files.ts';
+import { createMappings, type MappedPlace, type Mappings } from './source-mappings.ts';
 
 export interface OriginalPlace {
   /** Absolute path, or the name that the map gives it where it is no path (`webpack://…`). */
@@ -29,8 +28,8 @@ export interface SourceMaps {
 interface ParsedMap {
   /** Of the file that ran. */
   text: string;
-  /** null where it names no map, or one that can't be read. */
-  map: SourceMap | null;
+  /** In the order of the file; none where it names no map, or one that can't be read. */
+  parts: readonly MapPart[];
   /** Folder that sources are relative to. */
   folder: string;
   /** Text of the sources that the map brings along, by their names. */
@@ -38,15 +37,30 @@ interface ParsedMap {
   lines: Map<string, readonly string[]>;
 }
 
+/** A map of the file from a line and column on, counted from 0. */
+interface MapPart {
+  line: number;
+  column: number;
+  mappings: Mappings;
+  /** Names of the sources, rooted. */
+  sources: readonly string[];
+}
+
+interface MapPayload {
+  mappings?: unknown;
+  sources?: unknown[];
+  sourcesContent?: unknown[];
+  sourceRoot?: string;
+}
+
 /** A map, or an index of maps for parts of a file. */
-interface MapDocument extends Partial<SourceMapPayload> {
-  sections?: { map: SourceMapPayload }[];
+interface MapDocument extends MapPayload {
+  sections?: { offset: { line: number; column: number }; map: MapPayload }[];
 }
 
 const CACHED_MAPS = 60;
 const COMPILED = /\.[cm]?js$/i;
 const MARK = 'sourceMappingURL=';
-/** Node decodes whatever it is given. */
 const MAPPINGS = /^[A-Za-z0-9+/,;]*$/;
 /** Node and the TypeScript compiler write the comment at the end; nothing else is taken for one. */
 const COMMENT = /^\/\/[#@] sourceMappingURL=(\S+)\s*$/;
@@ -73,22 +87,35 @@ function pathOfSource(source: string, folder: string): string {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(source) || isAbsolute(source) ? source : resolve(folder, source);
 }
 
-/** Names sources by their map's root, which Node leaves to its caller, and takes their text out. Throws for no map. */
-function resolveSources({ sections, ...map }: MapDocument): Map<string, string> {
-  const contents = new Map<string, string>();
-  for (const part of sections?.map((section) => section.map) ?? [map]) {
-    if (!MAPPINGS.test(part.mappings ?? '!')) throw new SyntaxError('These are no mappings.');
-    const root = part.sourceRoot ?? '';
-    const base = root === '' || root.endsWith('/') ? root : `${root}/`;
-    const isRooted = (source: string): boolean => isAbsolute(source) || /^[a-z][a-z0-9+.-]*:/i.test(source);
-    const names = (part.sources ?? []).map((source) => (isRooted(source) ? source : `${base}${source}`));
-    part.sources?.splice(0, names.length, ...names);
-    names.forEach((name, index) => {
-      const content: unknown = part.sourcesContent?.[index];
+const isRooted = (source: string): boolean => isAbsolute(source) || /^[a-z][a-z0-9+.-]*:/i.test(source);
+
+function rootedSources({ sources = [], sourceRoot = '' }: MapPayload): string[] {
+  const base = sourceRoot === '' || sourceRoot.endsWith('/') ? sourceRoot : `${sourceRoot}/`;
+  return sources.map(String).map((source) => (isRooted(source) ? source : `${base}${source}`));
+}
+
+/** Throws for no map. */
+function partsOf({ sections, ...map }: MapDocument, contents: Map<string, string>): MapPart[] {
+  const parts = sections ?? [{ offset: { line: 0, column: 0 }, map }];
+  return parts.map(({ offset, map: { mappings, sourcesContent, ...part } }) => {
+    if (typeof mappings !== 'string' || !MAPPINGS.test(mappings))
+      throw new SyntaxError('These are no mappings.');
+    const sources = rootedSources(part);
+    sources.forEach((name, index) => {
+      const content = sourcesContent?.[index];
       if (typeof content === 'string') contents.set(name, content);
     });
-  }
-  return contents;
+    return { ...offset, mappings: createMappings(mappings), sources };
+  });
+}
+
+/** What stands at a place of the file that ran, counted from 0; the source by its rooted name. */
+function findIn(parts: readonly MapPart[], line: number, column: number) {
+  const part = parts.findLast((one) => one.line < line || (one.line === line && one.column <= column));
+  const place: MappedPlace | null =
+    part?.mappings.find(line - part.line, line === part.line ? column - part.column : column) ?? null;
+  const source = place === null ? undefined : part?.sources[place.source];
+  return place === null || source === undefined ? null : { ...place, source };
 }
 
 export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps {
@@ -105,13 +132,13 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     return json === null ? null : { json, folder: dirname(path) };
   }
 
-  function parse(json: string): Pick<ParsedMap, 'map' | 'contents'> {
+  function parse(json: string): Pick<ParsedMap, 'parts' | 'contents'> {
+    const contents = new Map<string, string>();
     try {
       const document = JSON.parse(json.replace(/^\)\]\}'[^\n]*\n/, '')) as MapDocument;
-      const contents = resolveSources(document);
-      return { map: new SourceMap(document as SourceMapPayload), contents };
+      return { parts: partsOf(document, contents), contents };
     } catch {
-      return { map: null, contents: new Map() };
+      return { parts: [], contents };
     }
   }
 
@@ -157,16 +184,16 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
       if (!COMPILED.test(file)) return null;
       try {
         const parsed = parsedOf(file);
-        const entry = parsed?.map?.findEntry(line - 1, Math.max(0, column - 1));
-        // The nearest mapping before, which may be one of another line, or of code that was written nowhere.
-        if (!parsed || !entry || !('generatedLine' in entry) || entry.generatedLine !== line - 1) return null;
-        const { originalSource: source, originalLine, originalColumn } = entry as Partial<typeof entry>;
-        if (source === undefined || originalLine === undefined || originalLine < 0) return null;
+        const place = parsed === null ? null : findIn(parsed.parts, line - 1, Math.max(0, column - 1));
+        // A map may hold anything.
+        if (parsed === null || place === null || !(place.line >= 0 && Number.isSafeInteger(place.line)))
+          return null;
+        const { source } = place;
         const path = pathOfSource(source, parsed.folder);
         return {
           file: path,
-          line: originalLine + 1,
-          column: (originalColumn ?? 0) + 1,
+          line: place.line + 1,
+          column: place.column + 1,
           // Of no use to those who ask for a place only.
           get lines() {
             return linesOf(parsed, source, path);

@@ -26,8 +26,16 @@ export interface Arena {
   readonly bytes: number;
 }
 
-/** Bytes of empty chunks that are kept for what comes next. */
-const SPARE_BYTES = 4 * 1024 * 1024;
+/** Empty chunks that are kept for what comes next, by one arena or several. */
+export interface ChunkPool {
+  readonly chunkBytes: number;
+  take(): Chunk | undefined;
+  /** Kept where there is room for it. */
+  give(chunk: Chunk): void;
+}
+
+/** Bytes of empty chunks that are kept. */
+const SPARE_BYTES = 2 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
@@ -40,14 +48,25 @@ export function textOf({ chunk, offset, length }: Slot): string {
   return chunk.memory.toString('utf8', offset, offset + length);
 }
 
-/** A text longer than `chunkBytes` gets a chunk of its own. */
-export function createArena({ chunkBytes }: { chunkBytes: number }): Arena {
+export function createChunkPool(chunkBytes: number): ChunkPool {
   const spare: Chunk[] = [];
+  return {
+    chunkBytes,
+    take: () => spare.pop(),
+    give(chunk) {
+      if ((spare.length + 1) * chunkBytes <= SPARE_BYTES) spare.push(chunk);
+    },
+  };
+}
+
+/** A text longer than `chunkBytes` gets a chunk of its own. */
+export function createArena(pool: ChunkPool): Arena {
+  const { chunkBytes } = pool;
   let current: Chunk | null = null;
   let bytes = 0;
 
   function open(size: number): Chunk {
-    const chunk = size === chunkBytes ? spare.pop() : undefined;
+    const chunk = size === chunkBytes ? pool.take() : undefined;
     return chunk ?? { memory: Buffer.from(new SharedArrayBuffer(size)), end: 0, held: 0 };
   }
 
@@ -84,8 +103,7 @@ export function createArena({ chunkBytes }: { chunkBytes: number }): Arena {
       if (chunk.held > 0) return;
       bytes -= chunk.memory.length;
       chunk.end = 0;
-      const kept = (spare.length + 1) * chunkBytes <= SPARE_BYTES && chunk.memory.length === chunkBytes;
-      if (chunk !== current && kept) spare.push(chunk);
+      if (chunk !== current && chunk.memory.length === chunkBytes) pool.give(chunk);
     },
   };
 }

@@ -43,13 +43,19 @@ export function createRecording(storage: Pick<ProfileStorage, 'readSetting' | 'w
   let readAt = -Infinity;
   /** Changed here since: what is being read may be older. */
   let changes = 0;
+  /** Reads that were begun, and the latest of them that has answered: one that is overtaken tells what was. */
+  let begun = 0;
+  let answered = 0;
 
   async function refresh(): Promise<void> {
     readAt = performance.now();
     const before = changes;
+    const turn = ++begun;
     try {
       const read = pauseIn(await storage.readSetting(SETTING));
-      if (before === changes) last = read;
+      if (before !== changes || turn < answered) return;
+      answered = turn;
+      last = read;
     } catch {
       // No storage, no list to pause it on.
     }

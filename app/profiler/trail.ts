@@ -8,11 +8,15 @@ import { rawHeader } from './raw-headers.ts';
 export interface Trail {
   /** Where a redirect leads: path and query on the same origin, else the whole address; null for every other answer. */
   location: string | null;
-  /** The page that asked for a subresource, where the browser says which: path and query; else null. */
+  /**
+   * The page that asked for a subresource, where the browser says which: path and query; of a page of another origin that origin
+   * alone; else null.
+   */
   referrer: string | null;
   /**
-   * Sec-Fetch-Dest: `document`, or of a subresource that a page of the same origin asked for `empty`, `image`, `style` …; null where
-   * the client does not say.
+   * Sec-Fetch-Dest: `document`, `image`, `style` …, of what a page of the same origin asked for; null where the client does not
+   * say. In place of `empty` by which means a script asked, as far as that shows: `eventsource`, `xhr`, `beacon`, else `empty`;
+   * this is also known of what a page of another origin asked for by CORS.
    */
   dest: string | null;
 }
@@ -20,6 +24,8 @@ export interface Trail {
 /** Longer ones are not kept: they could not be compared with the URL of a row, which is cut too. */
 const LONGEST = 500;
 const DEST = /^[a-z]{1,20}$/;
+/** Of a page, as a browser writes it; a host name of 253 characters is the longest there is. */
+const ORIGIN = /^https?:\/\/[^\s/?#@]{1,260}$/;
 
 function within(text: string): string | null {
   return text.length <= LONGEST ? text : null;
@@ -44,12 +50,40 @@ function locationOf(context: Context, url: string, origin: string): string | nul
   return location === null ? null : resolve(location, `${origin}${url}`, origin);
 }
 
-/** What a browser says of the page that asked; of another origin's pages nothing is kept. */
+/** What a script asked by: it can't be told from the index later, and reading each document for it would cost far more. */
+function meansOf(rawHeaders: readonly string[]): string {
+  if (rawHeader(rawHeaders, 'accept') === 'text/event-stream') return 'eventsource';
+  if (rawHeader(rawHeaders, 'x-requested-with')?.toLowerCase() === 'xmlhttprequest') return 'xhr';
+  // A fetch may ask so too; hardly any does, since it can't read the answer.
+  return rawHeader(rawHeaders, 'sec-fetch-mode') === 'no-cors' ? 'beacon' : 'empty';
+}
+
+const NOT_KNOWN = { dest: null, referrer: null };
+
+/** Browsers say of a WebSocket which origin its page is of, and nothing else. */
+function askedToUpgrade(rawHeaders: readonly string[], origin: string): Pick<Trail, 'dest' | 'referrer'> {
+  if (rawHeader(rawHeaders, 'upgrade')?.toLowerCase() !== 'websocket') return NOT_KNOWN;
+  const asking = rawHeader(rawHeaders, 'origin');
+  if (asking === null || !ORIGIN.test(asking)) return NOT_KNOWN;
+  return { dest: 'websocket', referrer: asking === origin ? null : asking };
+}
+
+/** What a script of another origin's page asked for by CORS; nothing is kept of its other subresources. */
+function askedFromElsewhere(rawHeaders: readonly string[], dest: string): Pick<Trail, 'dest' | 'referrer'> {
+  const asking = dest === 'empty' ? rawHeader(rawHeaders, 'origin') : null;
+  return asking === null || !ORIGIN.test(asking)
+    ? NOT_KNOWN
+    : { dest: meansOf(rawHeaders), referrer: asking };
+}
+
+/** What a browser says of the page that asked. */
 function askedFor(rawHeaders: readonly string[], origin: string): Pick<Trail, 'dest' | 'referrer'> {
-  const dest = rawHeader(rawHeaders, 'sec-fetch-dest');
-  if (dest === null || !DEST.test(dest)) return { dest: null, referrer: null };
-  if (dest === 'document') return { dest, referrer: null };
-  if (rawHeader(rawHeaders, 'sec-fetch-site') !== 'same-origin') return { dest: null, referrer: null };
+  const given = rawHeader(rawHeaders, 'sec-fetch-dest');
+  if (given === null) return askedToUpgrade(rawHeaders, origin);
+  if (!DEST.test(given)) return NOT_KNOWN;
+  if (given === 'document') return { dest: given, referrer: null };
+  if (rawHeader(rawHeaders, 'sec-fetch-site') !== 'same-origin') return askedFromElsewhere(rawHeaders, given);
+  const dest = given === 'empty' ? meansOf(rawHeaders) : given;
   // Pages under `referrer-policy: no-referrer`, which helmet sets, send none.
   const referer = rawHeader(rawHeaders, 'referer');
   if (referer === null) return { dest, referrer: null };

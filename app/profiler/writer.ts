@@ -7,10 +7,11 @@
  * oldest profiles of kind `profiler` go, then the oldest others lose their detail (panels and findings; what lists show
  * stays), and only then whole ones are dropped. All of it is counted by reason.
  */
-import { createArena } from './arena.ts';
+import { createArena, createChunkPool } from './arena.ts';
 import { settledWithin, sleep } from './patience.ts';
 import { createSharedKeeper } from './shared-keeper.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
+import { createLine } from './waiting-line.ts';
 import { Waiting } from './waiting-profile.ts';
 
 export interface WriterOptions {
@@ -70,17 +71,21 @@ export function createWriter({
   lingerMs = 150,
   warn,
 }: WriterOptions): Writer {
-  const arena = createArena({ chunkBytes: Math.min(CHUNK_BYTES, Math.ceil(maxBytes / 64)) });
+  const pool = createChunkPool(Math.min(CHUNK_BYTES, Math.ceil(maxBytes / 64)));
+  const arenas = { documents: createArena(pool), rows: createArena(pool) };
+  const { documents, rows } = arenas;
   const parts = createSharedKeeper(storage);
-  /** By token, in the order of arrival; what is being written stays until it is stored. */
-  const queue = new Map<string, Waiting>();
-  /** Those in the queue that have their detail and are not being written, oldest first; of kind `profiler` apart. */
-  const detailed = new Set<Waiting>();
-  const own = new Set<Waiting>();
+  /** In the order of arrival; what is being written stays until it is stored. */
+  const line = createLine<Waiting>();
+  /** All before this place have no detail, or keep it: they are being written, or are the profiler's own. */
+  let shedFrom = 0;
+  /** How many of the profiler's own wait. */
+  let own = 0;
   let writing: readonly Waiting[] = [];
-  /** Bytes of the index rows of all in the queue. */
-  let indexBytes = 0;
-  let number = 0;
+  /** Bytes that all in the queue take on the heap. */
+  let heapBytes = 0;
+  /** Those of the latest profile: mostly the next one has the same. */
+  let latestShared: readonly SharedPart[] = [];
   let active: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let pause = 0;
@@ -95,31 +100,34 @@ export function createWriter({
     shed: {} as Record<string, number>,
   };
 
-  const used = (): number => arena.bytes + indexBytes;
+  const used = (): number => documents.bytes + rows.bytes + heapBytes;
 
   function count(what: 'dropped' | 'shed', reason: string): void {
     counters[what][reason] = (counters[what][reason] ?? 0) + 1;
   }
 
-  function setOf(profile: Waiting): Set<Waiting> {
-    return profile.index.kind === 'profiler' ? own : detailed;
-  }
-
   /** Takes a profile out of the queue; its bytes stay while they are being written. */
   function remove(profile: Waiting): void {
-    if (queue.get(profile.index.token) !== profile) return;
-    queue.delete(profile.index.token);
-    setOf(profile).delete(profile);
-    indexBytes -= profile.indexBytes;
-    if (!profile.writing) profile.release(arena);
+    if (line.get(profile.token) !== profile) return;
+    line.remove(profile);
+    if (profile.isOwn) own--;
+    heapBytes -= profile.heapBytes;
+    if (!profile.writing) profile.release(arenas);
   }
 
   function add(profile: Waiting): void {
-    const before = queue.get(profile.index.token);
+    const before = line.get(profile.token);
     if (before !== undefined) remove(before);
-    queue.set(profile.index.token, profile);
-    setOf(profile).add(profile);
-    indexBytes += profile.indexBytes;
+    line.add(profile);
+    if (profile.isOwn) own++;
+    heapBytes += profile.heapBytes;
+  }
+
+  function sharedOf(given: readonly SharedPart[]): readonly SharedPart[] {
+    const isSame =
+      given.length === latestShared.length && given.every((part, at) => part === latestShared[at]);
+    if (!isSame) latestShared = [...given];
+    return latestShared;
   }
 
   function drop(profile: Waiting, reason: string): void {
@@ -132,72 +140,73 @@ export function createWriter({
   function sayFull(what: string): void {
     if (performance.now() - (fullSaidAt.get(what) ?? -Infinity) < WARN_EVERY) return;
     fullSaidAt.set(what, performance.now());
-    warn(`Profiles ${what}: more come than the storage takes, and ${queue.size} wait in memory already.`);
+    warn(`Profiles ${what}: more come than the storage takes, and ${line.size} wait in memory already.`);
   }
 
   /** Keeps of a profile what lists show. Its place in the queue stays. */
   function shed(profile: Waiting): void {
-    detailed.delete(profile);
-    profile.shed(arena);
+    heapBytes -= profile.heapBytes;
+    profile.shed(arenas);
+    heapBytes += profile.heapBytes;
     count('shed', 'queue full');
     sayFull('lose their detail');
   }
 
+  /** Until there is room; of the profiler's own. */
+  function dropOwn(): void {
+    for (let at = line.next(); at !== undefined && used() > maxBytes; at = line.next(at.place + 1))
+      if (at.isOwn && !at.writing) drop(at, 'queue full');
+  }
+
+  /** Until there is room, or only the newest have their detail. */
+  function shedOldest(): void {
+    while (used() > maxBytes && documents.bytes > maxBytes * DETAIL_SHARE) {
+      const profile = line.next(shedFrom);
+      if (profile === undefined) return;
+      shedFrom = profile.place + 1;
+      if (profile.hasDetail && !profile.writing && !profile.isOwn) shed(profile);
+    }
+  }
+
+  function dropOldest(): void {
+    const enough = maxBytes * (1 - DROP_SHARE);
+    for (let at = line.next(); at !== undefined && used() > enough; at = line.next(at.place + 1))
+      if (!at.writing) drop(at, 'queue full');
+  }
+
   function makeRoom(): void {
     if (used() <= maxBytes) return;
-    for (const profile of own) {
-      if (used() <= maxBytes) return;
-      drop(profile, 'queue full');
-    }
-    for (const profile of detailed) {
-      if (used() <= maxBytes) return;
-      if (arena.bytes <= maxBytes * DETAIL_SHARE) break;
-      shed(profile);
-    }
-    if (used() <= maxBytes) return;
-    for (const profile of queue.values()) {
-      if (used() <= maxBytes * (1 - DROP_SHARE)) return;
-      if (!profile.writing) drop(profile, 'queue full');
-    }
+    if (own > 0) dropOwn();
+    shedOldest();
+    if (used() > maxBytes) dropOldest();
   }
 
   function takeBatch(): Waiting[] {
     const batch: Waiting[] = [];
     let bytes = 0;
-    for (const profile of queue.values()) {
+    for (const profile of line.values()) {
       if (batch.length >= BATCH_COUNT || (bytes > 0 && bytes + profile.length > BATCH_BYTES)) break;
       bytes += profile.length;
       batch.push(profile);
     }
-    for (const profile of batch) {
-      setOf(profile).delete(profile);
-      profile.begin(arena);
-    }
+    for (const profile of batch) profile.begin(arenas);
     return batch;
   }
 
   /** What could not be stored waits again, in its place. */
   function giveBack(batch: readonly Waiting[]): void {
-    const newer = [...detailed];
-    const newerOwn = [...own];
-    detailed.clear();
-    own.clear();
     for (const profile of batch) {
-      profile.end(arena);
-      const waits = queue.get(profile.index.token) === profile;
-      if (!waits) profile.release(arena);
-      else if (profile.hasDetail) setOf(profile).add(profile);
+      profile.end(arenas);
+      if (line.get(profile.token) !== profile) profile.release(arenas);
     }
-    for (const profile of newer) detailed.add(profile);
-    for (const profile of newerOwn) own.add(profile);
+    shedFrom = 0;
     makeRoom();
   }
 
   function letGo(batch: readonly Waiting[]): void {
     for (const profile of batch) {
-      profile.end(arena);
       remove(profile);
-      profile.release(arena);
+      profile.release(arenas);
     }
   }
 
@@ -205,7 +214,7 @@ export function createWriter({
     if (performance.now() - warnedAt < WARN_EVERY) return;
     warnedAt = performance.now();
     const reason = error instanceof Error ? error.message : String(error);
-    warn(`Profiles can't be stored for now (${reason}); ${queue.size} wait in memory.`);
+    warn(`Profiles can't be stored for now (${reason}); ${line.size} wait in memory.`);
   }
 
   async function writeBatch(): Promise<void> {
@@ -229,11 +238,11 @@ export function createWriter({
   }
 
   function isFull(): boolean {
-    return queue.size >= FULL_BATCH || arena.bytes >= BATCH_BYTES;
+    return line.size >= FULL_BATCH || documents.bytes >= BATCH_BYTES;
   }
 
   function schedule(): void {
-    if (active !== null || queue.size === 0) return;
+    if (active !== null || line.size === 0) return;
     // The first one of a process goes at once: somebody has just started it and looks.
     const atOnce = pause === 0 && (closed || isFull() || counters.written === 0);
     if (timer !== null && !atOnce) return;
@@ -246,7 +255,7 @@ export function createWriter({
   function start(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    if (active !== null || queue.size === 0) return;
+    if (active !== null || line.size === 0) return;
     active = writeBatch().finally(() => {
       active = null;
       schedule();
@@ -255,11 +264,8 @@ export function createWriter({
 
   async function flush(timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
-    const last = number;
-    const waits = (): boolean => {
-      const [oldest] = queue.values();
-      return oldest !== undefined && oldest.number <= last;
-    };
+    const { last } = line;
+    const waits = (): boolean => (line.next()?.place ?? Infinity) <= last;
     while (waits()) {
       const left = deadline - performance.now();
       if (left <= 0) return false;
@@ -276,19 +282,20 @@ export function createWriter({
         count('dropped', 'shut down');
         return;
       }
-      add(new Waiting({ ...profile, shared, number: ++number }, arena));
+      const { index, document } = profile;
+      add(new Waiting({ index, document, shared: sharedOf(shared) }, arenas));
       makeRoom();
       schedule();
     },
-    peek: (token) => queue.get(token),
-    pending: () => queue.values(),
+    peek: (token) => line.get(token),
+    pending: () => line.values(),
     flush,
     stalled: () => pause > 0 || (active !== null && performance.now() - batchStartedAt > STALLED_AFTER),
     counters: () => ({
       ...counters,
       dropped: { ...counters.dropped },
       shed: { ...counters.shed },
-      pending: queue.size,
+      pending: line.size,
       pendingBytes: used(),
     }),
     async close(timeoutMs) {
@@ -297,7 +304,7 @@ export function createWriter({
       await flush(timeoutMs);
       if (timer !== null) clearTimeout(timer);
       timer = null;
-      for (const profile of [...queue.values()]) if (!profile.writing) drop(profile, 'shut down');
+      for (const profile of [...line.values()]) if (!profile.writing) drop(profile, 'shut down');
       if (writing.length > 0) counters.dropped['unconfirmed at shut down'] = writing.length;
     },
   };

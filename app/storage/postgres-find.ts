@@ -96,6 +96,8 @@ export async function findProfiles(
 
   async function find(session: Session): Promise<FindResult> {
     const page = await findPage(session);
+    if (query.counted === false)
+      return { rows: page, total: query.offset + page.length, totalIsExact: page.length < query.limit };
     // Before anything is counted: nothing can follow that.
     const pins = await pinsOf(session, schema, page);
     return { ...(await withTotal(session, page)), ...pins };

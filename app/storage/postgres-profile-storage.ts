@@ -27,7 +27,7 @@ import { readStanding, summarizeProfiles } from './postgres-summarize.ts';
 import { surveyProfiles } from './postgres-survey.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow, writeRowOf, type WriteRow } from './rows.ts';
-import { quoted, withSession } from './session.ts';
+import { quoted, type Session, withSession } from './session.ts';
 import { storable } from './text.ts';
 import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
 import { answerWithin, explain, isUnusable } from './unavailable.ts';
@@ -77,7 +77,11 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     partitionMs = HOUR,
     say = () => undefined,
   } = options;
-  const columns = INDEX_COLUMNS.join(', ');
+  const readText = `select ${INDEX_COLUMNS.join(', ')}, document, (
+      select json_object_agg(beside.name, beside.value) from ${quoted(schema)}.hindsight_amendments as beside
+      where beside.token = profile.token and beside.started_at = profile.started_at
+    ) as amendments
+    from ${quoted(schema)}.hindsight_profiles as profile where profile.token = $1`;
   const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
   const scratch = createScratch();
   const thread =
@@ -169,18 +173,11 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     };
   }
 
-  async function read(knex: Knex, token: string): Promise<ReadProfile | null> {
-    const result = await knex.raw<{
-      rows: (ProfileRow & { document: string; amendments: Record<string, string> | null })[];
-    }>(
-      `select ${columns}, document, (
-         select json_object_agg(beside.name, beside.value) from ??.hindsight_amendments as beside
-         where beside.token = profile.token and beside.started_at = profile.started_at
-       ) as amendments
-       from ??.hindsight_profiles as profile where profile.token = ?`,
-      [schema, schema, storable(token)],
-    );
-    const row = result.rows[0];
+  /** Past Knex's builder: each profile page reads one, and the builder would cost as much as the page's panel. */
+  async function read(session: Session, token: string): Promise<ReadProfile | null> {
+    const { rows } = await session.query(readText, [storable(token)]);
+    const row = rows[0] as
+      (ProfileRow & { document: string; amendments: Record<string, string> | null }) | undefined;
     if (row === undefined) return null;
     return { index: indexOfRow(row), document: row.document, amendments: parseAmendments(row.amendments) };
   }
@@ -220,7 +217,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     keepShared: (parts) => using((knex) => keepShared({ knex, schema }, parts), WRITE_WITHIN_MS),
     readShared: (ids) => using((knex) => readShared({ knex, schema }, ids), answerTimeoutMs),
     amend: (token, name, value) => using((knex) => amend(knex, token, name, value), answerTimeoutMs),
-    read: (token) => using((knex) => read(knex, token), answerTimeoutMs),
+    read: (token) => using((knex) => withSession(knex, (session) => read(session, token)), answerTimeoutMs),
     find: (query) =>
       using(
         (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),

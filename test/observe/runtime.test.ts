@@ -10,6 +10,16 @@ function holdLoop(ms: number): void {
   while (performance.now() < end);
 }
 
+/** Works until the process has used that much CPU: by the clock alone, a busy machine may have given it none. */
+function useCpu(ms: number): void {
+  const before = process.cpuUsage();
+  const giveUp = performance.now() + 5000;
+  while (performance.now() < giveUp) {
+    const { user, system } = process.cpuUsage(before);
+    if (user + system >= ms * 1000) return;
+  }
+}
+
 describe('the process as it is observed', () => {
   let observer: RuntimeObserver;
   beforeEach(() => {
@@ -28,12 +38,48 @@ describe('the process as it is observed', () => {
   it('tells CPU, loop, memory and how many requests ran', () => {
     const context = begin();
     begin();
-    holdLoop(30);
+    useCpu(30);
     context.end();
     const reading = context.first('runtime')?.read();
     expect((reading?.cpuUserMs ?? 0) + (reading?.cpuSystemMs ?? 0)).to.be.greaterThan(10);
     expect(reading?.concurrent).to.equal(2);
     expect(reading?.memory.heapUsed).to.be.greaterThan(1e6);
+  });
+
+  it('looks at the process once for all requests of a millisecond', () => {
+    const { cpuUsage } = process;
+    let looks = 0;
+    process.cpuUsage = (previous) => {
+      looks++;
+      return cpuUsage.call(process, previous);
+    };
+    try {
+      const startedAt = performance.now();
+      const contexts = Array.from({ length: 200 }, begin);
+      for (const context of contexts) context.end();
+      const milliseconds = Math.ceil(performance.now() - startedAt);
+      expect(looks).to.be.within(1, 2 + milliseconds);
+    } finally {
+      process.cpuUsage = cpuUsage;
+    }
+  });
+
+  it('gives a short request no more than its part of what was used meanwhile', () => {
+    begin();
+    holdLoop(0.7);
+    const short = begin();
+    holdLoop(0.05);
+    short.end();
+    const long = begin();
+    useCpu(30);
+    long.end();
+    const used = (context: Context): number => {
+      const { cpuUserMs = 0, cpuSystemMs = 0 } = context.first('runtime')?.read() ?? {};
+      return cpuUserMs + cpuSystemMs;
+    };
+    // All threads together: eight of them can't have been busy all through it.
+    expect(used(short)).to.be.lessThan(8 * (short.durationMs ?? 0) + 0.1);
+    expect(used(long)).to.be.greaterThan(10);
   });
 
   it('finds the loop held, also by the code that ends the request', async () => {

@@ -54,6 +54,20 @@ describe('recording', () => {
     expect(recording.pausedAt()).to.not.equal(null);
   });
 
+  it('believes the later of two reads, whichever answers first', async () => {
+    const answers: ((value: string | null) => void)[] = [];
+    const recording = createRecording({
+      readSetting: () => new Promise((resolve) => answers.push(resolve)),
+      writeSetting: () => Promise.resolve(),
+    });
+    const readings = [recording.refresh(), recording.refresh()];
+    answers[1]?.('1795194214715');
+    await readings[1];
+    answers[0]?.(null);
+    await readings[0];
+    expect(recording.pausedAt()).to.equal(1795194214715);
+  });
+
   it('goes on as it was where the setting can’t be read, or is none', async () => {
     for (const readSetting of [() => Promise.reject(new Error('away')), () => Promise.resolve('soon')]) {
       const recording = createRecording({ readSetting, writeSetting: () => Promise.resolve() });

@@ -45,12 +45,44 @@ describe('the trail of a request', () => {
     expect(trail(asked('style'))).to.deep.equal({ location: null, referrer: null, dest: 'style' });
   });
 
-  it('keeps no referrer of a document, nor anything of another origin', () => {
+  for (const [means, headers] of [
+    ['eventsource', ['Accept', 'text/event-stream']],
+    ['xhr', ['X-Requested-With', 'XMLHttpRequest']],
+    ['beacon', ['Sec-Fetch-Mode', 'no-cors', 'Content-Type', 'text/plain']],
+    ['empty', ['Sec-Fetch-Mode', 'cors', 'Accept', '*/*']],
+  ] as const)
+    it(`says that a script asked by ${means}`, () => {
+      expect(trail(asked('empty', headers))?.dest).to.equal(means);
+      expect(trail(asked('image', headers))?.dest).to.equal('image');
+    });
+
+  it('says that a page asked for a WebSocket, whatever else the browser does not say', () => {
+    const upgrade = (origin: string): Trail | null =>
+      trail({ headers: ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Origin', origin] });
+    expect(upgrade(ORIGIN)).to.include({ dest: 'websocket', referrer: null });
+    expect(upgrade('http://localhost:5173')).to.include({ referrer: 'http://localhost:5173' });
+    expect(trail({ headers: ['Upgrade', 'websocket'] })).to.equal(null);
+  });
+
+  it('says which other origin a script asked from, and no more of its page', () => {
+    const from = (origin: string): Trail | null =>
+      trail(asked('empty', ['Origin', origin, 'Referer', `${origin}/secret?a=1`], 'same-site'));
+    expect(from('http://localhost:5173')).to.deep.equal({
+      location: null,
+      referrer: 'http://localhost:5173',
+      dest: 'empty',
+    });
+    for (const origin of ['null', 'file://x', 'http://a b', `http://${'x'.repeat(600)}`, 'http://a/b'])
+      expect(from(origin), origin).to.equal(null);
+  });
+
+  it('keeps no referrer of a document, nor what another origin embeds', () => {
     expect(trail(asked('document', ['Referer', `${ORIGIN}/`]))).to.include({
       dest: 'document',
       referrer: null,
     });
-    expect(trail(asked('image', ['Referer', 'https://other.example/'], 'cross-site'))).to.equal(null);
+    const embedded = ['Origin', 'https://other.example', 'Referer', 'https://other.example/'];
+    expect(trail(asked('image', embedded, 'cross-site'))).to.equal(null);
     expect(trail(asked('<script>'))).to.equal(null);
   });
 });

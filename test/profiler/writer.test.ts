@@ -140,6 +140,16 @@ describe('writer', () => {
     expect(writer.counters().pendingBytes).to.equal(0);
   });
 
+  it('shows of a shed profile the line that lists show, whole', () => {
+    const writer = createWriter({ storage: heldStorage().storage, maxBytes: 20_000, ...quiet });
+    const index = { url: '/größe', status: 200, marks: [{ label: 'N+1', severity: 'bad' as const }] };
+    writer.enqueue({ index: { ...profile('first').index, ...index }, document: '{}' });
+    for (let i = 0; i < 15; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    expect(writer.counters().shed['queue full']).to.be.greaterThan(0);
+    expect(writer.peek('first')?.index).to.deep.include(index);
+    expect(JSON.parse(writer.peek('first')?.document ?? '')).to.deep.include({ url: '/größe', panels: {} });
+  });
+
   it('counts the bytes of a document for its index', async () => {
     const { storage, documents } = heldStorage();
     const writer = createWriter({ storage, ...quiet });

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import { WebSocket, WebSocketServer } from 'ws';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
 describe('the end of the service', function () {
@@ -32,5 +33,17 @@ describe('the end of the service', function () {
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'close' });
     await closing;
     expect(performance.now() - started).to.be.below(2500);
+  });
+
+  it('does not wait for WebSockets that stay open', async () => {
+    const own = await startShop({ APP_ENV: 'prod' });
+    const sockets = new WebSocketServer({ server: own.service.server });
+    const socket = new WebSocket(own.origin.replace('http', 'ws'));
+    await once(socket, 'open');
+    const started = performance.now();
+    await own.close();
+    expect(performance.now() - started).to.be.within(2500, 8000);
+    sockets.close();
+    socket.terminate();
   });
 });
