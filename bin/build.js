@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle } from './bundle.js';
+import { bundle, shortenToolbar } from './bundle.js';
 import { hasTypeScript, root, stateOfBuild } from './entry.js';
 
 const NOT_INSTALLED =
@@ -61,6 +61,7 @@ export async function build({ check = false, types = check, reason = null } = {}
     ]);
     if (problem !== null) return problem;
     await bundle(join(fresh, 'app'));
+    await shortenToolbar(join(fresh, 'app'), root);
     const stamp = join(fresh, '.built');
     writeFileSync(stamp, '');
     utimesSync(stamp, startedAt, startedAt);

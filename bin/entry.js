@@ -6,13 +6,13 @@
  * on the usual way (one `stat` per source file) takes a few milliseconds.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** What `dist` is made of. */
-const SOURCES = ['app', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json'];
+const SOURCES = ['app', 'public', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json'];
 /** Touched by the build with the moment it began. */
 const STAMP = join(root, 'dist', '.built');
 
@@ -23,17 +23,16 @@ function modifiedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** True where something below `path` changed after `moment`; a folder's own time tells of files that came or went. */
+/**
+ * True where something below `path` changed after `moment`; a folder's own time tells of files that came or went. Paths are
+ * put together by hand: `join` four hundred times is a twentieth of a start.
+ */
 function changedAfter(path, moment) {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return false;
   if (found.mtimeMs > moment) return true;
   if (!found.isDirectory()) return false;
-  return readdirSync(path, { withFileTypes: true }).some((entry) =>
-    entry.isDirectory()
-      ? changedAfter(join(path, entry.name), moment)
-      : modifiedAt(join(path, entry.name)) > moment,
-  );
+  return readdirSync(path).some((name) => changedAfter(`${path}${sep}${name}`, moment));
 }
 
 /** `missing`, `stale` or `fresh`. An installed package has no sources beside `dist`: it is fresh. */

@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { createIds } from './request-ids.ts';
-import type { RequestSource } from './watch.ts';
+import type { RequestSource } from './request-fact.ts';
 
 /** What Express 4 and 5 put on a request; absent on a plain one. */
 interface ExpressParts {
@@ -105,9 +105,11 @@ export function createHostSource(): (req: IncomingMessage) => RequestSource {
   const nextId = createIds();
 
   function originOf(req: HostRequest): RequestSource['origin'] {
-    const address = req.socket.remoteAddress ?? '';
+    // One that was made by hand may have none.
+    const socket = ((req as { socket?: unknown }).socket ?? {}) as Partial<TLSSocket>;
+    const address = socket.remoteAddress ?? '';
     if (trustsNobody(req)) {
-      const scheme = schemeOf(req.socket as Partial<TLSSocket>);
+      const scheme = schemeOf(socket);
       const { host, port, origin } = places[scheme](req.headers.host ?? '');
       return {
         scheme,
@@ -120,7 +122,7 @@ export function createHostSource(): (req: IncomingMessage) => RequestSource {
         hostError: null,
       };
     }
-    const protocol = req.protocol ?? schemeOf(req.socket as Partial<TLSSocket>);
+    const protocol = req.protocol ?? schemeOf(socket);
     const scheme = protocol === 'https' ? 'https' : 'http';
     const chain = req.ips ?? NOBODY;
     return {

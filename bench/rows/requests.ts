@@ -62,12 +62,20 @@ interface Measured {
   throughput: Spread;
 }
 
-async function measure(bench: Bench, variant: Variant, page: Page): Promise<Measured> {
-  bench.log(`  ${page.label}: ${variant}`);
-  const pairs = await compare(bench, variant, page);
+interface Measuring {
+  variant: Variant;
+  /** How the variant is called in the table; default: its name. */
+  title?: string;
+  profilerOptions?: NonNullable<ServeOptions['profilerOptions']>;
+}
+
+async function measure(bench: Bench, page: Page, measuring: Measuring): Promise<Measured> {
+  const { variant, title = variant, ...more } = measuring;
+  const name = `${page.label}: ${title}`;
+  bench.log(`  ${name}`);
+  const pairs = await compare(bench, variant, page, more);
   const [all, main] = [addedOf(pairs, cpuAll), addedOf(pairs, cpuMain)];
   const throughput = ratioOf(pairs, perSecond);
-  const name = `${page.label}: ${variant}`;
   return {
     figures: [
       spread(null, `${name}, CPU`, 'x bare', ratioOf(pairs, cpuAll)),
@@ -81,16 +89,24 @@ async function measure(bench: Bench, variant: Variant, page: Page): Promise<Meas
   };
 }
 
+/** What recording costs by itself: no part of it is won back by objects that are made otherwise. */
+const WITHOUT_ADOPTION: Measuring = {
+  variant: 'hindsight',
+  title: 'hindsight, prototypes not adopted',
+  profilerOptions: { adoptPrototypes: false },
+};
+
 type Goals = (hindsight: Measured, datadog: Measured) => Figure[];
 
 async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figure[]> {
   const figures = await control(bench, page);
   const measured = new Map<Variant, Measured>();
   for (const variant of ['hindsight', ...bench.options.peers] as const) {
-    const found = await measure(bench, variant, page);
+    const found = await measure(bench, page, { variant });
     measured.set(variant, found);
     figures.push(...found.figures);
   }
+  figures.push(...(await measure(bench, page, WITHOUT_ADOPTION)).figures);
   const [hindsight, datadog] = [measured.get('hindsight'), measured.get('dd-trace')];
   if (hindsight === undefined || datadog === undefined) return figures;
   return [...figures, ...goals(hindsight, datadog)];

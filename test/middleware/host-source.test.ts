@@ -3,7 +3,7 @@ import express from 'express';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHostSource } from '../../app/middleware/host-source.ts';
-import type { RequestSource } from '../../app/middleware/watch.ts';
+import type { RequestSource } from '../../app/middleware/request-fact.ts';
 
 interface Told {
   source: RequestSource;
