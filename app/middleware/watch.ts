@@ -3,24 +3,22 @@
  * everything after it inside AsyncLocalStorage.
  *
  * Emitters are bound because body and finish events otherwise fire outside the request's context (multer 1,
- * `req.on('end')`). Works on node:http objects; Express is not needed. What is kept of a request lies in a Map until its
- * answer is over: a WeakMap makes every collection of young objects dearer, a property every object of Express.
+ * `req.on('end')`). Works on node:http objects; Express is not needed. What is kept of a request lies in a
+ * WeakMap, and is taken out when its answer is over: a Map keeps too much alive (open-list.ts), a property is dear on every object of Express.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { BodyFact, RequestOrigin, UploadedFile } from '../profiler/facts.ts';
+import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { Sampler } from '../profiler/sampling.ts';
-import { isProfilerTarget, urls } from '../urls.ts';
+import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
+import { createPrototypeAdoption } from './adopt-prototypes.ts';
 import { tapBody } from './body-tap.ts';
+import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
+import type { ExposeToken } from './expose-token.ts';
+import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
+import { createUpgradeWatch } from './upgrades.ts';
 import { createResponseWatch } from './watched-response.ts';
-
-/** Where a request came from, as the service or the host works it out. */
-export interface RequestSource {
-  origin: RequestOrigin;
-  requestId: string;
-  receivedRequestId: string | null;
-}
 
 export interface WatchOptions {
   recorder: Recorder;
@@ -32,8 +30,16 @@ export interface WatchOptions {
   takes?: Sampler['takes'];
   /** The layer of a router whose code runs for a request; default: none is known. */
   layerOf?: (context: Context) => object | null;
+  /** Called when the headers of an answer go out; absent: no answer is changed. */
+  exposeToken?: ExposeToken | undefined;
+  /** Documents get the tag of the toolbar; default: none does. */
+  toolbar?: ToolbarOptions | undefined;
+  /** Whether servers make their objects with the application's prototypes; default: they do not. */
+  adoptPrototypes?: boolean;
   /** Called once per request, inside its context: observers that add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
+  /** The same for what becomes another protocol, and may stay open for hours. */
+  onUpgrade?: readonly ((context: Context) => void)[];
   /** Called when the answer is over, before its profile is made. */
   onFinish?: (context: Context, req: IncomingMessage) => void;
 }
@@ -44,7 +50,9 @@ export interface Watch {
   contextOf(req: IncomingMessage): Context | undefined;
   /** The code of a layer goes on to the next one, or is over. */
   layerLeft(req: IncomingMessage, layer: object | null): void;
-  /** Takes back what was put on the applications whose requests were watched. */
+  /** What a server upgrades is recorded from its first watched request on; of this one from now on. */
+  watchServer(server: Server): void;
+  /** Takes back what was put on the applications and servers whose requests were watched. */
   close(): void;
 }
 
@@ -52,12 +60,6 @@ export interface Watch {
 const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
-
-/** Request target as sent, also below a mount. */
-function targetOf(req: IncomingMessage): string {
-  const { originalUrl } = req as IncomingMessage & { originalUrl?: unknown };
-  return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
-}
 
 /** Makes the listeners of a request with a body run in its context, whoever emits. */
 function createEmitBinding(tracker: ContextTracker): (emitter: object, context: Context) => void {
@@ -119,15 +121,36 @@ function leftOn(req: IncomingMessage): object {
   return left;
 }
 
+/** Its own header, or the preflight that asks whether it may send it. */
+function isOfToolbar(headers: IncomingMessage['headers']): boolean {
+  return (
+    headers[TOOLBAR_HEADER] !== undefined ||
+    headers['access-control-request-headers']?.includes(TOOLBAR_HEADER) === true
+  );
+}
+
 export function createWatch(options: WatchOptions): Watch {
   const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
-  const contexts = new Map<IncomingMessage, Context>();
+  const contexts = new WeakMap<IncomingMessage, Context>();
   let opened = 0;
   const bindEmit = createEmitBinding(tracker);
+  const upgrades = createUpgradeWatch({
+    recorder,
+    tracker,
+    sourceOf,
+    previewBytes,
+    takes,
+    onRequest: options.onUpgrade ?? [],
+    contexts,
+  });
+  const adoption =
+    options.adoptPrototypes === true ? createPrototypeAdoption({ emitOf: upgrades.emitOf }) : null;
+  const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
   const responses = createResponseWatch({
     tracker,
     previewBytes,
     layerOf: options.layerOf,
+    exposeToken: options.exposeToken,
     onHeaders: (context, req) => {
       const body = context.outline ? undefined : context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;
@@ -153,31 +176,25 @@ export function createWatch(options: WatchOptions): Watch {
       : undefined;
   }
 
+  /** What the toolbar asks, again and again, is kept apart from the pages that somebody opened. */
+  function openContext({ headers }: IncomingMessage, own: boolean): Context {
+    if (own) return isOfToolbar(headers) ? recorder.openOwn() : recorder.open('profiler');
+    return takes(headers) ? recorder.open('request') : recorder.openOutline();
+  }
+
   function open(req: IncomingMessage, res: ServerResponse): Context {
-    const { origin, requestId, receivedRequestId } = sourceOf(req);
+    const source = sourceOf(req);
     const target = targetOf(req);
-    const own = isProfilerTarget(target);
-    const context =
-      own || takes(req.headers) ? recorder.open(own ? 'profiler' : 'request') : recorder.openOutline();
+    const context = openContext(req, isProfilerTarget(target));
     contexts.set(req, context);
+    adoption?.see(req);
+    upgrades.see(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
-    const { socket } = req;
-    context.add('request', {
-      method: req.method ?? '',
-      url: target,
-      httpVersion: req.httpVersion,
-      rawHeaders: req.rawHeaders,
-      remoteAddress: socket.remoteAddress ?? '',
-      remotePort: socket.remotePort ?? 0,
-      origin,
-      requestId,
-      receivedRequestId,
-      live: context.outline ? undefined : req,
-    });
+    context.add('request', requestFactOf(req, source, !context.outline));
     const body = context.outline ? null : tapBody(req, { previewBytes });
     if (body !== null) context.add('body', withParsed(body, req), previewBytes);
     res.setHeader('x-debug-token', context.token);
-    res.setHeader('x-debug-token-link', `${origin.origin ?? ''}${urls.profile(context.token)}`);
+    res.setHeader('x-debug-token-link', `${source.origin.origin ?? ''}${urls.profile(context.token)}`);
     return context;
   }
 
@@ -193,6 +210,7 @@ export function createWatch(options: WatchOptions): Watch {
       return;
     }
     if (context.first('body') !== undefined) bindEmit(req, context);
+    if (context.kind === 'request') toolbar?.attach(req, res, context);
     tracker.run(context, () => {
       for (const observe of onRequest) observe(context);
       next();
@@ -204,7 +222,12 @@ export function createWatch(options: WatchOptions): Watch {
       const { res } = req as IncomingMessage & { res?: ServerResponse };
       if (res !== undefined) responses.layerLeft(res, layer);
     },
+    watchServer: (server: Server) => {
+      upgrades.attach(server);
+    },
     close: () => {
+      adoption?.close();
+      upgrades.close();
       responses.close();
     },
   });

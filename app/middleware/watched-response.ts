@@ -5,6 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
+import { createOpenList } from '../profiler/open-list.ts';
+import type { ExposeToken } from './expose-token.ts';
 import { createBlockReader } from './header-block.ts';
 import { type HeaderMethods, HeaderNotes, noteRefused, noticeHook, observeHeaders } from './header-writes.ts';
 import { WatchedResponse } from './response-notes.ts';
@@ -20,6 +22,8 @@ export interface ResponseWatchOptions {
   onClose: (context: Context, req: IncomingMessage) => void;
   /** The layer whose code runs; default: none is known. */
   layerOf?: ((context: Context) => object | null) | undefined;
+  /** Changes the arguments of `writeHead`; absent: they stay as they are. */
+  exposeToken?: ExposeToken | undefined;
 }
 
 function isChunk(given: unknown): boolean {
@@ -61,9 +65,10 @@ export interface ResponseWatch {
 }
 
 export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
-  const { previewBytes, onHeaders, onClose, tracker, layerOf = () => null } = options;
+  const { previewBytes, onHeaders, onClose, tracker, layerOf = () => null, exposeToken } = options;
   /** A property of its own would make each response of Express a hidden class of its own, which costs 3 µs apiece. */
-  const watched = new Map<ServerResponse, Watched>();
+  const watched = new WeakMap<ServerResponse, Watched>();
+  const open = createOpenList<ServerResponse>();
   const readBlock = createBlockReader();
 
   /** The methods that note what goes by, and pass everything on to `methods` as it came. */
@@ -79,7 +84,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     };
     return {
       writeHead: function observedWriteHead(this: Observed, ...args: unknown[]): unknown {
-        const result: unknown = Reflect.apply(methods.writeHead, this, args);
+        const given = exposeToken === undefined ? args : exposeToken(this, args);
+        const result: unknown = Reflect.apply(methods.writeHead, this, given);
         const known = find(this);
         if (known?.fact.headersAtMs === null) {
           known.fact.noteHeaders(this, known.context.elapsedMs());
@@ -135,11 +141,16 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     onClose(known.context, res.req);
   }
 
+  function forget(res: ServerResponse): void {
+    watched.delete(res);
+    open.delete(res);
+  }
+
   function observedClose(this: ServerResponse): void {
     const known = watched.get(this);
     if (known === undefined) return;
     ended(this, known);
-    watched.delete(this);
+    forget(this);
     if (latest?.res === this) latest = null;
   }
 
@@ -162,6 +173,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
           Object.defineProperty(res, name, { value, writable: true, enumerable: true, configurable: true });
       }
       watched.set(res, { context, fact, notes, methods });
+      open.add(res);
       latest = null;
       res.on('close', observedClose);
     },
@@ -170,10 +182,12 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       if (notes) noticeHook(res, notes, layer);
     },
     sweep() {
-      for (const [res, known] of watched) {
+      for (const res of open) {
+        const known = watched.get(res);
+        if (known === undefined) continue;
         if (!res.req.destroyed || res.socket !== null || res.headersSent) continue;
         ended(res, known);
-        watched.delete(res);
+        forget(res);
       }
     },
     close() {

@@ -1,12 +1,14 @@
 /**
  * An application answers the same, byte by byte, with the profiler as without: test/support/answering-host.mjs is run both ways.
  * What is not the same, and can't be: the token headers, frames of the profiler in stacks, `res.writeHead` read back
- * after it was replaced, and one of the ten listeners for `close`.
+ * after it was replaced, one of the ten listeners for `close`, and `req.next`: Express 5.3 wraps the `next` that it hands to handlers
+ * as soon as anybody listens to its tracing channel, so that the two differ, and stacks have its frames.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import express from 'express';
@@ -55,5 +57,24 @@ describe('an application that is watched', function () {
     server.close();
     server.closeAllConnections();
     await profiler.close();
+  });
+
+  it('answers also what was made by hand, and has no socket', async () => {
+    const profiler = createProfiler({ warn: () => undefined });
+    const app = express();
+    app.use(profiler.watch);
+    app.get('/', (_req, res) => void res.send('by hand'));
+    const req = Object.assign(new IncomingMessage(undefined as unknown as Socket), {
+      method: 'GET',
+      url: '/',
+    });
+    req.push(null);
+    const res = new ServerResponse(req);
+    const sent = new PassThrough();
+    res.assignSocket(sent as unknown as Socket);
+    app(req, res);
+    await once(res, 'finish');
+    await profiler.close();
+    expect(String(sent.read())).to.match(/^HTTP\/1.1 200 OK\r\n[^]*by hand$/);
   });
 });

@@ -27,6 +27,7 @@ describe('watch', () => {
   const tracker = new ContextTracker();
   const profiles: Profile[] = [];
   let watch: Watch;
+  let readable: (token: string) => Profile | undefined;
   let server: Server;
   let base: string;
   const seen: Record<string, unknown[]> = {};
@@ -42,6 +43,10 @@ describe('watch', () => {
       process: 'test',
       warn: () => undefined,
     });
+    readable = (name) => {
+      const context = recorder.running(name);
+      return context === undefined ? undefined : recorder.snapshot(context);
+    };
     watch = createWatch({
       recorder,
       tracker,
@@ -210,6 +215,28 @@ describe('watch', () => {
     const own = await fetchProfile('/_profiler/abc');
     expect(own.fact.bodyBytes).to.equal(Number(own.response.headers.get('content-length')));
     expect(own.fact).to.include({ preview: '', truncated: true });
+  });
+
+  it('keeps what the toolbar asks apart: never stored, the newest still readable', async () => {
+    const ask = async (
+      headers: Record<string, string>,
+      path = '/_profiler/abc/calls.json',
+    ): Promise<string> => {
+      const response = await fetch(`${base}${path}`, { headers });
+      await response.arrayBuffer();
+      return response.headers.get('x-debug-token') ?? '';
+    };
+    const bar = { 'x-hindsight-toolbar': '1' };
+    const first = await ask(bar);
+    expect(readable(first)).to.include({ kind: 'profiler', state: 'final', status: 404 });
+    const preflight = await ask({ 'access-control-request-headers': 'content-type, x-hindsight-toolbar' });
+    for (let i = 0; i < 50; i++) await ask(bar);
+    expect(readable(first)).to.equal(undefined);
+    const page = await ask({});
+    const outside = await ask(bar, '/text');
+    expect((await profileOf(outside)).kind).to.equal('request');
+    expect((await profileOf(page)).kind).to.equal('profiler');
+    expect(profiles.map(({ token }) => token)).not.to.include.members([first, preflight]);
   });
 
   it('sees its own pages as such, also in absolute form', async () => {

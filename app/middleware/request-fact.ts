@@ -1,0 +1,37 @@
+/** A request of node:http -> what is recorded of its line, its headers and where it came from. */
+import type { IncomingMessage } from 'node:http';
+import type { RequestFact, RequestOrigin } from '../profiler/facts.ts';
+
+/** Where a request came from, as the service or the host works it out. */
+export interface RequestSource {
+  origin: RequestOrigin;
+  requestId: string;
+  receivedRequestId: string | null;
+}
+
+/** Request target as sent, also below a mount. */
+export function targetOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { originalUrl?: unknown };
+  return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
+}
+
+/** `live`: whether what the host's middleware leaves on the request is recorded. */
+export function requestFactOf(
+  req: IncomingMessage,
+  { origin, requestId, receivedRequestId }: RequestSource,
+  live: boolean,
+): RequestFact {
+  const { socket } = req as { socket?: Partial<IncomingMessage['socket']> };
+  return {
+    method: req.method ?? '',
+    url: targetOf(req),
+    httpVersion: req.httpVersion,
+    rawHeaders: req.rawHeaders,
+    remoteAddress: socket?.remoteAddress ?? '',
+    remotePort: socket?.remotePort ?? 0,
+    origin,
+    requestId,
+    receivedRequestId,
+    live: live ? req : undefined,
+  };
+}
