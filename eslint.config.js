@@ -49,6 +49,10 @@ const browserGlobals = [
   'clearTimeout', 'setInterval', 'clearInterval', 'queueMicrotask', 'structuredClone', 'AbortController', 'DOMParser', 'Headers',
   'Response', 'Blob', 'FormData',
 ]; // prettier-ignore
+const toolbarGlobals = [
+  'STYLE', 'AbortSignal', 'CSSStyleSheet', 'EventTarget', 'addEventListener', 'removeEventListener', 'innerWidth', 'innerHeight',
+  'History',
+]; // prettier-ignore
 
 function readable(names) {
   return Object.fromEntries(names.map((name) => [name, 'readonly']));
@@ -156,5 +160,10 @@ export default tseslint.config(
     files: ['public/**/*.js', 'examples/**/public/**/*.js'],
     languageOptions: { globals: readable(browserGlobals) },
     rules: plainScript,
+  },
+  {
+    // Joined by app/controllers/profiler/toolbar-script.ts, which puts the styles before them.
+    files: ['public/toolbar/*.js'],
+    languageOptions: { globals: readable(toolbarGlobals) },
   },
 );

@@ -5,6 +5,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import { editorPaths, editorPattern, type EditorSettings } from './config/editor.ts';
+import { readOrigins } from './config/origins.ts';
 
 export interface DatabaseAddress {
   host: string;
@@ -36,6 +37,10 @@ export interface ProfilerConfig {
   password: string | null;
   /** Opens places of the application; null: no such links. */
   editor: EditorSettings | null;
+  /** Whether HTML documents get the toolbar. */
+  toolbar: boolean;
+  /** Origins of separate front ends that load the toolbar. */
+  toolbarOrigins: readonly string[];
 }
 
 export interface Config {
@@ -118,19 +123,24 @@ function readShare(env: Environment, name: string): number {
 }
 
 function readEnv(env: Environment): Config['env'] {
-  const value = read(env, 'APP_ENV') ?? (env.NODE_ENV === 'production' ? 'prod' : 'dev');
+  const value = read(env, 'APP_ENV') ?? (isProduction(env) ? 'prod' : 'dev');
   if (value !== 'dev' && value !== 'test' && value !== 'prod') {
     throw new ConfigError('APP_ENV', `is "${value}"; set it to dev, test or prod.`);
   }
   return value;
 }
 
-function readDebug(env: Environment, appEnv: Config['env']): boolean {
-  const text = read(env, 'APP_DEBUG');
-  if (text === undefined) return appEnv !== 'prod';
+function readSwitch(env: Environment, name: string, fallback: boolean): boolean {
+  const text = read(env, name);
+  if (text === undefined) return fallback;
   if (/^(1|true|on|yes)$/i.test(text)) return true;
   if (/^(0|false|off|no)$/i.test(text)) return false;
-  throw new ConfigError('APP_DEBUG', `is "${text}"; set it to 1 or 0.`);
+  throw new ConfigError(name, `is "${text}"; set it to 1 or 0.`);
+}
+
+/** Whether the process says so; asked where a host says nothing. */
+export function isProduction(env: Environment = process.env): boolean {
+  return env.NODE_ENV === 'production';
 }
 
 /** `shop.example.com` -> `shop_example_com`; at most 63 characters, never beginning with a digit or `pg_`. */
@@ -282,17 +292,19 @@ function readHosts(env: Environment): readonly string[] | null {
   });
 }
 
+/** By what throws a sentence that says what is wrong; undefined where it is not set. */
+function readBy<Made>(env: Environment, name: string, make: (text: string) => Made): Made | undefined {
+  const text = read(env, name);
+  try {
+    return text === undefined ? undefined : make(text);
+  } catch (error) {
+    throw new ConfigError(name, (error as Error).message);
+  }
+}
+
 function readEditor(env: Environment): EditorSettings | null {
-  const parse = <Made>(name: string, make: (text: string) => Made): Made | undefined => {
-    const text = read(env, name);
-    try {
-      return text === undefined ? undefined : make(text);
-    } catch (error) {
-      throw new ConfigError(name, (error as Error).message);
-    }
-  };
-  const url = parse('PROFILER_EDITOR', editorPattern) ?? null;
-  const paths = parse('PROFILER_EDITOR_PATHS', editorPaths) ?? {};
+  const url = readBy(env, 'PROFILER_EDITOR', editorPattern) ?? null;
+  const paths = readBy(env, 'PROFILER_EDITOR_PATHS', editorPaths) ?? {};
   return url === null ? null : { url, paths };
 }
 
@@ -338,7 +350,7 @@ export function readConfig(env: Environment = process.env): Config {
   const { secrets, warnings } = readSecrets(env, database);
   const config: Config = {
     env: appEnv,
-    debug: readDebug(env, appEnv),
+    debug: readSwitch(env, 'APP_DEBUG', appEnv !== 'prod'),
     host: read(env, 'HOST') ?? '127.0.0.1',
     port: readInteger(env, 'PORT', { fallback: 3000, min: 0, max: 65535 }),
     workers: readInteger(env, 'WEB_CONCURRENCY', { fallback: 1, min: 1, max: MOST_WORKERS }),
@@ -364,6 +376,8 @@ export function readConfig(env: Environment = process.env): Config {
       explainMs: readInteger(env, 'PROFILER_EXPLAIN_MS', { fallback: 100, min: 0, max: 3_600_000 }),
       password: read(env, 'PROFILER_PASSWORD') ?? null,
       editor: readEditor(env),
+      toolbar: readSwitch(env, 'PROFILER_TOOLBAR', true),
+      toolbarOrigins: readBy(env, 'PROFILER_TOOLBAR_ORIGINS', readOrigins) ?? [],
     },
     instance: read(env, 'DYNO') ?? null,
     secrets: Object.freeze(secrets),

@@ -89,7 +89,8 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   const errorRecorder: ErrorRecorder = {
     openChild(req) {
       const parent = contextOf(req);
-      if (parent === undefined) return null;
+      // Of one that is over nobody reads the page.
+      if (parent === undefined || parent.ended) return null;
       const child = openChild(parent);
       children.set(req, child);
       return {

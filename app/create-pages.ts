@@ -25,6 +25,8 @@ export interface PageHandlerOptions {
   rules: readonly FindingRule[];
   retention: Retention;
   originOf: (req: IncomingMessage) => string | null;
+  clientOf: (req: IncomingMessage) => string;
+  frontEnds: ReadonlySet<string>;
   access: GuardOptions;
   redactText: (text: string) => string;
 }
@@ -39,10 +41,10 @@ function describeRetention({ ageMs, count, bytes }: Retention): string {
 
 export function createPageHandler(
   options: PageHandlerOptions,
-  { renderPage, assets, foot }: PageParts,
+  { renderPage, assets, toolbarScript, foot }: PageParts,
 ): Dispatch {
-  const { profiles, recording, forms, live, panels, rules, retention, originOf, access, redactText } =
-    options;
+  const { profiles, recording, forms, live, panels, rules, retention, access, redactText } = options;
+  const { originOf, clientOf, frontEnds } = options;
   const headers = pageHeaders();
   const ownHeaders = (): typeof headers => headers;
   const controllers = createProfilerControllers({
@@ -55,10 +57,13 @@ export function createPageHandler(
     panelMarkdown,
     renderPage,
     assets,
+    toolbarScript,
     ownHeaders,
+    frontEnds,
     redactText,
     foot,
     retention: describeRetention(retention),
   });
-  return createPages({ controllers, originOf, guard: createGuard(access), ownHeaders, redactText });
+  const guard = createGuard(access);
+  return createPages({ controllers, originOf, clientOf, guard, ownHeaders, frontEnds, redactText });
 }

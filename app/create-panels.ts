@@ -1,5 +1,5 @@
 /** Makes the built-in panels for one application: what they need of the process is gathered here, once. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { createErrorDescriber } from './observe/errors.ts';
@@ -61,8 +61,12 @@ interface Manifest {
 }
 
 function readManifest(folder: string): Manifest | null {
-  const path = join(folder, 'package.json');
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Manifest) : null;
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 /** Versions of what the application depends on, as installed. */

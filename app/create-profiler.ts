@@ -11,7 +11,9 @@
 import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
+import { isProduction } from './config.ts';
 import { checkEditor } from './config/editor.ts';
+import { checkOrigins } from './config/origins.ts';
 import { createLive } from './controllers/profiler/live.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
@@ -19,9 +21,11 @@ import { createHostPanels } from './create-panels.ts';
 import { createFindingRules } from './findings/index.ts';
 import { createHostRouting } from './describe-routing.ts';
 import { createLazyPages } from './lazy-pages.ts';
+import { createTokenExposure } from './middleware/expose-token.ts';
 import { createHostSource } from './middleware/host-source.ts';
 import { createRefusal, type RefusalOptions } from './middleware/refuse.ts';
-import { createWatch, type RequestSource, type Watch } from './middleware/watch.ts';
+import type { RequestSource } from './middleware/request-fact.ts';
+import { createWatch, type Watch } from './middleware/watch.ts';
 import type { Dump } from './observe/dump.ts';
 import { createExplainer } from './observe/explain.ts';
 import type { CompilingEngine, RenderingApp } from './observe/ejs.ts';
@@ -88,6 +92,10 @@ export interface ProfilerOptions {
     /** Folders here -> on the developer's machine, where the application runs in a container. */
     paths?: Readonly<Record<string, string>>;
   };
+  /** Whether HTML documents that browsers ask for get the toolbar; default: they do, but not where NODE_ENV is `production`. */
+  toolbar?: boolean;
+  /** Origins of separate front ends that load the toolbar by its tag, such as `http://localhost:5173`; default: none. */
+  toolbarOrigins?: readonly string[];
   /** Asked for as HTTP Basic before any page is shown. */
   password?: string | null;
   /** Who may see the pages; asked when there is no password. */
@@ -96,6 +104,11 @@ export interface ProfilerOptions {
   sourceOf?: (req: IncomingMessage) => RequestSource;
   /** `express.Router`, to show where each route and middleware was registered. */
   Router?: RouterLibrary;
+  /**
+   * Requests and responses of a server that serves one Express application are made with the prototypes which Express
+   * gives them anyway; default true. Answers are the same, and on Node.js 20 and 22 cheaper.
+   */
+  adoptPrototypes?: boolean;
   /** Called once per request, inside its context, to add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
   /** Takes the profiler's own warnings; default: stderr. */
@@ -146,6 +159,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
   const name = options.process ?? `${hostname()}:${process.pid}`;
   const retention = { ...defaultRetention, ...options.retention };
   const editor = options.editor === undefined ? null : checkEditor(options.editor);
+  const frontEnds = checkOrigins(options.toolbarOrigins ?? []);
   const tracker = new ContextTracker();
   const redactor =
     options.redactor ??
@@ -229,7 +243,12 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     previewBytes,
     takes: (headers) => !recording.check() && sampler.takes(headers),
     layerOf: observers.layerOf,
+    exposeToken: createTokenExposure(frontEnds),
+    toolbar: (options.toolbar ?? !isProduction()) ? { script: () => pages.toolbarScript() } : undefined,
+    adoptPrototypes: options.adoptPrototypes ?? true,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
+    // Figures of the process over hours would say nothing, and make every other request one of two.
+    onUpgrade: options.onRequest ?? [],
     onFinish: createHostRouting(observers.sourceOf).onFinish,
   });
   Object.assign(watched, { contextOf: watch.contextOf, layerLeft: watch.layerLeft });
@@ -250,6 +269,8 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     process: name,
     ...(editor === null ? {} : { editor: { ...editor, root } }),
     originOf: (req) => sourceOf(req).origin.origin,
+    clientOf: (req) => sourceOf(req).origin.clientAddress,
+    frontEnds,
     redactText: (text) => redactor.text(text),
     access: {
       password: options.password ?? null,
@@ -288,6 +309,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     refuse(server, { resolver, methods }) {
       // What the parser refuses is answered in the same turn.
       pages.whenRenderable(() => undefined);
+      watch.watchServer(server);
       return createRefusal({
         resolver,
         methods,

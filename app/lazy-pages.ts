@@ -6,7 +6,8 @@ import type { RenderErrorPage } from './create-error-pages.ts';
 import type { PageHandlerOptions } from './create-pages.ts';
 import type { Dispatch } from './controllers/profiler/dispatch.ts';
 import type { PageParts, PagePartsOptions } from './page-parts.ts';
-import { PROFILER_PREFIX } from './urls.ts';
+import type { ServedScript } from './middleware/toolbar/create-toolbar.ts';
+import { PROFILER_PREFIX, urls } from './urls.ts';
 
 export type LazyPagesOptions = PageHandlerOptions & PagePartsOptions;
 
@@ -17,6 +18,8 @@ export interface LazyPages {
   renderErrorPage: RenderErrorPage;
   /** Runs `work` when an error page can be rendered, or can't be loaded: at once, except for the first. */
   whenRenderable(work: () => void): void;
+  /** The toolbar's script as a page should ask for it now: by its content, once that is loaded. */
+  toolbarScript(): ServedScript;
   /** Begins to load both, beside all else, where nothing has yet. */
   preload(): void;
 }
@@ -60,6 +63,15 @@ export function createLazyPages(options: LazyPagesOptions): LazyPages {
     whenRenderable(work) {
       if (parts === null) loadParts().then(work, work);
       else work();
+    },
+    toolbarScript() {
+      try {
+        if (parts !== null)
+          return { url: parts.toolbarScript.url(), integrity: parts.toolbarScript.integrity() };
+      } catch {
+        // Its files can't be read: whoever asks for it is told.
+      }
+      return { url: urls.toolbarScript(), integrity: null };
     },
     preload() {
       if (loadingPages === null) loadPages().catch(() => undefined);

@@ -2,10 +2,11 @@
 import { join } from 'node:path';
 import { createErrorPage } from './controllers/errors/error-page.ts';
 import { type Assets, createAssets } from './controllers/profiler/assets.ts';
+import { createToolbarScript, type ToolbarScript } from './controllers/profiler/toolbar-script.ts';
 import { unknownTokenModelOf } from './controllers/profiler/unknown-token.ts';
 import type { RenderErrorPage } from './create-error-pages.ts';
 import { HindsightError } from './errors.ts';
-import { packageRoot, packageVersion } from './paths.ts';
+import { moduleUrl, packageRoot, packageVersion } from './paths.ts';
 import type { Panel } from './profiler/panel.ts';
 import { createPageRenderer, type RenderPage } from './render-page.ts';
 import type { EditorOptions } from './view-helpers/editor.ts';
@@ -14,6 +15,7 @@ export interface PageParts {
   renderPage: RenderPage;
   renderErrorPage: RenderErrorPage;
   assets: Assets;
+  toolbarScript: ToolbarScript;
   /** Lines of the foot. */
   foot: readonly string[];
 }
@@ -38,6 +40,7 @@ export function createPageParts({ panels, process: name, editor }: PagePartsOpti
     renderErrorPage: (page) =>
       render({ ...page, code: page.error instanceof HindsightError ? page.error.code : null }),
     assets,
+    toolbarScript: createToolbarScript(root, moduleUrl('toolbar')),
     foot,
   };
 }

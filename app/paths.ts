@@ -39,7 +39,7 @@ export function startWorker(name: string, workerData: unknown): Worker {
   const url = moduleUrl(name);
   const options = {
     workerData,
-    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
+    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
   };
   if (url.pathname.endsWith('.js') || runsTypeScript()) return new Worker(url, options);
   const tsx = pathToFileURL(requirePackage.resolve('tsx/esm/api').replace(/cjs$/, 'mjs'));

@@ -14,9 +14,11 @@ import { type Config, SECRET_NAMES } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler, type Profiler } from './create-profiler.ts';
 import { createDatabaseAccess, type DatabaseAccess } from './database-access.ts';
+import { adoptedConstructors } from './middleware/adopt-prototypes.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
+import { createOpenList } from './profiler/open-list.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { requirePackage } from './paths.ts';
 import type { RouteEntry, Services } from './services.ts';
@@ -99,12 +101,14 @@ async function acceptWaiting(server: Server): Promise<void> {
  * already, and would be answered by a reset. `shared`: other workers listen on the port, which end now too.
  */
 function trackResponses(server: Server, shared: boolean): { drain(): Promise<void> } {
-  const open = new Set<ServerResponse>();
+  const open = createOpenList<ServerResponse>();
   let draining = false;
   server.prependListener('request', (_req, res: ServerResponse) => {
     open.add(res);
     if (draining) res.setHeader('connection', 'close');
-    res.once('close', () => open.delete(res));
+    res.once('close', () => {
+      open.delete(res);
+    });
   });
   return {
     async drain() {
@@ -124,7 +128,8 @@ function trackResponses(server: Server, shared: boolean): { drain(): Promise<voi
       const patience = setTimeout(() => {
         server.closeAllConnections();
       }, DRAIN);
-      await closed;
+      // What was upgraded is no connection of HTTP any more: nothing closes it but its two ends, and the process.
+      await Promise.race([closed, sleep(DRAIN + LAST_REQUESTS, undefined, { ref: false })]);
       clearInterval(lastRequests);
       clearTimeout(patience);
       server.close();
@@ -177,6 +182,8 @@ function settingsOf(config: Config): Record<string, unknown> {
     PROFILER_EXPLAIN_MS: profiler.explainMs,
     PROFILER_EDITOR: profiler.editor?.url,
     PROFILER_EDITOR_PATHS: profiler.editor?.paths,
+    PROFILER_TOOLBAR: profiler.toolbar,
+    PROFILER_TOOLBAR_ORIGINS: profiler.toolbarOrigins,
     ...Object.fromEntries(SECRET_NAMES.map((name) => [name, secrets[name] === undefined ? null : 'set'])),
   };
 }
@@ -219,6 +226,7 @@ export function createService(options: ServiceOptions): Service {
   });
   const server = createServer(
     {
+      ...adoptedConstructors(app.app),
       requireHostHeader: false,
       headersTimeout: HEADERS_WITHIN,
       requestTimeout: REQUEST_WITHIN,
@@ -243,6 +251,8 @@ export function createService(options: ServiceOptions): Service {
       sampling: { rate: config.profiler.sampleRate, slowMs: config.profiler.slowMs },
       explainMs: config.profiler.explainMs,
       password: config.profiler.password,
+      toolbar: config.profiler.toolbar,
+      toolbarOrigins: config.profiler.toolbarOrigins,
       ...(config.profiler.editor === null ? {} : { editor: config.profiler.editor }),
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
       settings: settingsOf(config),

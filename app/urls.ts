@@ -5,6 +5,9 @@ export const PROFILER_PREFIX = '/_profiler';
 /** A token: 6 lower-case hexadecimal digits. No route name below the prefix may look like one. */
 export const TOKEN_PATTERN = /^[0-9a-f]{6}$/;
 
+/** Sent with each request of the toolbar: they are kept apart, and where they are refused no browser asks for a password. */
+export const TOOLBAR_HEADER = 'x-hindsight-toolbar';
+
 /** What a query holds as it is. */
 const PLAIN_NAME = /^[a-z_]+$/;
 
@@ -48,6 +51,14 @@ export const urls = {
   exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
   exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
   toolbar: (token: string) => `${PROFILER_PREFIX}/${token}/toolbar`,
+  /** What the bar shows of one request. */
+  toolbarJson: (token: string) => `${PROFILER_PREFIX}/${token}/toolbar.json`,
+  /** The calls that a page made, without the rest. */
+  callsJson: (token: string) => `${PROFILER_PREFIX}/${token}/calls.json`,
+  /** The calls of a front end of another origin, which has no page of ours. */
+  originCalls: () => `${PROFILER_PREFIX}/calls.json`,
+  /** The bar's one script; with the hash of its content, for good. */
+  toolbarScript: (hash?: string) => `${PROFILER_PREFIX}/toolbar.js${hash === undefined ? '' : `?v=${hash}`}`,
   routes: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/routes`, query),
   routesJson: (query: Record<string, string | number | undefined> = {}) =>

@@ -32,6 +32,12 @@ describe('configuration', () => {
     expect(readConfig({ APP_ENV: 'prod', APP_DEBUG: '1' }).debug).to.equal(true);
   });
 
+  it('puts the toolbar into pages unless it is told not to', () => {
+    expect(readConfig({}).profiler.toolbar).to.equal(true);
+    expect(readConfig({ PROFILER_TOOLBAR: 'off' }).profiler.toolbar).to.equal(false);
+    expect(readConfig({ PROFILER_TOOLBAR: '1' }).profiler.toolbar).to.equal(true);
+  });
+
   it('names the schema after the domain', () => {
     expect(schemaOf('shop.example.com')).to.equal('shop_example_com');
     expect(schemaOf('9gag.example')).to.equal('_9gag_example');
@@ -117,6 +123,7 @@ describe('configuration', () => {
       /^APP_ENV is "production"; set it to dev, test or prod\.$/,
     ],
     ['a debug flag that is none', { APP_DEBUG: 'maybe' }, /^APP_DEBUG /],
+    ['a switch of the toolbar that is none', { PROFILER_TOOLBAR: 'bottom' }, /^PROFILER_TOOLBAR is "bottom"/],
     ['a domain that is none', { APP_DOMAIN: 'shop example' }, /^APP_DOMAIN /],
     ['a schema that is none', { DB_SCHEMA: 'drop table' }, /^DB_SCHEMA /],
     [
@@ -196,6 +203,33 @@ describe('configuration', () => {
   ]) {
     it(`refuses the editor ${url.slice(0, 40)}`, () => {
       expect(() => readConfig({ PROFILER_EDITOR: url })).to.throw(ConfigError, /^PROFILER_EDITOR is .*set/);
+    });
+  }
+
+  it('takes the origins of front ends as browsers write them, each once', () => {
+    expect(readConfig({}).profiler.toolbarOrigins).to.deep.equal([]);
+    const text = 'http://localhost:5173, HTTPS://App.Example.com:443 http://[::1]:80/,http://localhost:5173';
+    expect(() => readConfig({ PROFILER_TOOLBAR_ORIGINS: text })).to.throw(ConfigError);
+    expect(
+      readConfig({ PROFILER_TOOLBAR_ORIGINS: text.replace('80/', '80') }).profiler.toolbarOrigins,
+    ).to.deep.equal(['http://localhost:5173', 'https://app.example.com', 'http://[::1]']);
+  });
+
+  for (const origins of [
+    '*',
+    'localhost:5173',
+    'http://a/b',
+    'http://a?b',
+    'null',
+    'http://u:p@a',
+    'ftp://a',
+    'http://',
+  ]) {
+    it(`refuses the front end ${origins}`, () => {
+      expect(() => readConfig({ PROFILER_TOOLBAR_ORIGINS: origins })).to.throw(
+        ConfigError,
+        /^PROFILER_TOOLBAR_ORIGINS holds ".*list origins/,
+      );
     });
   }
 

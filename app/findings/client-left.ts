@@ -14,8 +14,8 @@ export const clientLeft: FindingRule<{ request: KeptRequest }> = {
   find({ request }, { outcome, status, durationMs, error }) {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
     const { response, body } = request;
-    // An event stream ends by its client's leaving, and an upload that was cut off is told by its own rule.
-    if (mediaType(response?.contentType ?? null) === 'text/event-stream') return [];
+    // An event stream or a WebSocket ends by its client's leaving, and an upload that was cut off is told by its own rule.
+    if (mediaType(response?.contentType ?? null) === 'text/event-stream' || status === 101) return [];
     if (Number(receivedHeader(request, 'content-length') ?? 0) > (body?.bytes ?? 0)) return [];
     const far =
       status === null

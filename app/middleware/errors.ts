@@ -91,6 +91,11 @@ function socketOf(req: IncomingMessage, res: ServerResponse): Socket | null {
   return res.socket ?? req.socket;
 }
 
+function isGone(req: IncomingMessage): boolean {
+  const { socket } = req as { socket?: Socket | null };
+  return socket?.destroyed === true;
+}
+
 export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
   const { debug, renderError, recorder, log, redactText = (text: string) => text } = options;
   /** What each response was answered with. */
@@ -118,7 +123,9 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
     const { status } = thrown;
     const message = guard(page.req, '', () => redactText(thrown.message));
     const plain = shortPage({ status, message }, { showMessage: debug || (status < 500 && thrown.expose) });
-    if (!debug) return { html: plain, bare: true };
+    // Who asked is gone, and what was recorded of it is closed: nobody is left to read more.
+    const isOver = child === null && recorder !== undefined && isGone(page.req);
+    if (!debug || isOver) return { html: plain, bare: true };
     const html = guard(page.req, null, () => {
       const work = (): string => renderError(page);
       return child === null ? work() : child.render(work);

@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { createError } from '../errors.ts';
+import { TOOLBAR_HEADER } from '../urls.ts';
 
 export interface GuardOptions {
   password: string | null;
@@ -24,15 +25,20 @@ function passwordOf(header: string | undefined): string | null {
   return colon === -1 ? null : pair.slice(colon + 1);
 }
 
+/** None for the toolbar: the browser would ask for the password over a page of the application. */
+function challengeOf({ headers }: IncomingMessage): Record<string, string> {
+  return headers[TOOLBAR_HEADER] === undefined
+    ? { 'www-authenticate': 'Basic realm="Hindsight", charset="UTF-8"' }
+    : {};
+}
+
 export function createGuard({ password, authorize }: GuardOptions): Guard {
   const wanted = password === null ? null : digest(password);
   return async (req) => {
     if (wanted !== null) {
       const given = passwordOf(req.headers.authorization);
       if (given !== null && timingSafeEqual(digest(given), wanted)) return;
-      throw createError('UNAUTHORIZED', [], {
-        headers: { 'www-authenticate': 'Basic realm="Hindsight", charset="UTF-8"' },
-      });
+      throw createError('UNAUTHORIZED', [], { headers: challengeOf(req) });
     }
     if (authorize !== undefined && !(await authorize(req))) throw createError('FORBIDDEN', []);
   };

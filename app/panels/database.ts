@@ -12,6 +12,7 @@ import type { SourceExcerpt } from '../profiler/thrown.ts';
 import { comparableDatabase } from './database/comparable.ts';
 import { type KeptExcerpt, takeExcerpts } from './database/excerpts.ts';
 import { presentDatabase } from './database/page.ts';
+import { previewDatabase } from './database/preview.ts';
 import { type GroupKind, groupQueries } from './shared/query-groups.ts';
 import { coveredMs, round, roundOrNull } from './shared/rows.ts';
 import { createStatementBook, type StatementBook } from './shared/statement-book.ts';
@@ -83,7 +84,8 @@ interface Collecting {
 }
 
 /** How many were left out stands behind the last one that is kept. */
-const LEFT_OUT = /^… \d+ more$/;
+/** Escaped, since V8 keeps a file's text at two bytes for each character where one of them is beyond Latin-1. */
+const LEFT_OUT = /^\u2026 \d+ more$/;
 
 function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (string | null)[]): Binding[] {
   return bindings.map((value, at) => {
@@ -183,5 +185,6 @@ export function createDatabasePanel({
     collect: (context) => collect(context, { book, slowMs, excerptAt }),
     summary: summaryOf,
     present: (data, page) => presentDatabase(data, { ...page, slowMs }),
+    preview: (data) => previewDatabase(data, slowMs),
   };
 }

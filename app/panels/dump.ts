@@ -1,6 +1,7 @@
 /** The panel of dumps: what `dump(value)` kept, with label and line. */
 import type { Context } from '../profiler/context.ts';
-import type { Json, Panel, PanelPage } from '../profiler/panel.ts';
+import type { Json, Panel, PanelPage, PanelPreview } from '../profiler/panel.ts';
+import { firstRows, noteOf } from './shared/preview.ts';
 import { addressOf, pageOf, round } from './shared/rows.ts';
 
 export interface DumpEntry {
@@ -70,6 +71,20 @@ function present({ dumps }: DumpData, { query }: PanelPage) {
   };
 }
 
+/** Characters of a value on the toolbar. */
+const PREVIEW_LENGTH = 300;
+
+function preview({ dumps }: DumpData): PanelPreview {
+  return firstRows(
+    dumps.map((dump, index) => ({ dump, index })),
+    ({ dump: { value, label, caller }, index }) => ({
+      text: noteOf(label, JSON.stringify(value).slice(0, PREVIEW_LENGTH)),
+      note: noteOf(caller),
+      row: `d${index + 1}`,
+    }),
+  );
+}
+
 export function createDumpPanel(): Panel<DumpData> {
   return {
     name: 'dump',
@@ -77,5 +92,6 @@ export function createDumpPanel(): Panel<DumpData> {
     collect,
     summary: ({ dumps }) => ({ text: String(dumps.length), tone: 'plain', count: dumps.length }),
     present,
+    preview,
   };
 }

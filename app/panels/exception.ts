@@ -11,6 +11,7 @@ import type { Panel } from '../profiler/panel.ts';
 import type { Thrown } from '../profiler/thrown.ts';
 import { readLogs, type ErrorLog } from './exception/logs.ts';
 import { findPlace, type SourcePlace } from './exception/place.ts';
+import { previewException } from './exception/preview.ts';
 
 export interface ThrownRecord {
   origin: ErrorFact['origin'];
@@ -81,5 +82,6 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
       const count = linksOf(data);
       return { text: String(count), tone: data.errors.some(isServerFault) ? 'bad' : 'warn', count };
     },
+    preview: previewException,
   };
 }

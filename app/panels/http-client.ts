@@ -5,6 +5,7 @@ import type { Panel } from '../profiler/panel.ts';
 import { comparableCalls } from './http-client/comparable.ts';
 import { isFailed } from './http-client/outcome.ts';
 import { presentCalls } from './http-client/page.ts';
+import { previewCalls } from './http-client/preview.ts';
 import { coveredMs, round, roundOrNull } from './shared/rows.ts';
 
 export interface HeaderRow {
@@ -111,5 +112,6 @@ export function createHttpClientPanel(): Panel<HttpClientData> {
       count: totals.calls,
     }),
     present: presentCalls,
+    preview: previewCalls,
   };
 }

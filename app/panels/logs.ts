@@ -4,6 +4,7 @@ import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { comparableLogs } from './logs/comparable.ts';
 import type { Level } from './logs/levels.ts';
 import { presentLogs } from './logs/page.ts';
+import { previewLogs } from './logs/preview.ts';
 import { round } from './shared/rows.ts';
 
 export interface LogEntry {
@@ -80,5 +81,6 @@ export function createLogsPanel(): Panel<LogsData, KeptLogs> {
       return { text: summaryText(data), tone, count: lines.length };
     },
     present: presentLogs,
+    preview: previewLogs,
   };
 }

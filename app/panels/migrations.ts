@@ -6,7 +6,8 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
-import type { Panel, PanelSummary } from '../profiler/panel.ts';
+import type { Panel, PanelPreview, PanelSummary } from '../profiler/panel.ts';
+import { firstRows } from './shared/preview.ts';
 
 type Fact = Facts['migrations'];
 
@@ -62,6 +63,24 @@ function summary(data: MigrationsPanelData): PanelSummary {
     : { text: state, tone: 'warn' };
 }
 
+function preview(data: MigrationsPanelData): PanelPreview {
+  const { table, executedCount, pending, unknown, message } = data;
+  return {
+    facts: [
+      ['Table', table],
+      ...(wasRead(data) ? [['Executed', String(executedCount)] as const] : []),
+      ...(message === null ? [] : [['State', message] as const]),
+    ],
+    ...firstRows(
+      [
+        ...pending.map((name) => ({ text: name, note: 'pending' })),
+        ...unknown.map((name) => ({ text: name, note: 'executed, and not among the files' })),
+      ],
+      (row) => ({ ...row, tone: 'warn' }),
+    ),
+  };
+}
+
 export function createMigrationsPanel(): Panel<MigrationsPanelData> {
-  return { name: 'migrations', title: 'Migrations', collect, summary };
+  return { name: 'migrations', title: 'Migrations', collect, summary, preview };
 }

@@ -15,6 +15,8 @@ import { readBody, type ReceivedBody } from './request/body.ts';
 import { type Held, readHeld } from './request/held.ts';
 import { decodePreview } from './request/http-text.ts';
 import { presentRequest } from './request/page.ts';
+import { withoutToolbar } from './request/toolbar-absence.ts';
+import { previewRequest } from './request/preview.ts';
 import {
   createHeaderSplit,
   mergeHeaders,
@@ -64,6 +66,10 @@ export interface RequestPanelData {
     text: string | null;
     truncated: boolean;
     outcome: ResponseFact['outcome'];
+    /** Why it got no toolbar, in a word; null where it got one, or is no page. */
+    toolbarAbsent: string | null;
+    /** Bytes of the toolbar's tag, which the text leaves out. */
+    toolbarBytes: number;
     /** What was to change it when it was too late. */
     refused: { method: string; name: string | null; by: string | null; atMs: number }[];
   } | null;
@@ -96,6 +102,8 @@ export interface KeptRequest {
         headers: OwnHeaders;
         setBy: string | undefined;
         refused: KeptRefusal[] | undefined;
+        toolbarAbsent: string | undefined;
+        toolbarBytes: number | undefined;
       })
     | undefined;
 }
@@ -186,6 +194,8 @@ function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | 
             status,
             statusMessage,
             outcome,
+            toolbarAbsent: response.toolbarAbsent ?? null,
+            toolbarBytes: response.toolbarBytes ?? 0,
             refused: (response.refused ?? []).map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
           },
   };
@@ -202,6 +212,12 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     splits.set(context, headers);
     const contentType = rawHeader(rawHeaders, 'content-type');
     const layers = context.all('layer');
+    const toolbar = context.first('toolbar');
+    const sent = decodePreview(response.previewAscii ?? response.preview, {
+      contentType,
+      encoding: rawHeader(rawHeaders, 'content-encoding'),
+    });
+    const body = withoutToolbar(sent, toolbar?.tag ?? '');
     return {
       headers: headers.own,
       setBy: writeAuthors({ rawHeaders, headerWrites, layers }),
@@ -215,11 +231,10 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
       headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
       contentType,
       bytes: response.bodyBytes,
-      text: decodePreview(response.previewAscii ?? response.preview, {
-        contentType,
-        encoding: rawHeader(rawHeaders, 'content-encoding'),
-      }),
+      text: body.text,
       truncated: response.truncated || undefined,
+      toolbarAbsent: toolbar?.absent ?? undefined,
+      toolbarBytes: body.leftOut > 0 ? body.leftOut : undefined,
     };
   }
 
@@ -250,5 +265,6 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     shared: (context) => splits.get(context)?.common ?? null,
     derive,
     present: (data, page) => presentRequest(data, page),
+    preview: previewRequest,
   };
 }

@@ -11,6 +11,7 @@ import type { DeriveFrom, Json, Panel } from '../profiler/panel.ts';
 import { cutText, filled, toPlain } from '../profiler/plain.ts';
 import { comparableRouting } from './routing/comparable.ts';
 import { presentRouting } from './routing/page.ts';
+import { previewRouting } from './routing/preview.ts';
 import { type NearReason, whyNear, whyRouteDiffers } from './routing/reasons.ts';
 import { buildTrace, type Asked, type Considered, type Trace } from './routing/trace.ts';
 import { headersByLayer } from './shared/kept-panels.ts';
@@ -208,6 +209,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
     },
     derive,
     present: presentRouting,
+    preview: previewRouting,
     summary(data) {
       if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
       if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };

@@ -3,6 +3,7 @@ import type { Context } from '../profiler/context.ts';
 import type { Panel, PanelPage } from '../profiler/panel.ts';
 import { filled } from '../profiler/plain.ts';
 import { comparableRuntime } from './runtime/comparable.ts';
+import { previewRuntime } from './runtime/preview.ts';
 import type { KeptHold } from './shared/kept-panels.ts';
 import { round } from './shared/rows.ts';
 import { ticksOf } from './shared/ticks.ts';
@@ -131,5 +132,6 @@ export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
       tone: totals.heldMs >= HELD_MS ? 'warn' : 'plain',
     }),
     present,
+    preview: previewRuntime,
   };
 }

@@ -7,8 +7,10 @@
  */
 import type { Panel } from '../profiler/panel.ts';
 import type { Profile } from '../profiler/profile.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
 import { headersAtOf, layersOf, runtimeOf } from './shared/kept-panels.ts';
 import { round } from './shared/rows.ts';
+import { comparableTimeline } from './timeline/comparable.ts';
 import { betweenDrafts } from './timeline/between.ts';
 import { busyTimes, layerDrafts } from './timeline/layers.ts';
 import { presentTimeline } from './timeline/page.ts';
@@ -26,9 +28,17 @@ export interface TimelineData {
   shares: Share[];
 }
 
+const MINUTE = 60_000;
+const SWITCHING = 101;
+
 /** The whole of a request that still runs is not known: to the last that was seen of it. */
 function totalOf(profile: Profile): number {
   return profile.durationMs ?? runtimeOf(profile)?.durationMs ?? headersAtOf(profile) ?? 0;
+}
+
+/** A connection that was upgraded is open, and waits for messages; no code runs for it. */
+function restOf({ status }: Profile, rest: Share): Share {
+  return status === SWITCHING ? { ...rest, kind: 'wait', label: 'Open, waiting' } : rest;
 }
 
 function derive(profile: Profile): TimelineData {
@@ -53,11 +63,12 @@ function derive(profile: Profile): TimelineData {
     totalMs: round(totalMs),
     headersMs: headersMs === null ? null : round(headersMs),
     spans: spansOf({ root, layers, others, answeredMs: profile.durationMs }),
-    shares: sharesOf(others, totalMs),
+    shares: sharesOf(others, totalMs).map((share) => (share.kind === 'app' ? restOf(profile, share) : share)),
   };
 }
 
 function timeText(ms: number): string {
+  if (ms >= MINUTE) return numberHelpers.durationText(ms);
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
   return ms >= 99.95 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
@@ -66,9 +77,14 @@ export function createTimelinePanel(): Panel<TimelineData, null> {
   return {
     name: 'timeline',
     title: 'Timeline',
+    comparable: comparableTimeline,
     collect: () => null,
     derive: (_kept, { profile }) => derive(profile),
     summary: ({ totalMs }) => ({ text: timeText(totalMs), tone: 'plain' }),
     present: presentTimeline,
+    preview: ({ shares }) => ({
+      facts: shares.map(({ label, ms }) => [label, timeText(ms)]),
+      parts: shares.map(({ kind, label, ms }) => ({ kind, label, ms })),
+    }),
   };
 }

@@ -4,6 +4,7 @@ import type { Json, Panel } from '../profiler/panel.ts';
 import { comparableViews } from './views/comparable.ts';
 import { coveredMs, round, roundOrNull } from './shared/rows.ts';
 import { presentViews } from './views/page.ts';
+import { previewViews } from './views/preview.ts';
 
 export interface ViewEntry {
   name: string;
@@ -91,5 +92,6 @@ export function createViewsPanel(): Panel<ViewsData, KeptViews> {
       count: totals.views,
     }),
     present: presentViews,
+    preview: previewViews,
   };
 }

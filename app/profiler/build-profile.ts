@@ -77,6 +77,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     if (!context.outline) return null;
     const status = context.first('response')?.status ?? 0;
     const durationMs = context.durationMs ?? context.elapsedMs();
+    // A question of the toolbar that is refused, or takes its time, is nothing to come back to.
+    if (context.kind !== 'request') return status >= 500 ? 'failed' : null;
     return sampler.keeps({ status, durationMs, thrown: context.first('error') !== undefined });
   }
 

@@ -10,6 +10,8 @@ export interface ComparedFigure {
   unit: 'ms' | 'bytes' | 'count';
   /** Less of it is better, and coloured so. */
   cost?: true;
+  /** Missing in one of them, it was not measured there; default: there was none of it. */
+  measured?: true;
 }
 
 /** Something that may have run more than once. */

@@ -131,12 +131,21 @@ export interface ErrorFact {
   status: number | null;
 }
 
+/** Of an HTML document that a browser asked for; at most one. */
+export interface ToolbarFact {
+  /** Why it got no toolbar, in a word; `policy:` and a directive where a policy would have stopped its script; null where it got one. */
+  absent: string | null;
+  /** What was put into its body; empty where nothing was. */
+  tag: string;
+}
+
 export interface Facts {
   request: RequestFact;
   body: BodyFact;
   response: ResponseFact;
   route: RouteFact;
   error: ErrorFact;
+  toolbar: ToolbarFact;
 }
 
 export type FactName = keyof Facts;

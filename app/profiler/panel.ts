@@ -19,6 +19,31 @@ export interface PanelSummary {
   count?: number;
 }
 
+/** A line of what the toolbar shows of a panel: cut, like all its texts, when it is shown. */
+export interface PreviewRow {
+  text: string;
+  /** Behind it, quieter: how long, how often, where. */
+  note?: string;
+  tone?: PanelSummary['tone'];
+  /** Id of the row of the panel's page that it leads to; default: the page itself. */
+  row?: string | undefined;
+}
+
+/** What the toolbar shows of a panel when one points at it. */
+export interface PanelPreview {
+  /** In place of the summary; where there is no summary, the panel has no item on the toolbar without it. */
+  text?: string;
+  tone?: PanelSummary['tone'];
+  /** Figures by their names: few. */
+  facts?: readonly (readonly [label: string, value: string])[];
+  /** The worst or the longest: about five. */
+  rows?: readonly PreviewRow[];
+  /** How many there are beside `rows`. */
+  more?: number;
+  /** Where the time of the request went, drawn beside it. */
+  parts?: readonly { kind: string; label: string; ms: number }[];
+}
+
 /**
  * `Data` is what pages see. `Kept` is what is stored of it; what can be worked out from that is worked out by `derive`
  * when a profile is read, since most profiles never are.
@@ -50,8 +75,10 @@ export interface Panel<Data = unknown, Kept = Data> {
    * Recorded text goes through app/view-helpers/markdown.ts, which it can't break out of.
    */
   markdown?(data: Data, page: PanelPage): string;
-  /** What two profiles are compared by, made when a comparison is asked for. */
-  comparable?(data: Data): Comparable;
+  /** What the toolbar shows of it, made when a toolbar asks. Default: the summary alone. */
+  preview?(data: Data, page: PanelPage): PanelPreview;
+  /** What two profiles are compared by, made when a comparison is asked for. `amendments` as of a page. */
+  comparable?(data: Data, amendments: NonNullable<PanelPage['amendments']>): Comparable;
 }
 
 export interface DeriveFrom {

@@ -9,6 +9,7 @@ import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
 import type { FindingRule } from './finding.ts';
+import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
 import { indexOf, type Profile, type ProfileDocument, type ProfileIndex } from './profile.ts';
 import type { Redactor } from './redact.ts';
@@ -18,6 +19,8 @@ import type { SharedPart, StoredProfile } from './storage.ts';
 
 /** Milliseconds the final profile waits for facts that are on their way beside the request. */
 const EXPECTED_FACTS_WAIT = 300;
+/** Questions of the toolbar that stay readable: it asks so often that it would drive out the pages that somebody opened. */
+const MOST_OWN = 50;
 /** Milliseconds of quiet after late facts before the profile is written again. */
 const LATE_QUIET = 200;
 /** Milliseconds after its end in which a request may still add facts. */
@@ -57,6 +60,8 @@ export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
   /** Opens one that is sampled out. */
   openOutline(): Context;
+  /** Opens one for a question of the toolbar: never stored unless it fails, the newest stay readable in this process. */
+  openOwn(): Context;
   /** A running context by its token. */
   running(token: string): Context | undefined;
   runningContexts(): Iterable<Context>;
@@ -91,10 +96,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     process: options.process,
     warn,
   });
-  const contexts = new Map<string, Context>();
-  /** Those whose answer is on its way, with the milliseconds at which its headers went out. */
-  const answering = new Map<Context, number>();
+  /** By token. */
+  const contexts = Object.create(null) as Record<string, Context | undefined>;
+  /** Those whose headers are out. */
+  const answering = createOpenList<Context>();
   const timers = new Map<Context, NodeJS.Timeout>();
+  /** Ended questions of the toolbar, the newest last. */
+  const own = new Map<string, Context>();
   let ended: Context[] = [];
   let look: NodeJS.Timeout | null = null;
   let turn: NodeJS.Timeout | null = null;
@@ -111,6 +119,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       panels,
       sharedOf: (id) => sharedParts.valueOf(id) ?? shared.get(id),
     });
+  }
+
+  function allRunning(): Context[] {
+    return Object.values(contexts).filter((context) => context !== undefined);
   }
 
   function clearTimer(context: Context): void {
@@ -132,7 +144,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /** One timer for all: a request of its own each would cost more than most answers take. */
   function lookForLong(): void {
-    for (const [context, sinceMs] of answering) {
+    for (const context of answering) {
+      const sinceMs = context.first('response')?.headersAtMs ?? 0;
       if (context.elapsedMs() - sinceMs < RUNNING_AFTER) continue;
       answering.delete(context);
       store(context, 'running');
@@ -152,12 +165,19 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function forget(context: Context): void {
-    contexts.delete(context.token);
+    Reflect.deleteProperty(contexts, context.token);
     context.onLateFact = storeLate;
   }
 
+  /** Out of the way of those who run, and of every list; its token still opens. */
+  function keepOwn(context: Context): void {
+    own.set(context.token, context);
+    const [oldest] = own.keys();
+    if (own.size > MOST_OWN && oldest !== undefined) own.delete(oldest);
+  }
+
   function settle(context: Context): void {
-    if (contexts.get(context.token) !== context) return;
+    if (contexts[context.token] !== context) return;
     clearTimer(context);
     store(context, 'final');
     forget(context);
@@ -187,7 +207,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const context = new RequestContext(
       options.limits === undefined ? given : { ...given, limits: options.limits },
     );
-    contexts.set(context.token, context);
+    contexts[context.token] = context;
     return context;
   }
 
@@ -195,13 +215,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
     open(kind, parent) {
       // A token that is known to name no profile, where none will be stored.
       const token = kind !== 'profiler' && sampler.isPaused() ? nextSampledOut() : nextToken();
-      const context = create({ token, kind, parent: parent?.token ?? null });
+      // The error page of what is kept apart is kept apart with it.
+      const outline = parent?.kind === 'profiler' && parent.outline;
+      const context = create({ token, kind, parent: parent?.token ?? null, outline });
       if (parent !== undefined) parent.child = context.token;
       return context;
     },
     openOutline: () => create({ token: nextSampledOut(), kind: 'request', outline: true }),
-    running: (token) => contexts.get(token),
-    runningContexts: () => contexts.values(),
+    openOwn: () => create({ token: nextToken(), kind: 'profiler', outline: true }),
+    running: (token) => contexts[token] ?? own.get(token),
+    runningContexts: allRunning,
     snapshot: (context) => complete(build(context, context.ended ? 'final' : 'running').document, new Map()),
     indexOf(context) {
       const { document, ...facts } = build(context, context.ended ? 'final' : 'running');
@@ -213,7 +236,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     headersSent(context) {
       // An own page that goes on is a stream of our own, and no news.
       if (context.ended || context.kind === 'profiler') return;
-      answering.set(context, context.elapsedMs());
+      answering.add(context);
       look ??= setInterval(lookForLong, LOOK_EVERY).unref();
     },
     finish(context) {
@@ -222,8 +245,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const expected = context.expected();
       if (expected === null) {
         // Nothing is built of it, so nothing has to wait.
-        if (isSampledOut(context)) forget(context);
-        else {
+        if (isSampledOut(context)) {
+          forget(context);
+          if (context.kind !== 'request') keepOwn(context);
+        } else {
           ended.push(context);
           awaitTurn();
         }
@@ -242,13 +267,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (turn !== null) clearTimeout(turn);
       look = turn = null;
       for (const context of [...timers.keys()]) {
-        if (context.ended && contexts.get(context.token) !== context) store(context, 'final');
+        if (context.ended && contexts[context.token] !== context) store(context, 'final');
         clearTimer(context);
       }
-      for (const context of [...contexts.values()]) {
+      for (const context of allRunning()) {
         // A page of ours that is being shown, or a stream of one, is nothing to come back to.
         if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
-        contexts.delete(context.token);
+        Reflect.deleteProperty(contexts, context.token);
       }
     },
   };

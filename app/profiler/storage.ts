@@ -73,6 +73,8 @@ export interface ProfileQuery {
   route?: string;
   sort?: SortColumn;
   descending?: boolean;
+  /** False: nobody asks how many match in all, nor which of them are pinned; `total` is what was found then. */
+  counted?: false;
   /** 1 to 1000. */
   limit: number;
   offset: number;

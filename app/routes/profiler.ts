@@ -24,6 +24,11 @@ function post(name: string, action: PageRoute['action']): PageRoute {
   return { name: `_profiler_${name}`, method: 'POST', path: new RegExp(`^${urls.action(name)}$`), action };
 }
 
+/** Also asked for by front ends of other origins. */
+function shared(route: PageRoute): PageRoute {
+  return { ...route, shared: true };
+}
+
 export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
   return [
     get('_profiler_home', '/', controllers.home),
@@ -40,9 +45,13 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
     get('_profiler_compare_markdown', '/compare\\.md', controllers.compareMarkdown),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
+    shared({ ...get('_profiler_toolbar_script', '/toolbar\\.js', controllers.toolbarScript), open: true }),
     get('_profiler_newer', `/${TOKEN}/newer`, controllers.newer),
     get('_profiler_older', `/${TOKEN}/older`, controllers.older),
     get('_profiler_toolbar', `/${TOKEN}/toolbar`, controllers.toolbar),
+    shared(get('_profiler_toolbar_json', `/${TOKEN}/toolbar\\.json`, controllers.toolbarJson)),
+    shared(get('_profiler_calls', `/${TOKEN}/calls\\.json`, controllers.callsJson)),
+    shared(get('_profiler_origin_calls', '/calls\\.json', controllers.originCalls)),
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
     get('_profiler', `/${TOKEN}`, controllers.profile),
@@ -51,6 +60,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('clear', controllers.clear),
     post('pause', controllers.pause),
     post('resume', controllers.resume),
+    shared(post('timing', controllers.timing)),
   ];
 }
 

@@ -6,13 +6,14 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createProfilerControllers } from '../../app/controllers/profiler/index.ts';
+import { createToolbarScript } from '../../app/controllers/profiler/toolbar-script.ts';
 import { createLive } from '../../app/controllers/profiler/live.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { ownHeaders } from '../../app/middleware/own-headers.ts';
 import { panelMarkdown } from '../../app/panel-markdown.ts';
-import { packageRoot } from '../../app/paths.ts';
+import { moduleUrl, packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
 import { ruleTexts } from '../../app/profiler/finding.ts';
@@ -107,6 +108,7 @@ export function createPageFixture(
     originOf?: (req: IncomingMessage) => string | null;
     viewsFolder?: string | readonly string[];
     editor?: EditorOptions;
+    frontEnds?: readonly string[];
   } = {},
 ): PageFixture {
   let counter = 0xa00000;
@@ -136,7 +138,9 @@ export function createPageFixture(
     rules: ruleTexts(rules),
     renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),
     assets,
+    toolbarScript: createToolbarScript(packageRoot(), moduleUrl('toolbar')),
     ownHeaders,
+    frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
     retention: 'Profiles are kept for 24 hours, at most 100000 of them and 512 MiB.',
@@ -144,7 +148,9 @@ export function createPageFixture(
   const pages = createPages({
     controllers: createProfilerControllers(services),
     originOf: options.originOf ?? (() => ORIGIN),
+    clientOf: () => '203.0.113.24',
     ownHeaders,
+    frontEnds: services.frontEnds,
     redactText: services.redactText,
   });
 

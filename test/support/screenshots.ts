@@ -87,8 +87,21 @@ function pagesOf(tokens: Tokens): Record<string, string> {
     'error-404': '/product/1',
     'error-405': '/api/payments',
     'unknown-token': '/_profiler/abcdef',
+    toolbar: '/orders',
     'unknown-panel': of('orders', 'nosuch'),
   };
+}
+
+/** Keys that show what is to be seen of a page. */
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  toolbar: ['Alt+Shift+KeyH', 'ArrowRight', 'ArrowRight', 'ArrowRight'],
+};
+
+/** Waits until the bar is there, and presses what is to be pressed. */
+async function prepare(page: Page, name: string): Promise<void> {
+  const keys = KEYS[name] ?? [];
+  if (keys.length > 0) await page.locator('hindsight-toolbar .item').first().waitFor();
+  for (const key of keys) await page.keyboard.press(key);
 }
 
 async function shoot(browser: Browser, address: string, name: string): Promise<Shot[]> {
@@ -100,6 +113,7 @@ async function shoot(browser: Browser, address: string, name: string): Promise<S
         colorScheme: scheme,
       });
       await page.goto(address);
+      await prepare(page, name);
       const over = await page.evaluate<number>(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );

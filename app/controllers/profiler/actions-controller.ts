@@ -3,10 +3,10 @@
  * recording. Afterwards the browser is sent back to the page it came from (303). There is no cookie, so that what a foreign page
  * lacks is the signature, and what it can't hide is where it is.
  */
-import type { IncomingMessage } from 'node:http';
 import { createError } from '../../errors.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN, urls } from '../../urls.ts';
 import { readForm } from './form-body.ts';
+import { isOwnPage } from './own-page.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
@@ -22,13 +22,6 @@ export interface ActionsController {
 
 /** Longer than any address of our pages; clients refuse longer heads. */
 const LONGEST_BACK = 4000;
-
-/** Sec-Fetch-Site where the browser sends it; elsewhere (plain HTTP, older browsers) the Origin of the form's page. */
-function isOwnPage({ headers }: IncomingMessage, origin: string | null): boolean {
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined) return site === 'same-origin';
-  return origin !== null && headers.origin === origin;
-}
 
 /** A page of ours as the form names it; else the list. */
 function backOf(form: URLSearchParams): string {

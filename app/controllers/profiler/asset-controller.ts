@@ -1,14 +1,20 @@
-/** Styles and scripts: cached for a year under the hash of their content; and the exception panel's stylesheet by its fixed name. */
+/**
+ * Styles and scripts: cached for a year under the hash of their content; the exception panel's stylesheet and the toolbar's script
+ * also by a fixed name.
+ */
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { requireProfile } from './require-profile.ts';
 import { createPageNotFound } from './route-errors.ts';
 
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
+/** A page of another origin loads it as a script, which tells us nothing of where it is; it holds no data. */
+const FOR_FRONT_ENDS = { 'cross-origin-resource-policy': 'cross-origin' };
 
 export function createAssetController(services: PageServices): {
   asset: PageAction;
   exceptionCss: PageAction;
+  toolbarScript: PageAction;
 } {
   const respond = createRespond(services);
   return {
@@ -20,6 +26,15 @@ export function createAssetController(services: PageServices): {
     async exceptionCss(page) {
       await requireProfile(services, page);
       respond(page, services.assets.plain('hindsight.css'));
+    },
+    toolbarScript(page) {
+      const { toolbarScript, frontEnds } = services;
+      const isNamed = page.query.get('v') === toolbarScript.hash();
+      respond(page, {
+        ...toolbarScript.asset(),
+        cacheControl: isNamed ? FOR_A_YEAR : 'no-cache',
+        ...(frontEnds.size === 0 ? {} : { headers: FOR_FRONT_ENDS }),
+      });
     },
   };
 }

@@ -1,9 +1,9 @@
 /**
- * The files of public/profiler by hashed name, in memory. The table is made at first use and never again: a request
- * names an entry of the table, never a path, so that no address reaches the file system.
+ * The files of public/profiler by hashed name, in memory. Which there are is read once, and each file when it is first asked for,
+ * never again: a request names one of these files, never a path, so that no address reaches the file system.
  *
  * `hindsight.css` is served as `hindsight.<hash>.css`. Modules import each other by plain name; as those names are hashed
- * too, the import is rewritten when the table is made (an import map would need an inline script).
+ * too, the import is rewritten when the file is read (an import map would need an inline script).
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -33,54 +33,51 @@ const TYPES: Readonly<Record<string, string>> = {
 const IMPORT = /(from\s*|import\s*)'\.\/([a-z0-9-]+\.js)'/g;
 const HASH_LENGTH = 12;
 
-interface Table {
-  byHash: Map<string, Asset>;
-  hashedNames: Map<string, string>;
+interface Entry {
+  asset: Asset;
+  hashedName: string;
 }
 
-function readTable(folder: string): Table {
-  const files = new Set(readdirSync(folder).filter((file) => extname(file) in TYPES));
-  const table: Table = { byHash: new Map(), hashedNames: new Map() };
+/** `hindsight.0123456789ab.css`: name, hash, ending. */
+const HASHED_NAME = /^(.+)\.([0-9a-f]{12})(\.[a-z]+)$/;
 
-  function add(file: string, above: readonly string[]): string {
-    const known = table.hashedNames.get(file);
+export function createAssets(folder: string): Assets {
+  const entries = new Map<string, Entry>();
+  let files: ReadonlySet<string> | null = null;
+
+  function knows(file: string): boolean {
+    files ??= new Set(readdirSync(folder).filter((name) => extname(name) in TYPES));
+    return files.has(file);
+  }
+
+  function read(file: string, above: readonly string[]): Entry {
+    const known = entries.get(file);
     if (known !== undefined) return known;
-    if (!files.has(file) || above.includes(file))
+    if (!knows(file) || above.includes(file))
       throw new Error(`The asset "${file}" is missing, or imports itself.`);
     const text = readFileSync(join(folder, file), 'utf8').replace(
       IMPORT,
-      (_all, head: string, name: string) => `${head}'./${add(name, [...above, file])}'`,
+      (_all, head: string, name: string) => `${head}'./${read(name, [...above, file]).hashedName}'`,
     );
     const body = Buffer.from(text);
     const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_LENGTH);
     const ending = extname(file);
-    const hashedName = `${file.slice(0, -ending.length)}.${hash}${ending}`;
-    table.hashedNames.set(file, hashedName);
-    table.byHash.set(hashedName, { type: TYPES[ending] ?? '', body, etag: `"${hash}"` });
-    return hashedName;
-  }
-
-  for (const file of files) add(file, []);
-  return table;
-}
-
-export function createAssets(folder: string): Assets {
-  let table: Table | null = null;
-  const get = (): Table => (table ??= readTable(folder));
-
-  function hashedName(file: string): string {
-    const name = get().hashedNames.get(file);
-    if (name === undefined) throw new Error(`There is no asset "${file}".`);
-    return name;
+    const entry = {
+      asset: { type: TYPES[ending] ?? '', body, etag: `"${hash}"` },
+      hashedName: `${file.slice(0, -ending.length)}.${hash}${ending}`,
+    };
+    entries.set(file, entry);
+    return entry;
   }
 
   return {
-    url: (file) => urls.asset(hashedName(file)),
-    get: (name) => get().byHash.get(name),
-    plain(file) {
-      const asset = get().byHash.get(hashedName(file));
-      if (asset === undefined) throw new Error(`There is no asset "${file}".`);
-      return asset;
+    url: (file) => urls.asset(read(file, []).hashedName),
+    get(name) {
+      const [, stem = '', , ending = ''] = HASHED_NAME.exec(name) ?? [];
+      if (!knows(`${stem}${ending}`)) return undefined;
+      const { asset, hashedName } = read(`${stem}${ending}`, []);
+      return hashedName === name ? asset : undefined;
     },
+    plain: (file) => read(file, []).asset,
   };
 }

@@ -2,6 +2,7 @@
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { createCompareModel } from './compare-model.ts';
 import { compareProfiles } from './compare-profiles.ts';
@@ -22,8 +23,8 @@ export interface CompareController {
 }
 
 interface Read {
-  a: Profile | null;
-  b: Profile | null;
+  a: FoundProfile | null;
+  b: FoundProfile | null;
   /** Why there is nothing to compare; null where there is. */
   problem: string | null;
 }
@@ -34,8 +35,8 @@ export function createCompareController(services: PageServices): CompareControll
 
   const queryOf = ({ query }: PageRequest): CompareQuery => readCompareQuery(query);
 
-  async function readOne(token: string | null): Promise<Profile | null> {
-    return token === null ? null : ((await profiles.read(token))?.profile ?? null);
+  async function readOne(token: string | null): Promise<FoundProfile | null> {
+    return token === null ? null : profiles.read(token);
   }
 
   function problemOf({ a, b }: CompareQuery, read: Omit<Read, 'problem'>): string | null {
@@ -57,7 +58,7 @@ export function createCompareController(services: PageServices): CompareControll
   }
 
   /** Both, for what is read by machines: an error instead of a form. */
-  async function readPair(page: PageRequest): Promise<{ a: Profile; b: Profile }> {
+  async function readPair(page: PageRequest): Promise<{ a: FoundProfile; b: FoundProfile }> {
     const query = queryOf(page);
     for (const name of ['a', 'b'] as const)
       if (query[name] === null) throw createError('BAD_FILTER', [name, 'is missing; give two tokens']);
@@ -84,11 +85,11 @@ export function createCompareController(services: PageServices): CompareControll
       const query = queryOf(page);
       const { a, b, problem } = await readBoth(query);
       if (a === null || b === null || problem !== null) {
-        const chosen = a ?? b;
+        const chosen = (a ?? b)?.profile ?? null;
         const choices = await findOthers(chosen, [query.a, query.b]);
         const [newest] = choices;
         if (query.newest && a !== null && newest !== undefined) {
-          redirect(respond, page, urls.compare({ a: a.token, b: newest.token }));
+          redirect(respond, page, urls.compare({ a: a.profile.token, b: newest.token }));
           return;
         }
         const model = { title: 'Compare', query, chosen, problem, choices, foot };
@@ -101,7 +102,7 @@ export function createCompareController(services: PageServices): CompareControll
         return;
       }
       const comparison = compareProfiles(a, b, panels);
-      const model = createCompareModel({ a, b, comparison, all: query.all, foot });
+      const model = createCompareModel({ a: a.profile, b: b.profile, comparison, all: query.all, foot });
       respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
     },
     async compareJson(page) {
@@ -109,16 +110,17 @@ export function createCompareController(services: PageServices): CompareControll
       const comparison = compareProfiles(a, b, panels);
       const body = {
         version: COMPARE_VERSION,
-        a: a.token,
-        b: b.token,
-        summary: summarizeComparison(a, b, comparison.figures),
+        a: a.profile.token,
+        b: b.profile.token,
+        summary: summarizeComparison(a.profile, b.profile, comparison.figures),
         ...comparison,
       };
       respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
     },
     async compareMarkdown(page) {
       const { a, b } = await readPair(page);
-      respond(page, { type: MARKDOWN_TYPE, body: compareMarkdown(a, b, compareProfiles(a, b, panels)) });
+      const comparison = compareProfiles(a, b, panels);
+      respond(page, { type: MARKDOWN_TYPE, body: compareMarkdown(a.profile, b.profile, comparison) });
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Comparable, ComparedFigure, ComparedValue, ComparedWork } from '..
 import type { Finding } from '../../profiler/finding.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
 
 export interface FigureRow {
   label: string;
@@ -61,8 +62,11 @@ export const NOTABLE = 0.1;
 /** Milliseconds below which it is not, whatever the share. */
 const NOTABLE_MS = 0.5;
 
-/** Missing, it is not known. */
-const OF_EVERY_REQUEST = new Set(['Time', 'Until the headers', 'CPU of the process']);
+/** Missing, it is not known: every request has it, or it may not have been measured. */
+const NEVER_NONE = new Set(['Time', 'Until the headers', 'CPU of the process']);
+
+/** A profile with what lies beside it. */
+type Compared = Pick<FoundProfile, 'profile' | 'amendments'>;
 
 interface Side {
   figures: ComparedFigure[];
@@ -71,11 +75,15 @@ interface Side {
 }
 
 /** null where the panel recorded nothing, or can't be compared. */
-function comparableOf(profile: Profile, panel: Panel, failed: Set<string>): Comparable | null {
+function comparableOf(
+  { profile, amendments }: Compared,
+  panel: Panel,
+  failed: Set<string>,
+): Comparable | null {
   const data = profile.panels[panel.name]?.data ?? null;
   if (data === null || panel.comparable === undefined) return null;
   try {
-    return panel.comparable(data);
+    return panel.comparable(data, amendments);
   } catch {
     // What another release stored may have another form.
     failed.add(panel.title);
@@ -83,10 +91,11 @@ function comparableOf(profile: Profile, panel: Panel, failed: Set<string>): Comp
   }
 }
 
-function sideOf(profile: Profile, panels: readonly Panel[], failed: Set<string>): Side {
+function sideOf(compared: Compared, panels: readonly Panel[], failed: Set<string>): Side {
+  const { profile } = compared;
   const time: ComparedFigure[] =
     profile.durationMs === null ? [] : [{ label: 'Time', value: profile.durationMs, unit: 'ms', cost: true }];
-  const given = panels.flatMap((panel) => comparableOf(profile, panel, failed) ?? []);
+  const given = panels.flatMap((panel) => comparableOf(compared, panel, failed) ?? []);
   return {
     figures: [...time, ...given.flatMap(({ figures = [] }) => figures)],
     work: given.flatMap(({ work = [] }) => work),
@@ -115,11 +124,11 @@ function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string)
 /** A figure that a request recorded nothing for is 0, where it may be none of it: not its time, nor its memory. */
 function valueOf(
   figure: ComparedFigure | null,
-  { unit, label }: ComparedFigure,
+  { unit, label, measured }: ComparedFigure,
   whole: boolean,
 ): number | null {
   if (figure !== null) return figure.value;
-  return whole && unit !== 'bytes' && !OF_EVERY_REQUEST.has(label) ? 0 : null;
+  return whole && unit !== 'bytes' && measured !== true && !NEVER_NONE.has(label) ? 0 : null;
 }
 
 function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]): FigureRow {
@@ -188,9 +197,10 @@ function keyOfFinding({ label, panel, place, sentence }: Finding): string {
   return JSON.stringify([label, panel, place ?? sentence.replace(/\d+(?:\.\d+)?/g, '#')]);
 }
 
-export function compareProfiles(a: Profile, b: Profile, panels: readonly Panel[]): Comparison {
+export function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]): Comparison {
   const failed = new Set<string>();
-  const [left, right] = [sideOf(a, panels, failed), sideOf(b, panels, failed)];
+  const [a, b] = [one.profile, other.profile];
+  const [left, right] = [sideOf(one, panels, failed), sideOf(other, panels, failed)];
   const values = pairUp(left.values, right.values, ({ section, name }) =>
     JSON.stringify([section, section.endsWith('header') ? name.toLowerCase() : name]),
   ).map(({ a: one, b: other, known: { section, name } }): ValueRow => ({

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isProfilerTarget } from '../../urls.ts';
+import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, redirect } from './respond.ts';
 import { createMethodNotAllowed, createPageNotFound, pathOf } from './route-errors.ts';
@@ -14,12 +15,20 @@ export interface PageRoute {
   /** Of the whole path as sent; named groups become the parameters. */
   path: RegExp;
   action: PageAction;
+  /** Answered to everybody: it holds nothing of a request. */
+  open?: true;
+  /** Answered to pages of front ends of other origins too. */
+  shared?: true;
 }
 
 export interface DispatchOptions extends Pick<PageServices, 'ownHeaders' | 'redactText'> {
   routes: readonly PageRoute[];
   /** `scheme://host[:port]` as the client sees it; null where the host is invalid: addresses are relative then. */
   originOf: (req: IncomingMessage) => string | null;
+  /** Address of who asks; default: not known. */
+  clientOf?: (req: IncomingMessage) => string;
+  /** Origins of separate front ends; default: there are none. */
+  frontEnds?: ReadonlySet<string>;
   /** Rejects where the caller may not see the pages. */
   guard?: (req: IncomingMessage) => Promise<void>;
 }
@@ -33,7 +42,8 @@ function methodOf(req: IncomingMessage): string {
 }
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { routes, originOf, guard, redactText } = options;
+  const { routes, originOf, clientOf = () => '', guard, redactText } = options;
+  const { frontEnds = new Set<string>() } = options;
   const respond = createRespond(options);
 
   function matching(path: string): PageRoute[] {
@@ -60,8 +70,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const target = pathOf(req.url ?? '');
-    await guard?.(req);
     const routed = matching(target.path);
+    const granted = routed.some(({ shared }) => shared === true) && grantFrontEnd(frontEnds, req, res);
+    if (granted && isPreflight(req)) {
+      answerPreflight(res, routed.map(({ method }) => method).join(', '));
+      return;
+    }
+    if (!routed.some(({ open }) => open === true)) await guard?.(req);
     if (routed.length === 0) {
       miss(req, res, target);
       return;
@@ -70,7 +85,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (route === undefined) throw createMethodNotAllowed(req, routed.map(({ method }) => method).join(', '));
     const params = { ...route.path.exec(target.path)?.groups };
     const query = queryOf(target.query);
-    await route.action({ req, res, params, query, origin: () => originOf(req) });
+    await route.action({ req, res, params, query, origin: () => originOf(req), client: () => clientOf(req) });
   }
 
   return (req, res, next) => {

@@ -17,16 +17,46 @@ function fieldsOf(body: unknown): URLSearchParams {
   return fields;
 }
 
-async function readText(req: IncomingMessage): Promise<string> {
+function sizeOf(bytes: number): string {
+  return `${bytes / 1024} KiB`;
+}
+
+/** A body as text; what a host's parser made of it, where that stands before us. Throws BODY_TOO_LARGE. */
+export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Promise<string> {
+  const { body } = req as IncomingMessage & { body?: unknown };
+  if (body !== undefined) return parsedText(body, largest);
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes <= LARGEST_FORM) chunks.push(chunk);
-    else if (bytes > THROWN_AWAY) break;
+  try {
+    for await (const chunk of req as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes <= largest) chunks.push(chunk);
+      else if (bytes > THROWN_AWAY) break;
+    }
+  } catch (error) {
+    // Who sent it has gone: no fault of ours, and nobody to answer.
+    throw createError('BAD_REQUEST', ['The body broke off.'], { cause: error });
   }
-  if (bytes > LARGEST_FORM) throw createError('BODY_TOO_LARGE', ['64 KiB', `at least ${bytes} bytes`]);
+  if (bytes > largest) throw createError('BODY_TOO_LARGE', [sizeOf(largest), `at least ${bytes} bytes`]);
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** What is too deep to be written again, or is no JSON, is nothing of ours. */
+function printed(body: unknown): string {
+  try {
+    const text: unknown = JSON.stringify(body);
+    return typeof text === 'string' ? text : '';
+  } catch {
+    return '';
+  }
+}
+
+function parsedText(body: unknown, largest: number): string {
+  const text =
+    typeof body === 'string' ? body : Buffer.isBuffer(body) ? body.toString('utf8') : printed(body);
+  if (text.length > largest)
+    throw createError('BODY_TOO_LARGE', [sizeOf(largest), `at least ${text.length} bytes`]);
+  return text;
 }
 
 export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {

@@ -9,6 +9,8 @@ import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
+import { createTimingAction } from './timing-action.ts';
+import { createToolbarController } from './toolbar-controller.ts';
 
 export function createProfilerControllers(services: PageServices) {
   return {
@@ -21,6 +23,8 @@ export function createProfilerControllers(services: PageServices) {
     ...createAssetController(services),
     ...createLiveController(services),
     ...createActionsController(services),
+    ...createToolbarController(services),
+    ...createTimingAction(services),
   } as const;
 }
 

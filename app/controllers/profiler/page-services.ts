@@ -10,6 +10,7 @@ import type { Profiles } from '../../profiler/profiles.ts';
 import type { Recording } from '../../profiler/recording.ts';
 import type { Assets } from './assets.ts';
 import type { Live } from './live.ts';
+import type { ToolbarScript } from './toolbar-script.ts';
 
 export interface PageServices {
   profiles: Profiles;
@@ -25,8 +26,11 @@ export interface PageServices {
   panelMarkdown?: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
   renderPage: (view: string, model: object) => string;
   assets: Assets;
+  toolbarScript: ToolbarScript;
   /** Security headers of every answer that is the profiler's own: the policy, nosniff, frames, referrer. */
   ownHeaders: () => readonly (readonly [name: string, value: string])[];
+  /** Origins of separate front ends that may ask what the toolbar asks. */
+  frontEnds: ReadonlySet<string>;
   /** Masks secrets in a text that stands alone. */
   redactText: (text: string) => string;
   /** Lines of the foot: version, Node, process, storage. */
@@ -45,6 +49,8 @@ export interface PageRequest {
   query: URLSearchParams;
   /** `scheme://host[:port]` as the client sees it; null where the host is invalid. */
   origin: () => string | null;
+  /** Address of who asks, as it is recorded. */
+  client: () => string;
 }
 
 /** Answers, or throws an error of the catalogue, which the host's error handler answers. */

@@ -26,27 +26,48 @@ function isNavigation({ panels }: Profile): boolean {
   });
 }
 
-export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: Profile): Promise<Redirects> {
-  const { kind, token, url, status, clientAddress, startedAt, durationMs } = profile;
-  if (kind !== 'request') return { from: null, to: null };
-  const page = { clientAddress, limit: MOST_ROWS, offset: 0 };
+/** Steps of a chain that are followed back. */
+const MOST_STEPS = 10;
 
-  async function findBefore(): Promise<ProfileIndex | null> {
-    if (!isNavigation(profile)) return null;
-    const { rows } = await profiles.find({
-      ...page,
-      status: { class: 3 },
-      from: startedAt - FOLLOWED_WITHIN - LONGEST,
-      until: startedAt + 1,
-    });
+/** The redirects that led to a page, oldest first: one search, whatever their number. */
+export async function findCameFrom(
+  profiles: Pick<Profiles, 'find'>,
+  profile: Profile,
+): Promise<ProfileIndex[]> {
+  const { kind, token, url, clientAddress, startedAt } = profile;
+  if (kind !== 'request' || !isNavigation(profile)) return [];
+  const { rows } = await profiles.find({
+    clientAddress,
+    limit: MOST_ROWS,
+    offset: 0,
+    counted: false,
+    status: { class: 3 },
+    from: startedAt - FOLLOWED_WITHIN - LONGEST,
+    until: startedAt + 1,
+  });
+  const chain: ProfileIndex[] = [];
+  const seen = new Set([token]);
+  let at: Pick<ProfileIndex, 'url' | 'startedAt'> = { url, startedAt };
+  while (chain.length < MOST_STEPS) {
+    const { url: wanted, startedAt: until } = at;
     const led = rows.find(
       (row) =>
-        row.location === url &&
-        row.token !== token &&
-        startedAt - row.startedAt - (row.durationMs ?? 0) <= FOLLOWED_WITHIN,
+        row.location === wanted &&
+        row.startedAt <= until &&
+        !seen.has(row.token) &&
+        until - row.startedAt - (row.durationMs ?? 0) <= FOLLOWED_WITHIN,
     );
-    return led ?? null;
+    if (led === undefined) break;
+    seen.add(led.token);
+    chain.unshift(led);
+    at = led;
   }
+  return chain;
+}
+
+export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: Profile): Promise<Redirects> {
+  const { kind, token, status, clientAddress, startedAt, durationMs } = profile;
+  if (kind !== 'request') return { from: null, to: null };
 
   async function findAfter(): Promise<ProfileIndex | null> {
     if (status === null || status < 300 || status > 399) return null;
@@ -54,7 +75,10 @@ export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: P
     const location = own?.location ?? null;
     if (location === null) return null;
     const { rows } = await profiles.find({
-      ...page,
+      clientAddress,
+      limit: MOST_ROWS,
+      offset: 0,
+      counted: false,
       url: location,
       from: startedAt,
       until: startedAt + (durationMs ?? 0) + FOLLOWED_WITHIN,
@@ -63,6 +87,6 @@ export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: P
     return rows.find((row) => row.url === location && row.token !== token) ?? null;
   }
 
-  const [from, to] = await Promise.all([findBefore(), findAfter()]);
-  return { from, to };
+  const [chain, to] = await Promise.all([findCameFrom(profiles, profile), findAfter()]);
+  return { from: chain.at(-1) ?? null, to };
 }

@@ -30,7 +30,13 @@ function addressOf(clientAddress: string, url: string): string {
   return `${clientAddress}\n${url}`;
 }
 
-function createJoiner(): (row: ProfileIndex) => Visit | null {
+/** How long after a page began what it asks for counts as its own, in milliseconds. */
+interface Reach {
+  fetched: number;
+  guessed: number;
+}
+
+function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
   const expected = new Map<string, { visit: Visit; until: number }>();
   const pages = new Map<string, { visit: Visit; at: number }>();
   /** The latest document of each client. */
@@ -41,7 +47,7 @@ function createJoiner(): (row: ProfileIndex) => Visit | null {
     if (dest === null || dest === 'document') return null;
     const page =
       referrer === null ? documents.get(clientAddress) : pages.get(addressOf(clientAddress, referrer));
-    const withinMs = referrer === null ? GUESSED_WITHIN : FETCHED_WITHIN;
+    const withinMs = referrer === null ? reach.guessed : reach.fetched;
     return page !== undefined && startedAt - page.at <= withinMs ? page.visit : null;
   }
 
@@ -113,13 +119,26 @@ function foldRuns(visits: readonly Visit[]): Visit[] {
 
 /** `rows`: newest first, as are the visits, by their first request. */
 export function foldVisits(rows: readonly ProfileIndex[]): Visit[] {
-  const join = createJoiner();
+  const join = createJoiner({ fetched: FETCHED_WITHIN, guessed: GUESSED_WITHIN });
   const visits: Visit[] = [];
   for (const row of [...rows].reverse()) {
     const visit = join(row);
     if (visit !== null) visits.push(visit);
   }
   return foldRuns(visits.reverse());
+}
+
+/**
+ * What a page that is still open asked for, oldest first, whenever that was, among `rows` (newest first): with what its
+ * calls were redirected to, without documents that it led to.
+ */
+export function fetchesOf(page: ProfileIndex, rows: readonly ProfileIndex[]): ProfileIndex[] {
+  const join = createJoiner({ fetched: Infinity, guessed: Infinity });
+  const visit = join({ ...page, dest: 'document' });
+  for (const row of [...rows].reverse())
+    if (row.token !== page.token && row.startedAt >= page.startedAt) join(row);
+  const followed = visit?.redirects.filter(({ dest }) => dest !== null && dest !== 'document') ?? [];
+  return [...(visit?.fetches ?? []), ...followed].sort((a, b) => a.startedAt - b.startedAt);
 }
 
 /** Each row by itself, for an order in which neighbours have nothing to do with each other. */

@@ -3,6 +3,7 @@ import { blocks, fence, heading, pairs, table } from '../../view-helpers/markdow
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { RequestPanelData } from '../request.ts';
 import { toCurl } from './curl.ts';
+import { absenceSentence } from './toolbar-absence.ts';
 
 function head(first: string, headers: RequestPanelData['headers'], body: string | null): string {
   const lines = headers.map(({ name, value }) => `${name}: ${value}`);
@@ -38,6 +39,7 @@ export function requestMarkdown(data: RequestPanelData): string {
           head(status.trim(), response.headers, response.text),
           response.headersLost ? 'Headers that it had in common with other answers are stored no more.' : '',
           response.truncated ? 'Of the body only the beginning was kept.' : '',
+          absenceSentence(response.toolbarAbsent) ?? '',
         ]);
   return blocks([
     section(

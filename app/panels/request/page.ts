@@ -8,6 +8,7 @@ import { addressOf } from '../shared/rows.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
 import { mediaTypeOf } from './http-text.ts';
 import { type RawHttp, toHttp } from './raw-http.ts';
+import { absenceSentence } from './toolbar-absence.ts';
 
 /** A body as it is easiest to read; what is left out of it is counted. */
 export interface ShownBody {
@@ -41,6 +42,8 @@ export interface RequestPage {
   headers: HeaderRow[];
   removed: { name: string; by: string }[];
   setCookies: NamedValue[];
+  /** Why the page got no toolbar; null where it did, or is no page. */
+  toolbarAbsence: string | null;
   masked: { where: string; rule: string }[];
   /** The page with whole bodies; null where nothing is cut, or this is it. */
   wholeAddress: string | null;
@@ -150,6 +153,7 @@ export function presentRequest(data: RequestPanelData, { profile, query }: Panel
       by: authorsText(steps),
     })),
     setCookies,
+    toolbarAbsence: absenceSentence(data.response?.toolbarAbsent ?? null),
     masked: profile.masked,
     wholeAddress: isCut ? addressOf('request', { whole: 1 }) : null,
   };

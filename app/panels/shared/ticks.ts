@@ -1,4 +1,5 @@
 /** Round steps of an axis of milliseconds. */
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 export interface Tick {
   atMs: number;
@@ -7,15 +8,23 @@ export interface Tick {
 }
 
 const STEPS = 6;
+const MINUTE = 60_000;
+/** Round by the clock: 30 s to a day. */
+const LONG_STEPS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map(
+  (minutes) => minutes * MINUTE,
+);
 
 /** 1, 2 or 5 times a power of ten, so that at most `STEPS` fit. */
 function stepOf(lengthMs: number): number {
   const rough = lengthMs / STEPS;
+  const long = rough < MINUTE / 4 ? undefined : LONG_STEPS.find((step) => step >= rough);
+  if (long !== undefined) return long;
   const power = 10 ** Math.floor(Math.log10(rough));
   return ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
 }
 
 function tickText(ms: number): string {
+  if (ms >= MINUTE) return numberHelpers.durationText(ms);
   return ms >= 1000 ? `${Number((ms / 1000).toFixed(3))} s` : `${Number(ms.toFixed(3))} ms`;
 }
 

@@ -1,12 +1,32 @@
 /** The timeline as Markdown: the shares of the time, then each span, indented by its depth. */
 import { blocks, heading, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { PanelPage } from '../../profiler/panel.ts';
 import type { TimelineData } from '../timeline.ts';
+import { type BrowserRow, browserView } from './browser.ts';
 
 const INDENT = '· ';
 const { durationText, percentText } = numberHelpers;
 
-export function timelineMarkdown({ totalMs, headersMs, spans, shares }: TimelineData): string {
+function browserMarkdown(data: TimelineData, timing: unknown): string[] {
+  const browser = browserView(data, timing);
+  if (browser === null) return [];
+  return [
+    heading(3, 'In the browser'),
+    browser.said.join(' '),
+    table<BrowserRow>(
+      [
+        { title: 'Start', value: ({ startMs }) => `+${durationText(startMs)}`, plain: true },
+        { title: 'Time', value: ({ durationMs }) => durationText(durationMs), plain: true },
+        { title: 'What', value: ({ label, depth }) => INDENT.repeat(depth) + label, plain: true },
+      ],
+      browser.rows,
+    ),
+  ];
+}
+
+export function timelineMarkdown(data: TimelineData, { amendments = {} }: PanelPage): string {
+  const { totalMs, headersMs, spans, shares } = data;
   const headers = headersMs === null ? '' : `, headers after ${durationText(headersMs)}`;
   return blocks([
     `${durationText(totalMs)} in all${headers}.`,
@@ -18,6 +38,7 @@ export function timelineMarkdown({ totalMs, headersMs, spans, shares }: Timeline
       ],
       shares,
     ),
+    ...browserMarkdown(data, amendments.timing),
     heading(3, 'Spans'),
     table<TimelineData['spans'][number]>(
       [

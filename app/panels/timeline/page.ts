@@ -3,6 +3,7 @@ import type { PanelPage } from '../../profiler/panel.ts';
 import type { TimelineData } from '../timeline.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type Axis, axisOf } from './axis.ts';
+import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, KIND_NOUNS, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
 import { endOf, type Span, type SpanKind } from './spans.ts';
 
@@ -137,7 +138,7 @@ function stepsOf({ ticks, toMs }: Axis): { text: string; fromMs: number; toMs: n
   });
 }
 
-export function presentTimeline(data: TimelineData, { query }: PanelPage) {
+export function presentTimeline(data: TimelineData, { profile, query, amendments = {} }: PanelPage) {
   const { spans } = data;
   const wanted = wantedOf(data, query);
   const { over, find, sent, filters, open } = wanted;
@@ -192,7 +193,11 @@ export function presentTimeline(data: TimelineData, { query }: PanelPage) {
           : null,
     };
   });
+  const browser: BrowserView | null = browserView(data, amendments.timing);
   return {
+    browser,
+    /** A browser could have sent what it measured, and has not. */
+    unmeasured: browser === null && isDocument(profile),
     over,
     find,
     filters,

@@ -52,6 +52,37 @@ describe('the comparison of two profiles', () => {
       },
     });
 
+  it('compares what browsers measured, where they did', async () => {
+    const [a, b, c] = [
+      await record(() => undefined),
+      await record(() => undefined),
+      await record(() => undefined),
+    ];
+    await fixture.profiles.amend(a.token, 'timing', {
+      ttfb: 80,
+      load: 400,
+      longTasks: [{ start: 1, duration: 60 }],
+    });
+    await fixture.profiles.amend(b.token, 'timing', { ttfb: 120, load: 300 });
+    const figures = async (one: Context, other: Context): Promise<unknown[]> => {
+      const compared = (await (await get(`compare.json?a=${one.token}&b=${other.token}`)).json()) as {
+        figures: { label: string; a: number | null; b: number | null; tone: string }[];
+      };
+      return compared.figures
+        .filter(({ label }) => label.startsWith('In the browser'))
+        .map((figure) => [figure.label, figure.a, figure.b, figure.tone]);
+    };
+    expect(await figures(a, b)).to.deep.equal([
+      ['In the browser: first byte', 80, 120, 'bad'],
+      ['In the browser: loaded', 400, 300, 'good'],
+    ]);
+    expect(await figures(a, c)).to.deep.equal([
+      ['In the browser: first byte', 80, null, 'plain'],
+      ['In the browser: loaded', 400, null, 'plain'],
+    ]);
+    expect(await figures(c, await record(() => undefined))).to.deep.equal([]);
+  });
+
   /** `times` reads of a product, 5 ms each, in a request of `ms`. */
   const reading = (times: number, ms: number) => (context: Context) => {
     lasting(context, ms);

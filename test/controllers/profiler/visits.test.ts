@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { foldVisits, type Visit } from '../../../app/controllers/profiler/visits.ts';
+import { fetchesOf, foldVisits, type Visit } from '../../../app/controllers/profiler/visits.ts';
 import type { ProfileIndex } from '../../../app/profiler/profile.ts';
 import { profileOf } from '../../storage/contract.ts';
 
@@ -92,6 +92,26 @@ describe('visits', () => {
       ['/a', [], ['/app.css'], []],
     ]);
     expect(shapes(rowsOf(page(0, '/a'), fetched(20, '/poll', null)))).to.have.length(2);
+  });
+
+  it('follow a page that is still open for as long as it asks, until it is loaded anew', () => {
+    const [head] = rowsOf(page(0, '/a')) as [ProfileIndex];
+    const rows = rowsOf(
+      fetched(-5, '/before', '/a'),
+      page(0, '/a'),
+      fetched(7200, '/api/late', '/a'),
+      { ...fetched(7201, '/api/moved', '/a'), status: 302, location: '/api/new' },
+      fetched(7202, '/api/new', '/a'),
+      { ...fetched(7203, '/api/other-client', '/a'), clientAddress: '10.0.0.9' },
+      fetched(7204, '/poll', null),
+      page(7205, '/a'),
+      fetched(7206, '/api/of-the-new-one', '/a'),
+    );
+    const found = fetchesOf(
+      { ...head, token: 'ffffff' },
+      rows.filter(({ url }, i) => !(url === '/a' && i === 7)),
+    );
+    expect(urls(found)).to.deep.equal(['/api/late', '/api/moved', '/api/new', '/poll']);
   });
 
   it('hide no finding in red among requests that are alike', () => {

@@ -1,0 +1,97 @@
+/**
+ * What a browser measured of a page, as the toolbar sends it: read hard, for it is a request's body. Known names only, numbers
+ * and a few known words.
+ */
+import { createError } from '../../errors.ts';
+import type { BrowserTiming } from '../../profiler/browser-timing.ts';
+import { TOKEN_PATTERN } from '../../urls.ts';
+
+/** An hour. */
+const LONGEST_MS = 3_600_000;
+const MOST_TASKS = 50;
+
+type Reader = (value: unknown, name: string) => unknown;
+
+function bad(sentence: string): never {
+  throw createError('BAD_REQUEST', [sentence]);
+}
+
+function numberUpTo(most: number, unit: string): Reader {
+  return (value, name) => {
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || value > most)
+      bad(`"${name}" of the timing is no number from 0 to ${most}${unit}.`);
+    return Math.round(value * 10_000) / 10_000;
+  };
+}
+
+function wholeUpTo(most: number): Reader {
+  const read = numberUpTo(most, '');
+  return (value, name) => (Number.isInteger(value) ? read(value, name) : bad(`"${name}" of the timing is no whole number.`)); // prettier-ignore
+}
+
+function oneOf(...words: readonly string[]): Reader {
+  return (value, name) =>
+    words.includes(value as string) ? value : bad(`"${name}" of the timing is none of ${words.join(', ')}.`);
+}
+
+const ms = numberUpTo(LONGEST_MS, ' ms');
+
+const TASK: Readonly<Record<string, Reader>> = { start: ms, duration: ms };
+
+const FIELDS: Readonly<Record<keyof BrowserTiming, Reader>> = {
+  requestStart: ms,
+  ttfb: ms,
+  responseEnd: ms,
+  domInteractive: ms,
+  domContentLoaded: ms,
+  load: ms,
+  fcp: ms,
+  lcp: ms,
+  lcpKind: oneOf('text', 'image'),
+  cls: numberUpTo(1000, ''),
+  longTasks(value, name) {
+    if (!Array.isArray(value) || value.length > MOST_TASKS)
+      bad(`"${name}" of the timing is no list of at most ${MOST_TASKS}.`);
+    return value.map((task) => readFields(task, TASK, name, Object.keys(TASK)));
+  },
+  moreLongTasks: wholeUpTo(1_000_000),
+  navigation: oneOf('navigate', 'reload', 'back_forward', 'prerender'),
+  redirects: wholeUpTo(100),
+};
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readFields(
+  given: unknown,
+  fields: Readonly<Record<string, Reader>>,
+  where: string,
+  required: readonly string[] = [],
+): Record<string, unknown> {
+  if (!isRecord(given)) bad(`"${where}" is no object.`);
+  const missing = required.find((name) => given[name] === undefined);
+  if (missing !== undefined) bad(`"${missing}" is missing in "${where}".`);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const read = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      // A name that is none of ours is not repeated: it is whatever a page wrote.
+      if (read === undefined) bad(`"${where}" has a name that is not known; known are ${Object.keys(fields).join(', ')}.`); // prettier-ignore
+      return [name, read(value, name)];
+    }),
+  );
+}
+
+/** Token and timing of a body. Throws BAD_REQUEST, saying what is wrong with it. */
+export function readTiming(body: string): { token: string; timing: BrowserTiming } {
+  let given: unknown;
+  try {
+    given = JSON.parse(body);
+  } catch {
+    bad('The body is no JSON.');
+  }
+  if (!isRecord(given)) bad('The body is no object of token and timing.');
+  const { token, timing } = given;
+  if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) bad('"token" is not six hexadecimal digits.');
+  return { token, timing: readFields(timing, FIELDS, 'timing') };
+}

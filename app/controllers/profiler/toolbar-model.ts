@@ -1,0 +1,190 @@
+/** A profile -> what the toolbar shows of it. Everything is masked already: it comes from a profile that was read. */
+import type { RuleTexts } from '../../profiler/finding.ts';
+import type { Panel, PanelPreview, PanelSummary, PreviewRow } from '../../profiler/panel.ts';
+import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import { urls } from '../../urls.ts';
+import { createFindingsModel } from './findings-model.ts';
+import type { PageCalls, Tone } from './page-calls.ts';
+
+interface ItemRow {
+  text: string;
+  note: string;
+  tone: Tone;
+  href: string;
+}
+
+interface ToolbarItem {
+  panel: string;
+  label: string;
+  text: string;
+  tone: Tone;
+  href: string;
+  preview: { facts: [label: string, value: string][]; rows: ItemRow[]; more: number };
+}
+
+interface Step {
+  token: string;
+  method: string;
+  url: string;
+  status: number | null;
+  durationMs: number | null;
+  href: string;
+}
+
+/** `toolbar.json`. Every href begins at the root of the service. */
+export interface ToolbarModel extends PageCalls {
+  token: string;
+  kind: Profile['kind'];
+  method: string;
+  url: string;
+  status: number | null;
+  statusText: string;
+  route: string | null;
+  /** `file:line` of the route's handler, else its name. */
+  handler: string | null;
+  state: Profile['state'];
+  /** Milliseconds since 1970, by the clock of the server. */
+  startedAt: number;
+  /** The clock of the server now: what `since` of the next question for calls may be. */
+  now: number;
+  durationMs: number | null;
+  href: string;
+  parts: { kind: string; label: string; ms: number }[];
+  /** The worst first. */
+  findings: { severity: string; label: string; text: string; href: string }[];
+  moreFindings: number;
+  items: ToolbarItem[];
+  /** Redirects that led here, oldest first. */
+  cameFrom: Step[];
+}
+
+const MOST_FINDINGS = 5;
+const MOST_FACTS = 8;
+const MOST_ROWS = 8;
+const LONGEST_URL = 500;
+const LONGEST_TEXT = 200;
+const LONGEST_LABEL = 60;
+/** Said only where something is wrong with it, or nobody would look for it on a bar. */
+const ONLY_WORRIES = new Set(['migrations', 'security', 'configuration']);
+
+function cut(text: string, length = LONGEST_TEXT): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+function rowHref(token: string, panel: string, row: PreviewRow['row']): string {
+  return row === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, row);
+}
+
+/** What stands there where a panel fails to say it: nothing, and the summary stays. */
+function previewOf(
+  panel: Panel,
+  data: unknown,
+  page: Parameters<NonNullable<Panel['preview']>>[1],
+): PanelPreview {
+  try {
+    return panel.preview?.(data, page) ?? {};
+  } catch {
+    // Data of another version, or a panel of the host's that fails.
+    return {};
+  }
+}
+
+interface Making {
+  profile: Profile;
+  amendments: Readonly<Record<string, unknown>>;
+  previews: ReadonlyMap<string, PanelPreview>;
+}
+
+function itemOf({ name, title }: Panel, { profile, previews }: Making): ToolbarItem | null {
+  const record = profile.panels[name];
+  if (record === undefined) return null;
+  const { token } = profile;
+  const preview = previews.get(name) ?? {};
+  const failed: PanelSummary = { text: 'failed', tone: 'bad' };
+  const summary = record.error === null ? record.summary : failed;
+  const text = record.error === null ? (preview.text ?? summary?.text) : failed.text;
+  const tone = preview.tone ?? summary?.tone ?? 'plain';
+  if (text === undefined || (ONLY_WORRIES.has(name) && tone === 'plain')) return null;
+  const { facts = [], rows = [], more = 0 } = preview;
+  return {
+    panel: name,
+    label: cut(title, LONGEST_LABEL),
+    text: cut(text, LONGEST_LABEL),
+    tone,
+    href: urls.profile(token, name),
+    preview: {
+      facts: facts
+        .slice(0, MOST_FACTS)
+        .map(([label, value]): [string, string] => [cut(label, LONGEST_LABEL), cut(value)]),
+      rows: rows.slice(0, MOST_ROWS).map((row) => ({
+        text: cut(row.text),
+        note: cut(row.note ?? ''),
+        tone: row.tone ?? 'plain',
+        href: rowHref(token, name, row.row),
+      })),
+      more: more + Math.max(0, rows.length - MOST_ROWS),
+    },
+  };
+}
+
+function stepOf({ token, method, url, status, durationMs }: ProfileIndex): Step {
+  return { token, method, url: cut(url, LONGEST_URL), status, durationMs, href: urls.profile(token) };
+}
+
+function handlerOf({ panels }: Profile): string | null {
+  const { route } = (panels.routing?.data ?? {}) as {
+    route?: { source?: string | null; handler?: string | null } | null;
+  };
+  return route?.source ?? route?.handler ?? null;
+}
+
+export interface ToolbarModelOptions {
+  profile: Profile;
+  amendments: Making['amendments'];
+  panels: readonly Panel[];
+  rules: RuleTexts;
+  cameFrom: readonly ProfileIndex[];
+  calls: PageCalls;
+  now: number;
+}
+
+export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
+  const { profile, amendments, panels, rules, cameFrom, calls, now } = options;
+  const { token, kind, method, url, status, statusMessage, route, state, startedAt, durationMs } = profile;
+  const { shown, folded, left } = createFindingsModel(profile, rules, amendments);
+  const findings = [...shown, ...folded];
+  const page = { profile, query: {}, amendments };
+  const previews = new Map(
+    panels.flatMap((panel): [string, PanelPreview][] => {
+      const data = profile.panels[panel.name]?.data ?? null;
+      return data === null ? [] : [[panel.name, previewOf(panel, data, page)]];
+    }),
+  );
+  const making = { profile, amendments, previews };
+  return {
+    token,
+    kind,
+    method,
+    url: cut(url, LONGEST_URL),
+    status,
+    statusText: statusMessage,
+    route,
+    handler: handlerOf(profile),
+    state,
+    startedAt,
+    now,
+    durationMs,
+    href: urls.profile(token),
+    parts: [...previews.values()].flatMap(({ parts = [] }) => parts),
+    findings: findings.slice(0, MOST_FINDINGS).map(({ severity, label, sentence, panel, anchor }) => ({
+      severity,
+      label: cut(label, LONGEST_LABEL),
+      text: cut(sentence, 2 * LONGEST_TEXT),
+      href: rowHref(token, panel, anchor),
+    })),
+    moreFindings: Math.max(0, findings.length - MOST_FINDINGS) + left,
+    items: panels.flatMap((panel) => itemOf(panel, making) ?? []),
+    cameFrom: cameFrom.map(stepOf),
+    ...calls,
+  };
+}

@@ -1,0 +1,82 @@
+/** Which requests ask for a document, and which answers are one that a tag may be put into. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+
+/** Why an HTML document that was asked for got no tag. */
+export type Refusal =
+  | 'announced'
+  | 'attachment'
+  | 'charset'
+  | 'digest'
+  | 'encoded'
+  | 'fragment'
+  | 'integrity-policy'
+  | 'no-transform'
+  | 'range';
+
+/** Sent by scripts that put what they get into a page that is there already, or want a part of it. */
+const PARTIAL = [
+  'x-requested-with', 'hx-request', 'turbo-frame', 'x-turbo-request-id', 'x-pjax', 'x-inertia', 'x-up-version', 'x-livewire',
+  'x-alpine-request', 'datastar-request', 'range', 'service-worker', 'upgrade',
+] as const; // prettier-ignore
+
+/** Charsets in which bytes below 128 that mean something to HTML are what they are in ASCII, wherever they stand. */
+const ASCII_BASED =
+  /^(?:utf-?8|(?:us-)?ascii|iso-?8859-\d+(?:-[ei])?|latin-?\d|l\d|windows-\d+|cp125\d|x-cp125\d|koi8-[ru]|macintosh|x-mac-cyrillic|gbk|gb2312|gb18030|big5(?:-hkscs)?|shift[_-]jis|sjis|ms_kanji|euc-(?:jp|kr)|ks_c_5601-1987|tis-620)$/i;
+
+/** Headers that say something about the bytes of the body. */
+const DIGESTS = ['content-md5', 'digest', 'content-digest', 'repr-digest', 'signature', 'signature-input'];
+
+function acceptsHtml(accept: string | undefined): boolean {
+  const found = /(?:^|,)\s*text\/html\s*(;[^,]*)?(?:,|$)/i.exec(accept ?? '');
+  return found !== null && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(found[1] ?? '');
+}
+
+/**
+ * Whether a person's browser asks for a page to be shown in its window. Browsers say so themselves (`Sec-Fetch-Dest`), but not to
+ * addresses without TLS other than this machine's; there the types that are accepted must name HTML.
+ */
+export function asksForDocument({
+  method,
+  headers,
+}: Pick<IncomingMessage, 'method'> & { headers: IncomingHttpHeaders }): boolean {
+  if (method === 'HEAD' || method === 'OPTIONS') return false;
+  const dest = headers['sec-fetch-dest'];
+  const mode = headers['sec-fetch-mode'];
+  if (dest === undefined) {
+    if ((mode !== undefined && mode !== 'navigate') || !acceptsHtml(headers.accept)) return false;
+    // A service worker that passes a navigation on says `empty`.
+  } else if (dest !== 'document' && !(dest === 'empty' && mode === 'navigate')) return false;
+  return PARTIAL.every((name) => headers[name] === undefined);
+}
+
+/** A header of an answer as one text; several values are several members of a list. */
+export function headerText(res: ServerResponse, name: string): string {
+  const value = res.getHeader(name);
+  if (value === undefined) return '';
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}
+
+/** An answer whose body is shown as HTML: others are none of ours, and need no reason. */
+export function isHtmlAnswer(res: ServerResponse): boolean {
+  const { statusCode } = res;
+  const isShown =
+    (statusCode >= 200 && statusCode < 300 && statusCode !== 204 && statusCode !== 205) || statusCode >= 400;
+  return isShown && /^\s*text\/html\s*(?:;|$)/i.test(headerText(res, 'content-type'));
+}
+
+/** What, in the headers of an HTML answer, stands against a change of its body; null where nothing does. */
+export function refusalOf(res: ServerResponse): Refusal | null {
+  const has = (name: string): boolean => res.hasHeader(name);
+  if (res.statusCode === 206 || has('content-range')) return 'range';
+  if (has('content-encoding') && !/^\s*(?:identity\s*)?$/i.test(headerText(res, 'content-encoding')))
+    return 'encoded';
+  if (has('transfer-encoding') && !/^\s*chunked\s*$/i.test(headerText(res, 'transfer-encoding')))
+    return 'encoded';
+  if (/^\s*attachment\b/i.test(headerText(res, 'content-disposition'))) return 'attachment';
+  if (/(?:^|,)\s*no-transform\s*(?:,|$)/i.test(headerText(res, 'cache-control'))) return 'no-transform';
+  if (DIGESTS.some(has) || /digest|md5|signature/i.test(headerText(res, 'trailer'))) return 'digest';
+  const [, charset] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headerText(res, 'content-type')) ?? [];
+  if (charset !== undefined && !ASCII_BASED.test(charset)) return 'charset';
+  const asked = `${headerText(res, 'integrity-policy')},${headerText(res, 'integrity-policy-report-only')}`;
+  return /\bscript\b/i.test(asked) ? 'integrity-policy' : null;
+}

@@ -1,0 +1,172 @@
+/**
+ * What the content security policies of a page say about our script: CSP level 3, for an external script that the parser inserts. The
+ * policies are read and never changed; where one would stop the script, no tag is put in, so that the page sees no violation
+ * that is not its own. A policy that only reports counts like one that is enforced.
+ */
+
+type Policy = ReadonlyMap<string, readonly string[]>;
+
+/** What the script is, to whom it asks. */
+export interface AskedScript {
+  /** Where the page was fetched from, as far as it is known: `https://shop.example`. */
+  origin: string | null;
+  path: string;
+  /** `sha256-…` of its content; null where that is not known yet. */
+  integrity: string | null;
+  /** One that the host keeps for its own tags, to be used where no policy is seen. */
+  spareNonce: string | null;
+}
+
+export type Verdict =
+  | { allowed: true; nonce: string | null; integrity: string | null; connects: boolean }
+  /** The directive that stands against it. */
+  | { allowed: false; directive: string };
+
+const NONCE = /^'nonce-([a-z0-9+/_-]+={0,2})'$/i;
+const HASH = /^'(sha(?:256|384|512)-[a-z0-9+/_-]+={0,2})'$/i;
+const HOST =
+  /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::(\d+|\*))?(\/[^?#]*)?$/i;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443', ws: '80', wss: '443' };
+/** Of one page; more are not tried. */
+const MOST_NONCES = 20;
+
+/** Whether it can be written into a tag as it is, and is what a policy may hold. */
+export function isNonce(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= 256 && /^[a-z0-9+/_-]+={0,2}$/i.test(text);
+}
+
+/** One header, or one `content`, may hold several, by commas. */
+function parsePolicies(text: string): Policy[] {
+  return text.split(',').flatMap((serialized) => {
+    const policy = new Map<string, readonly string[]>();
+    for (const directive of serialized.split(';')) {
+      const [name = '', ...values] = directive.trim().split(/[\t\n\f\r ]+/);
+      const key = name.toLowerCase();
+      if (key !== '' && !policy.has(key)) policy.set(key, values);
+    }
+    return policy.size === 0 ? [] : [policy];
+  });
+}
+
+/** The first of these directives that there is. */
+function governing(
+  policy: Policy,
+  names: readonly string[],
+): { name: string; sources: readonly string[] } | null {
+  for (const name of names) {
+    const sources = policy.get(name);
+    if (sources !== undefined) return { name, sources };
+  }
+  return null;
+}
+
+function schemeMatches(source: string, scheme: string): boolean {
+  const asked = source.toLowerCase();
+  return (
+    asked === scheme ||
+    (asked === 'http' && scheme === 'https') ||
+    (asked === 'ws' && /^wss|https?$/.test(scheme))
+  );
+}
+
+function hostMatches(source: string, host: string): boolean {
+  const asked = source.toLowerCase();
+  if (asked === '*') return true;
+  return asked.startsWith('*.') ? host.endsWith(asked.slice(1)) : host === asked;
+}
+
+function portMatches(asked: string | undefined, scheme: string, port: string): boolean {
+  if (asked === '*') return true;
+  const own = port === '' ? DEFAULT_PORTS[scheme] : port;
+  if (asked === undefined) return own === DEFAULT_PORTS[scheme];
+  return asked === own || (asked === '80' && own === '443' && scheme === 'https');
+}
+
+function pathMatches(asked: string | undefined, path: string): boolean {
+  if (asked === undefined || asked === '/') return true;
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(asked);
+  } catch {
+    return false;
+  }
+  return decoded.endsWith('/') ? path.startsWith(decoded) : path === decoded;
+}
+
+/** Whether an address of the page's own origin is meant by a source. */
+function reaches(source: string, { origin, path }: Pick<AskedScript, 'origin' | 'path'>): boolean {
+  if (source.toLowerCase() === "'self'" || source === '*') return true;
+  if (origin === null) return false;
+  const { protocol, hostname, port } = new URL(origin);
+  const scheme = protocol.slice(0, -1);
+  const alone = /^([a-z][a-z0-9+.-]*):$/i.exec(source);
+  if (alone !== null) return schemeMatches(alone[1] ?? '', scheme);
+  const [, askedScheme, host, askedPort, askedPath] = HOST.exec(source) ?? [];
+  return (
+    host !== undefined &&
+    (askedScheme === undefined || schemeMatches(askedScheme, scheme)) &&
+    hostMatches(host, hostname) &&
+    portMatches(askedPort, scheme, port) &&
+    pathMatches(askedPath, path)
+  );
+}
+
+interface Attributes {
+  nonce: string | null;
+  integrity: string | null;
+}
+
+function allowsScript(
+  sources: readonly string[],
+  script: AskedScript,
+  { nonce, integrity }: Attributes,
+): boolean {
+  if (nonce !== null && sources.some((source) => NONCE.exec(source)?.[1] === nonce)) return true;
+  if (integrity !== null && sources.some((source) => HASH.exec(source)?.[1] === integrity)) return true;
+  if (sources.some((source) => source.toLowerCase() === "'strict-dynamic'")) return false;
+  return sources.some((source) => reaches(source, script));
+}
+
+function scriptDirective(policy: Policy): ReturnType<typeof governing> {
+  return governing(policy, ['script-src-elem', 'script-src', 'default-src']);
+}
+
+function isSandboxed(policy: Policy): boolean {
+  return policy.get('sandbox')?.some((value) => value.toLowerCase() === 'allow-scripts') === false;
+}
+
+function connects(policy: Policy, script: AskedScript): boolean {
+  const sandbox = policy.get('sandbox');
+  if (sandbox?.some((value) => value.toLowerCase() === 'allow-same-origin') === false) return false;
+  const directive = governing(policy, ['connect-src', 'default-src']);
+  const asked = { origin: script.origin, path: script.path.slice(0, script.path.lastIndexOf('/') + 1) };
+  return directive === null || directive.sources.some((source) => reaches(source, asked));
+}
+
+/** Attributes to try: the nonces that the policies name, then none; a hash only where nothing else will do. */
+function candidates(policies: readonly Policy[], script: AskedScript): Attributes[] {
+  const sources = policies.flatMap((policy) => scriptDirective(policy)?.sources ?? []);
+  const nonces = new Set(sources.flatMap((source) => NONCE.exec(source)?.[1] ?? []));
+  const spare = policies.length === 0 && isNonce(script.spareNonce) ? script.spareNonce : null;
+  const tries = [...[...nonces].slice(0, MOST_NONCES), spare];
+  const plain = tries.map((nonce) => ({ nonce, integrity: null }));
+  const { integrity } = script;
+  return integrity === null ? plain : [...plain, ...tries.map((nonce) => ({ nonce, integrity }))];
+}
+
+/** `headers`: those of the answer; `metas`: policies of the document, in which a sandbox counts for nothing. */
+export function judge(headers: readonly string[], metas: readonly string[], script: AskedScript): Verdict {
+  const sent = headers.flatMap(parsePolicies);
+  const policies = [...sent, ...metas.flatMap(parsePolicies)];
+  if (sent.some(isSandboxed)) return { allowed: false, directive: 'sandbox' };
+  let against = 'script-src';
+  for (const attributes of candidates(policies, script)) {
+    const blocking = policies
+      .map(scriptDirective)
+      .find((directive) => directive !== null && !allowsScript(directive.sources, script, attributes));
+    if (blocking === undefined)
+      return { allowed: true, ...attributes, connects: policies.every((policy) => connects(policy, script)) };
+    if (blocking !== null) against = blocking.name;
+  }
+  return { allowed: false, directive: against };
+}

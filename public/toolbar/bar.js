@@ -1,0 +1,284 @@
+// The bar in the page: a host element beside the body, a shadow root in it that no style of the page reaches, one line of items,
+// one preview.
+//
+// For the keyboard it is one stop (the pattern "toolbar" of the ARIA practices): arrows lead from item to item, each of which opens
+// its preview; Tab goes on into the preview and then out. What happens in here is not told to the page, whose own shortcuts,
+// links and traps of focus it is no part of.
+import { control, watchDrag } from './controls.js';
+import { element, foreign, span, statusChip, toneClass } from './draw.js';
+import { itemsOf, worstOf } from './items.js';
+import { CORNER_NAMES } from './place.js';
+import { createOpening, drawPreview } from './preview.js';
+
+const HOST = 'hindsight-toolbar';
+/** Kept from the page. Escape and the bar's own keys are heard before, by capture. */
+const KEPT = [
+  'click', 'auxclick', 'dblclick', 'keydown', 'keyup', 'keypress', 'pointerdown', 'pointerup', 'mousedown', 'mouseup', 'touchstart',
+  'touchend', 'focusin', 'focusout',
+]; // prettier-ignore
+/** Between the preview and the edge of the window. */
+const EDGE = 8;
+
+function styles(...texts) {
+  return texts.map((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
+}
+
+export function findHosts() {
+  return document.getElementsByTagName(HOST);
+}
+
+/** `place` is asked to move, fold and close; `show` is told what became of it. */
+export function createBar({ ask, place }) {
+  const items = element('div', { class: 'items' });
+  const move = control('move', 'Move the toolbar (Shift and an arrow key, or drag)');
+  const fold = control('fold', 'Fold the toolbar');
+  const close = control('close', 'Close the toolbar (Alt Shift H brings it back)');
+  const controls = element('div', { class: 'controls' }, move, fold, close);
+  const line = element(
+    'div',
+    { class: 'line', role: 'toolbar', 'aria-label': 'What this page did' },
+    items,
+    controls,
+  );
+  const chip = element('button', { type: 'button', class: 'chip', hidden: true });
+  const pop = element('div', { class: 'pop', role: 'group', hidden: true });
+  const root = element('section', { class: 'root', 'aria-label': 'Hindsight toolbar' }, line, chip, pop);
+  const host = element(HOST, { 'data-turbo': 'false' });
+  const shadow = host.attachShadow({ mode: 'open' });
+  const [sheet, shift] = styles(STYLE, '.pop{left:0}');
+  shadow.adoptedStyleSheets = [sheet, shift];
+  shadow.append(root);
+
+  /** Drawn items by key: { item, link, sign, drawn: sign of the open preview }. */
+  const drawn = new Map();
+  const opening = createOpening({ show: showPreview, hold: () => isHeld() });
+  let byTouch = false;
+  let isQuiet = false;
+  let popSign = '';
+  let openLink = null;
+
+  const stops = () => [...Array.from(drawn.values(), ({ link }) => link), move, fold, close];
+  const signOf = (value) => JSON.stringify(value ?? null);
+
+  function isHeld() {
+    const focused = shadow.activeElement;
+    if (focused === null) return false;
+    return (
+      pop.contains(focused) ||
+      (focused.matches(':focus-visible') && drawn.get(opening.get())?.link === focused)
+    );
+  }
+
+  /** Under its item, and inside the window. */
+  function placePreview(link) {
+    const bar = root.getBoundingClientRect();
+    const most = innerWidth - EDGE - pop.offsetWidth;
+    const left = Math.max(EDGE, Math.min(link.getBoundingClientRect().left, most));
+    shift.cssRules[0].style.left = `${Math.round(left - bar.left - 1)}px`;
+  }
+
+  function fillPreview({ item }) {
+    const sign = signOf([item.sign, item.preview]);
+    if (sign === popSign) return;
+    popSign = sign;
+    pop.replaceChildren(...drawPreview(item, ask));
+    pop.setAttribute('aria-label', item.preview.title.slice(0, 80));
+    // A box that scrolls must be reached by the keyboard, also where no link is in it.
+    if (pop.scrollHeight > pop.clientHeight) pop.setAttribute('tabindex', '0');
+    else pop.removeAttribute('tabindex');
+  }
+
+  function showPreview(key) {
+    for (const [known, { item, link }] of drawn) {
+      if (item.preview !== null) link.setAttribute('aria-expanded', String(known === key));
+    }
+    const one = drawn.get(key);
+    const hadFocus = pop.contains(shadow.activeElement);
+    pop.hidden = one === undefined || one.item.preview === null;
+    popSign = '';
+    if (hadFocus) focusOn(one?.link ?? openLink);
+    openLink = one?.link ?? null;
+    if (pop.hidden) {
+      pop.replaceChildren();
+      return;
+    }
+    // Put in anew, as the items are: a box that goes from one item to the next would count as a shift of the page (CLS).
+    root.append(pop);
+    fillPreview(one);
+    placePreview(one.link);
+  }
+
+  /** Without opening what a focus opens. */
+  function focusOn(stop) {
+    isQuiet = true;
+    stop.focus({ preventScroll: true });
+    isQuiet = false;
+  }
+
+  function setStop(stop) {
+    for (const one of stops()) one.setAttribute('tabindex', one === stop ? '0' : '-1');
+  }
+
+  /** Browsers leave alone what is in sight in part. */
+  function reveal(link) {
+    const [seen, box] = [items.getBoundingClientRect(), link.getBoundingClientRect()];
+    items.scrollLeft += Math.min(0, box.left - seen.left) + Math.max(0, box.right - seen.right);
+  }
+
+  function listen(key, link) {
+    link.addEventListener('pointerenter', ({ pointerType }) => {
+      if (pointerType !== 'touch') opening.point(key);
+    });
+    link.addEventListener('pointerleave', ({ pointerType }) => {
+      if (pointerType !== 'touch') opening.leave();
+    });
+    link.addEventListener('focus', () => {
+      setStop(link);
+      reveal(link);
+      if (!isQuiet && link.matches(':focus-visible')) opening.set(key);
+    });
+    link.addEventListener('click', (event) => {
+      const hasPreview = drawn.get(key)?.item.preview !== null;
+      if (!byTouch || !hasPreview || opening.get() === key) return;
+      event.preventDefault();
+      opening.set(key);
+    });
+  }
+
+  /** The same element for as long as there is something to say: a focus or a pointer on it stays. */
+  function drawItem(item) {
+    const known = drawn.get(item.key);
+    const sign = signOf([item.sign, item.tone, item.href]);
+    const link = known?.link ?? element('a', { class: 'item', tabindex: '-1' });
+    if (known === undefined) listen(item.key, link);
+    if (known?.sign !== sign) {
+      if (item.href === null) link.removeAttribute('href');
+      else link.setAttribute('href', item.href);
+      link.className = `item i-${item.key.split(' ')[0]}`;
+      if (item.preview !== null && known === undefined) link.setAttribute('aria-expanded', 'false');
+      link.replaceChildren(...item.draw().filter((part) => part !== null));
+    }
+    drawn.set(item.key, { item, link, sign });
+    return link;
+  }
+
+  function drawChip(state) {
+    const worst = worstOf(state);
+    const status = state.entry === null ? null : state.entry.status;
+    const parts = [
+      state.entry === null ? span('lab', 'Hindsight') : statusChip(status),
+      worst === null ? null : span(`worst ${toneClass(worst.tone)}`, foreign(worst.text, 32)),
+    ].filter((part) => part !== null);
+    chip.replaceChildren(...parts);
+    chip.setAttribute(
+      'aria-label',
+      `Unfold the toolbar: ${parts.map((part) => part.textContent).join(', ')}`,
+    );
+  }
+
+  /**
+   * What is put in anew has moved nowhere: the page's measure of shifts (CLS) stays its own. Where somebody is at it, it stays in
+   * its place.
+   */
+  function arrange(links) {
+    const isTouched = shadow.activeElement !== null || root.matches(':hover');
+    const isSame =
+      links.length === items.children.length && links.every((link, at) => items.children[at] === link);
+    if (isTouched && isSame) return;
+    const { scrollLeft } = items;
+    if (isTouched)
+      links.forEach((link, at) => {
+        if (items.children[at] !== link) items.insertBefore(link, items.children[at] ?? null);
+      });
+    else {
+      root.remove();
+      items.replaceChildren(...links);
+      shadow.append(root);
+    }
+    items.scrollLeft = scrollLeft;
+  }
+
+  function render(state) {
+    const wanted = itemsOf(state, ask);
+    const keys = new Set(wanted.map(({ key }) => key));
+    for (const [key, { link }] of drawn) {
+      if (keys.has(key)) continue;
+      if (opening.get() === key) opening.set(null);
+      drawn.delete(key);
+      link.remove();
+    }
+    const links = wanted.map(drawItem);
+    drawChip(state);
+    arrange(links);
+    if (!stops().some((stop) => stop.getAttribute('tabindex') === '0')) setStop(links[0] ?? move);
+    const open = drawn.get(opening.get());
+    if (open !== undefined && !pop.contains(shadow.activeElement)) {
+      fillPreview(open);
+      placePreview(open.link);
+    }
+  }
+
+  function show({ corner, folded }) {
+    opening.set(null);
+    root.className = `root ${corner}${folded ? ' folded' : ''}`;
+    line.hidden = folded;
+    chip.hidden = !folded;
+    move.title = `Move the toolbar, now ${CORNER_NAMES[corner]} (Shift and an arrow key, or drag)`;
+  }
+
+  function onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.shiftKey) {
+      place.towards(event.key);
+      return;
+    }
+    const all = stops();
+    const at = all.indexOf(shadow.activeElement);
+    const steps = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1 };
+    if (at === -1 || !Object.hasOwn(steps, event.key)) return;
+    event.preventDefault();
+    const stop = all.at(steps[event.key] % all.length);
+    setStop(stop);
+    stop.focus();
+    if (stop === move || stop === fold || stop === close) opening.set(null);
+  }
+
+  root.addEventListener('keydown', onKey);
+  root.addEventListener('pointerdown', ({ pointerType }) => (byTouch = pointerType === 'touch'), true);
+  root.addEventListener('focusout', ({ relatedTarget }) => {
+    if (!root.contains(relatedTarget)) opening.leave();
+  });
+  pop.addEventListener('pointerenter', opening.stay);
+  pop.addEventListener('pointerleave', ({ pointerType }) => {
+    if (pointerType !== 'touch') opening.leave();
+  });
+  watchDrag(move, { onDrag: place.nearest, onClick: place.next });
+  fold.addEventListener('click', () => {
+    place.fold(true);
+    focusOn(chip);
+  });
+  chip.addEventListener('click', () => {
+    place.fold(false);
+    focusOn(stops()[0]);
+  });
+  close.addEventListener('click', () => place.close());
+  for (const type of KEPT) shadow.addEventListener(type, (event) => event.stopPropagation());
+  // A tap beside it closes what a tap has opened.
+  addEventListener('pointerdown', ({ target }) => {
+    if (target !== host) opening.set(null);
+  }, true); // prettier-ignore
+
+  return {
+    host,
+    render,
+    show,
+    /** From anywhere in the page. */
+    focus: () =>
+      focusOn(chip.hidden ? (stops().find((stop) => stop.getAttribute('tabindex') === '0') ?? move) : chip),
+    hasFocus: () => shadow.activeElement !== null,
+  };
+}

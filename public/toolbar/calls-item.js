@@ -1,0 +1,101 @@
+// The item of the calls that the page made, and its preview: failed and slow ones stand out, the newest stand first.
+import { badge, element, foreign, span, statusChip, toneClass } from './draw.js';
+import { countText, durationText, shortDuration, shortUrl } from './format.js';
+
+const MOST_ROWS = 30;
+const TYPES = { eventsource: 'event stream', websocket: 'WebSocket', beacon: 'beacon', document: 'frame' };
+
+function isBad({ state, tone }) {
+  return state === 'failed' || tone === 'bad';
+}
+
+function statusOf({ status, state }) {
+  if (status !== null || state === 'open') return statusChip(status);
+  return span(state === 'failed' ? 'bad' : 'lab', state === 'failed' ? 'failed' : '–');
+}
+
+function timeOf({ ms, state, startedAt }) {
+  if (state !== 'open') return durationText(ms);
+  return `open, ${shortDuration(Math.max(0, performance.now() - startedAt))}`;
+}
+
+function row(call) {
+  const { method, url, status, type, token, href, tone, why, cameFrom } = call;
+  return element(
+    'tr',
+    {},
+    element('td', {}, statusOf(call)),
+    element(
+      'td',
+      { class: 'grow' },
+      span('mono', method === null ? '' : `${method} `, foreign(shortUrl(url))),
+      TYPES[type] === undefined ? null : span('lab', ` ${TYPES[type]}`),
+      why === null || why === `answered ${status}`
+        ? null
+        : span(`why ${toneClass(isBad(call) ? 'bad' : tone)}`, foreign(why)),
+      ...cameFrom.map(({ status: answer, method: by, url: from, href: to }) =>
+        span('why', 'after ', element('a', { href: to }, `${answer} ${by} `, foreign(shortUrl(from)))),
+      ),
+    ),
+    element('td', { class: `num ${toneClass(tone)}` }, timeOf(call)),
+    element(
+      'td',
+      {},
+      href === null ? span('lab', 'none') : element('a', { class: 'mono', href }, token ?? 'open'),
+    ),
+  );
+}
+
+function table(calls) {
+  const head = ['Status', 'Call', 'Time', 'Profile'].map((text) =>
+    element('th', { scope: 'col', class: text === 'Time' ? 'num' : '' }, text),
+  );
+  return element(
+    'table',
+    { class: 'calls', 'aria-label': 'Calls of this page' },
+    element('thead', {}, element('tr', {}, ...head)),
+    element('tbody', {}, ...calls.map((call) => row(call))),
+  );
+}
+
+/** Of those that worry the slowest, else the status that they share. */
+function worryOf(calls) {
+  if (calls.length === 0) return null;
+  const slowest = Math.max(...calls.map(({ status, ms }) => (status >= 400 ? 0 : (ms ?? 0))));
+  if (slowest > 0) return shortDuration(slowest);
+  const [{ status }] = calls;
+  return calls.length === 1
+    ? String(status)
+    : `${calls.length} × ${calls.every((call) => call.status === status) ? status : '4xx'}`;
+}
+
+/** Null while there are none. `more`: older ones that are kept no longer; `href`: the profile of the page. */
+export function callsItem(calls, more, href, ask) {
+  if (calls.length === 0) return null;
+  const all = calls.length + more;
+  const failed = calls.filter(isBad).length;
+  const worrying = worryOf(calls.filter((call) => call.tone === 'warn' && !isBad(call)));
+  const shown = calls.slice(-MOST_ROWS).reverse();
+  const left = all - shown.length;
+  return {
+    key: 'calls',
+    href: ask.url(href) ?? ask.list(),
+    tone: failed > 0 ? 'bad' : worrying === null ? 'plain' : 'warn',
+    sign: [all, failed, worrying],
+    draw: () => [
+      span('lab', 'calls'),
+      countText(all),
+      failed > 0 ? badge(`${failed} failed`, 'bad') : null,
+      worrying === null ? null : badge(worrying, 'warn'),
+    ],
+    preview: {
+      title: `${countText(all, 'call')} of this page`,
+      sign: shown.map(({ key, status, state, token, ms, tone }) => [key, status, state, token, ms, tone]),
+      more: () => [
+        table(shown),
+        left > 0 ? element('p', { class: 'lab' }, `and ${countText(left, 'older one')}`) : null,
+      ],
+      link: 'Open the profile of the page',
+    },
+  };
+}

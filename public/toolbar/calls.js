@@ -1,0 +1,193 @@
+// The calls that the page makes, from three sources. The browser's own list of what it loaded is the first: it is passive, and knows of
+// what went before the bar was there. What hooks.js hears at the call itself adds the token and what is still open. The service
+// knows the method and the token of what neither told (served-calls.js).
+import { linkOf, shownCall, sourceOf } from './call-facts.js';
+import { hookCalls } from './hooks.js';
+import { createServedCalls } from './served-calls.js';
+
+const ENTRY_TYPES = { fetch: 'fetch', xmlhttprequest: 'xhr', beacon: 'beacon' };
+/** The newest are kept. */
+const MOST_CALLS = 100;
+const TOLD_EVERY_MS = 100;
+const LOOKED_EVERY_MS = 1000;
+/** An entry of the browser's list begins so long after the call at most: what waits for a service worker or a wrapper. */
+const ENTRY_WITHIN_MS = 5000;
+const CALL_TOKEN = /^[0-9a-f]{6}$/;
+const NEW_CALL = {
+  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, retries: 0, tries: 0, served: null, isServed: false, entry: false, look: null, heardAt: null, state: 'open',
+}; // prettier-ignore
+
+/**
+ * `onChange(calls, more)`: the calls, oldest first, and how many older ones are left out. `page`: what the service says of the
+ * document; given later by `setPage` where it is not known yet. Begin early: what is called before is known by its end only.
+ */
+export function watchCalls({ onChange, ask, page = null }) {
+  const began = performance.now();
+  const listeners = new Set([onChange]);
+  let calls = [];
+  let dropped = 0;
+  let keys = 0;
+  let telling = null;
+  let looking = null;
+  let stopped = false;
+  const served = createServedCalls({ ask, list: () => calls, add, changed, began });
+
+  function shown() {
+    return calls.map((call) => shownCall(call, began));
+  }
+
+  function tell() {
+    telling = null;
+    for (const listener of listeners) listener(shown(), dropped);
+  }
+
+  /** Nothing tells that an event stream was closed. */
+  function look() {
+    const open = calls.filter((call) => call.look !== null && call.state === 'open');
+    for (const call of open) call.look();
+    if (open.length > 0) return;
+    clearInterval(looking);
+    looking = null;
+  }
+
+  function changed() {
+    if (stopped) return;
+    telling ??= setTimeout(tell, TOLD_EVERY_MS);
+    served.askSoon();
+    if (looking === null && calls.some((call) => call.look !== null && call.state === 'open'))
+      looking = setInterval(look, LOOKED_EVERY_MS);
+  }
+
+  function add(given) {
+    keys += 1;
+    const call = { ...NEW_CALL, key: `c${keys}`, finalUrl: given.url, sentAt: given.startedAt, ...given };
+    calls = [...calls, call].sort((a, b) => a.startedAt - b.startedAt);
+    dropped += Math.max(0, calls.length - MOST_CALLS);
+    calls = calls.slice(-MOST_CALLS);
+    changed();
+    return call;
+  }
+
+  /** What goes elsewhere than over HTTP is no call, and what asks the service about calls is none of the page's. */
+  function isListed(url) {
+    const { protocol, host, pathname } = new URL(url);
+    return (
+      /^(https?|wss?):$/.test(protocol) && !(host === ask.base.host && /^\/_profiler(\/|$)/.test(pathname))
+    );
+  }
+
+  function close(call, state, why) {
+    if (call.state !== 'open') return;
+    Object.assign(call, { state, why, ms: call.ms ?? performance.now() - call.startedAt });
+    changed();
+  }
+
+  function answered(call, { status, token = null, link = null, finalUrl, redirected = false, made = false }) {
+    Object.assign(call, {
+      status,
+      made,
+      redirected,
+      finalUrl: finalUrl || call.url,
+      heardAt: performance.now(),
+    });
+    if (made) call.why = 'answered by the page itself';
+    if (token !== null && CALL_TOKEN.test(token)) {
+      const isHere = new URL(call.finalUrl).host === ask.base.host;
+      Object.assign(call, {
+        token,
+        href: linkOf(link, call.finalUrl) ?? (isHere ? ask.profile(token) : null),
+      });
+    }
+    changed();
+  }
+
+  /** The call that an entry of the browser's list is about; undefined where it was not heard. */
+  function callOf({ name, startTime, responseStatus }, type) {
+    return calls.find(
+      (call) =>
+        !call.entry &&
+        call.type === type &&
+        (call.url.split('#', 1)[0] === name || call.finalUrl === name) &&
+        call.startedAt <= startTime + 1 &&
+        startTime - call.startedAt < ENTRY_WITHIN_MS &&
+        // Of several tries that a wrapper made as one, the one that was answered so.
+        (call.status === null || !responseStatus || call.status === responseStatus),
+    );
+  }
+
+  function takeEntry(entry) {
+    const { name, startTime, requestStart, responseStart, responseStatus, redirectStart } = entry;
+    const type = ENTRY_TYPES[entry.initiatorType];
+    if (type === undefined) {
+      // An event stream is "other", and named when it has ended.
+      const early = calls.find((call) => call.isServed && call.url === name);
+      if (early !== undefined && entry.initiatorType === 'other') close(early, 'done', null);
+      return;
+    }
+    if (!isListed(name)) return;
+    const call = callOf(entry, type) ?? add({ type, url: name, startedAt: startTime });
+    const redirected = call.redirected || redirectStart > 0;
+    Object.assign(call, {
+      entry: true,
+      redirected,
+      ms: entry.duration,
+      status: call.status ?? (responseStatus || null),
+      sentAt: redirected || requestStart === 0 ? startTime : requestStart,
+      heardAt: responseStart || call.heardAt,
+      bytes: entry.encodedBodySize || null,
+      from: sourceOf(entry),
+    });
+    // Of another origin a failure looks like an answer that may not be read.
+    const isLost = new URL(name).origin === location.origin && !responseStatus && responseStart === 0;
+    if (call.state === 'open')
+      Object.assign(call, isLost ? { state: 'failed', why: 'failed' } : { state: 'done' });
+    changed();
+  }
+
+  function takeEntries(list) {
+    for (const entry of list.getEntries()) {
+      try {
+        takeEntry(entry);
+      } catch {
+        // One entry less.
+      }
+    }
+  }
+
+  const unhook = hookCalls({
+    open: (given) => (isListed(given.url) ? add(given) : null),
+    answered,
+    retried(call) {
+      call.retries += 1;
+      changed();
+    },
+    ended: (call) => close(call, 'done', call.why),
+    failed: (call, why) => close(call, 'failed', why),
+  });
+  let observer = null;
+  try {
+    observer = new PerformanceObserver(takeEntries);
+    observer.observe({ type: 'resource', buffered: true });
+  } catch {
+    // What the hooks hear is all there is.
+  }
+  served.setPage(page);
+
+  return {
+    calls: shown,
+    more: () => dropped,
+    setPage: served.setPage,
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    stop() {
+      stopped = true;
+      unhook();
+      observer?.disconnect();
+      served.stop();
+      clearTimeout(telling);
+      clearInterval(looking);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// Elements from data. Nothing here parses text as markup: values are text, whatever they hold, and a policy that
+// demands trusted types has nothing to refuse. Namespaces are named, so that it holds in XHTML documents too.
+import { cutText } from './format.js';
+
+const XHTML = 'http://www.w3.org/1999/xhtml';
+const SVG = 'http://www.w3.org/2000/svg';
+
+function make(namespace, name, attributes, parts) {
+  const made = document.createElementNS(namespace, name);
+  for (const key of Object.keys(attributes)) {
+    const value = attributes[key];
+    if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(key, value === true ? '' : value);
+  }
+  made.append(...parts.filter((part) => part !== null && part !== undefined && part !== ''));
+  return made;
+}
+
+/** `parts` are elements or texts; null and empty ones are left out. */
+export function element(name, attributes, ...parts) {
+  return make(XHTML, name, attributes, parts);
+}
+
+export function shape(name, attributes, ...parts) {
+  return make(SVG, name, attributes, parts);
+}
+
+/** With the class. */
+export function span(className, ...parts) {
+  return element('span', { class: className }, ...parts);
+}
+
+/** A value of the application: it may read from right to left, and be of any length. */
+export function foreign(value, most = 160) {
+  return element('bdi', {}, cutText(value, most));
+}
+
+/** A class for how bad it is; plain has none. */
+export function toneClass(tone) {
+  return tone === 'bad' || tone === 'warn' ? tone : '';
+}
+
+export function badge(text, tone) {
+  return span(`badge ${toneClass(tone)}`.trim(), cutText(text, 24));
+}
+
+/** No status yet: the request runs, or the process ended in it. */
+export function statusChip(status) {
+  return span(`status s${status === null ? '' : String(status)[0]}`, status === null ? '…' : String(status));
+}
+
+/** 16 by 16, drawn as lines. */
+export function icon(path) {
+  return shape(
+    'svg',
+    { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' },
+    shape('path', { d: path }),
+  );
+}
+
+/** Where the time went, each part as long as its share. `name` says the same in words, absent where the words are beside it. */
+export function partsBar(parts, name) {
+  const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
+  let from = 0;
+  const bars = parts.map(({ kind, ms }) => {
+    const at = (from / whole) * 100;
+    from += ms;
+    return shape('rect', {
+      class: `k-${kind}`,
+      x: `${at.toFixed(2)}%`,
+      width: `${((ms / whole) * 100).toFixed(2)}%`,
+      height: '100%',
+    });
+  });
+  const spoken = name === undefined ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': name };
+  return shape('svg', { class: 'parts', ...spoken }, ...bars);
+}

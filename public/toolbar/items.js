@@ -1,0 +1,262 @@
+// What the bar says: one item for each thing that there is to say, in the order of its weight, each with its preview.
+//
+// An item is { key, href, sign, draw(), preview }. `sign` changes when what it shows does; the preview is
+// { title, facts: [label, value][], more: element[], sign, link: text of the link to its panel }.
+import { badge, element, foreign, partsBar, span, statusChip, toneClass } from './draw.js';
+import { callsItem } from './calls-item.js';
+import {
+  countText,
+  cutText,
+  durationText,
+  isNumber,
+  percentText,
+  shortDuration,
+  shortUrl,
+} from './format.js';
+
+const PART_NAMES = { app: 'own code', db: 'database', out: 'outgoing calls', view: 'views', wait: 'waiting' };
+/** What the bar calls a panel; others by their titles. */
+const LABELS = { database: 'queries', http_client: 'outgoing', runtime: 'memory' };
+/** What the bar says by itself. */
+const SAID = ['request', 'routing', 'timeline'];
+/** Those of most weight; then the rest, then the page's calls, then those of least. */
+const FIRST = ['exception', 'database', 'logs', 'http_client', 'dump'];
+const LAST = ['views', 'runtime', 'configuration', 'security'];
+/** In the bar. */
+const MOST_ROUTE = 32;
+
+function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function statusItem(entry, ask) {
+  const { method, url, status, statusText, route, handler, startedAt, token, state } = entry;
+  const facts = [
+    ['Status', status === null ? 'not answered yet' : `${status} ${statusText}`],
+    ['Route', route],
+    ['Handler', handler],
+    ['Started', typeof startedAt === 'number' ? new Date(startedAt).toLocaleTimeString() : null],
+    ['State', state === 'running' ? 'still running' : null],
+    ['Token', token],
+  ];
+  return {
+    key: 'status',
+    href: ask.url(entry.href),
+    sign: [status, method, route, url],
+    draw: () => [
+      statusChip(status),
+      method === 'GET' ? null : span('method', cutText(method, 10)),
+      span('route', foreign(route ?? shortUrl(url), MOST_ROUTE)),
+    ],
+    preview: { title: `${method} ${url}`, facts, link: 'Open the profile' },
+  };
+}
+
+function findingsItem({ findings, moreFindings, href }, ask) {
+  if (findings.length === 0) return null;
+  const [{ label, severity }] = findings;
+  const more = findings.length - 1 + moreFindings;
+  const tone = severity === 'info' ? 'plain' : severity;
+  const rows = findings.map(({ text, label, severity, href: to }) => ({
+    text,
+    badge: label,
+    tone: severity,
+    href: to,
+  }));
+  return {
+    key: 'findings',
+    href: ask.url(findings[0].href) ?? ask.url(href),
+    tone,
+    sign: [label, severity, more],
+    draw: () => [badge(label, tone), more > 0 ? span('lab', `+${more}`) : null],
+    preview: {
+      title: 'What is wrong',
+      rows: { list: rows, more: moreFindings },
+      link: 'Open the worst one',
+    },
+  };
+}
+
+function partsRows(parts) {
+  const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
+  const rows = parts.map(({ kind, label, ms }) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, span(`dot k-${kind}`), label ?? PART_NAMES[kind] ?? kind),
+      element('td', { class: 'num' }, durationText(ms)),
+      element('td', { class: 'num lab' }, percentText(ms, whole)),
+    ),
+  );
+  return element(
+    'table',
+    { class: 'split', 'aria-label': 'Where the time went' },
+    element('tbody', {}, ...rows),
+  );
+}
+
+/** What the browser measured of the page, as far as it is known yet. */
+function browserFacts({ ttfb, domContentLoaded, lcp }) {
+  const measured = [
+    ['First byte', ttfb],
+    ['DOM ready', domContentLoaded],
+    ['Largest paint', lcp],
+  ];
+  return measured
+    .filter(([, ms]) => isNumber(ms))
+    .map(([name, ms]) => [name, `${durationText(ms)} in the browser`]);
+}
+
+function timeItem(entry, timing, ask, timeline) {
+  const { durationMs, state } = entry;
+  const parts = entry.parts.filter(({ ms }) => ms > 0);
+  const text = durationMs === null ? 'running' : shortDuration(durationMs);
+  return {
+    key: 'time',
+    href: ask.url(timeline?.href ?? entry.href),
+    tone: timeline?.tone,
+    sign: [text, parts],
+    draw: () => [
+      span('lab', 'time'),
+      span(toneClass(timeline?.tone), text),
+      parts.length > 0 ? partsBar(parts) : null,
+    ],
+    preview: {
+      title: durationMs === null ? 'Still running' : `${durationText(durationMs)} on the server`,
+      more: () => (parts.length > 0 ? [partsBar(parts), partsRows(parts)] : []),
+      facts: [...(state === 'running' ? [['State', 'still running']] : []), ...browserFacts(timing ?? {})],
+      rows: timeline === undefined ? undefined : { list: timeline.preview.rows, more: timeline.preview.more },
+      link: 'Open the timeline',
+    },
+  };
+}
+
+function panelItem({ panel, label, text, tone, href, preview }, ask) {
+  const said = LABELS[panel] ?? label.toLowerCase();
+  return {
+    key: `panel ${panel}`,
+    href: ask.url(href),
+    tone,
+    sign: [label, text, tone],
+    draw: () => [span('lab', cutText(said, 20)), span(toneClass(tone), foreign(text, 40))],
+    preview: {
+      title: capital(said),
+      facts: preview.facts,
+      rows: { list: preview.rows, more: preview.more },
+      link: `Open the panel ${label.toLowerCase()}`,
+    },
+  };
+}
+
+/** Heaviest first; the order of the menu among equals. */
+function weigh({ panel }) {
+  const first = FIRST.indexOf(panel);
+  return first >= 0 ? first : LAST.includes(panel) ? FIRST.length + 1 : FIRST.length;
+}
+
+function request({ method, url, status, durationMs }) {
+  return {
+    text: `${status === null ? '…' : status} ${method} ${shortUrl(url)}`,
+    note: durationText(durationMs),
+    tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',
+  };
+}
+
+/** The redirects that led here, and the entries that this one took the place of. */
+function fromItem(entry, before, ask) {
+  const redirects = entry?.cameFrom ?? [];
+  const last = redirects.at(-1) ?? before.at(-1);
+  if (last === undefined) return null;
+  const chain = [...before, ...redirects].map((one) => ({ ...request(one), href: one.href }));
+  const isRedirect = redirects.length > 0;
+  return {
+    key: 'from',
+    href: ask.url(last.href),
+    sign: [chain],
+    draw: () => [
+      span('lab', isRedirect ? String(last.status) : 'after'),
+      span('lab', isRedirect ? 'from' : ''),
+      span('route', foreign(`${last.method} ${shortUrl(last.url)}`, MOST_ROUTE)),
+      chain.length > 1 ? span('lab', `+${chain.length - 1}`) : null,
+    ],
+    preview: {
+      title: isRedirect ? `Came here by ${countText(redirects.length, 'redirect')}` : 'Before this',
+      rows: { list: chain, more: 0 },
+      link: 'Open the last of them',
+    },
+  };
+}
+
+function failureText(reason, token) {
+  if (reason === 'refused') return 'Its profile is not shown to you here.';
+  if (reason === 'missing') return 'Its profile is not stored, or not yet.';
+  if (reason === 'policy') return 'The policy of this page lets the bar ask nothing.';
+  return token === null
+    ? 'The service does not answer.'
+    : 'The service does not answer; its profile can not be read.';
+}
+
+/** Nothing is known of the request but its token. */
+function failureItem({ token, reason }, ask) {
+  const text = failureText(reason, token);
+  return {
+    key: 'failure',
+    href: token === null ? ask.list() : ask.profile(token),
+    sign: [token, reason],
+    draw: () => [span('mono', token ?? 'Hindsight'), span('lab', text)],
+    preview: null,
+  };
+}
+
+/** A page that the application made by itself, or one of no service: there is no profile of it. */
+function unservedItem({ moved }, ask) {
+  const words =
+    moved === null ? [span('lab', 'Hindsight')] : [span('route', foreign(shortUrl(moved.url), MOST_ROUTE))];
+  const preview = { title: 'This page asked the service for nothing', facts: [['Address', moved?.url]], link: 'Open the list of requests' }; // prettier-ignore
+  return {
+    key: 'unserved',
+    href: ask.list(),
+    sign: [moved],
+    draw: () => words,
+    preview: moved === null ? null : preview,
+  };
+}
+
+/**
+ * `state`: see toolbar.js. `entry` is what toolbar.json says of the request, null before it is known; `before` are earlier ones,
+ * oldest first.
+ */
+export function itemsOf(state, ask) {
+  const { token, entry, before, calls, moreCalls, timing, reason } = state;
+  const shared = [callsItem(calls, moreCalls, entry?.href ?? null, ask), fromItem(entry, before, ask)];
+  const isLost = token !== null || reason !== null;
+  if (entry === null)
+    return [isLost ? failureItem(state, ask) : unservedItem(state, ask), ...shared].filter(Boolean);
+  const timeline = entry.items.find(({ panel }) => panel === 'timeline');
+  const panels = entry.items
+    .filter(({ panel }) => !SAID.includes(panel))
+    .sort((one, other) => weigh(one) - weigh(other));
+  const isHeavy = (item) => weigh(item) <= FIRST.length;
+  return [
+    statusItem(entry, ask),
+    findingsItem(entry, ask),
+    timeItem(entry, timing, ask, timeline),
+    ...panels.filter(isHeavy).map((item) => panelItem(item, ask)),
+    ...shared,
+    ...panels.filter((item) => !isHeavy(item)).map((item) => panelItem(item, ask)),
+  ].filter(Boolean);
+}
+
+/** What the folded bar still says: the worst thing that is known. */
+export function worstOf({ entry, calls, reason }) {
+  const failed = calls.filter(({ state, tone }) => state === 'failed' || tone === 'bad').length;
+  const [finding] = entry?.findings ?? [];
+  if (finding?.severity === 'bad') return { text: finding.label, tone: 'bad' };
+  const bad = entry?.items.find(({ tone }) => tone === 'bad');
+  if (bad !== undefined) return { text: `${bad.label} ${bad.text}`, tone: 'bad' };
+  if (failed > 0) return { text: `${countText(failed, 'call')} failed`, tone: 'bad' };
+  if (finding?.severity === 'warn') return { text: finding.label, tone: 'warn' };
+  const slow = calls.filter(({ tone }) => tone === 'warn').length;
+  if (slow > 0) return { text: `${slow} slow`, tone: 'warn' };
+  return reason !== null && entry === null ? { text: 'no profile', tone: 'plain' } : null;
+}

@@ -1,0 +1,59 @@
+// Where the bar stands, whether it is folded or closed; remembered by this browser for this origin.
+
+const NAME = 'hindsight.toolbar';
+/** Clockwise, from where it begins. */
+const CORNERS = ['bl', 'tl', 'tr', 'br'];
+export const CORNER_NAMES = { bl: 'bottom left', tl: 'top left', tr: 'top right', br: 'bottom right' };
+
+function remembered() {
+  try {
+    return JSON.parse(localStorage.getItem(NAME)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** `onChange` is called after each change, with what holds now. */
+export function createPlace(onChange) {
+  const { corner, folded, closed } = remembered();
+  let now = {
+    corner: CORNERS.includes(corner) ? corner : 'bl',
+    folded: folded === true,
+    closed: closed === true,
+  };
+
+  function change(fields) {
+    now = { ...now, ...fields };
+    try {
+      localStorage.setItem(NAME, JSON.stringify(now));
+    } catch {
+      // Storage is refused: it holds for this page.
+    }
+    onChange(now);
+  }
+
+  return {
+    get: () => now,
+    fold: (isFolded) => change({ folded: isFolded }),
+    close: () => change({ closed: true }),
+    open: () => change({ closed: false, folded: false }),
+    next: () => change({ corner: CORNERS[(CORNERS.indexOf(now.corner) + 1) % CORNERS.length] }),
+    /** By the key that was pressed; anything else than an arrow changes nothing. */
+    towards(key) {
+      const [vertical, horizontal] = now.corner;
+      const moved = {
+        ArrowUp: `t${horizontal}`,
+        ArrowDown: `b${horizontal}`,
+        ArrowLeft: `${vertical}l`,
+        ArrowRight: `${vertical}r`,
+      };
+      const to = Object.hasOwn(moved, key) ? moved[key] : now.corner;
+      if (to !== now.corner) change({ corner: to });
+    },
+    /** To the corner of the window that is nearest to a point in it. */
+    nearest(x, y) {
+      const to = `${y < innerHeight / 2 ? 't' : 'b'}${x < innerWidth / 2 ? 'l' : 'r'}`;
+      if (to !== now.corner) change({ corner: to });
+    },
+  };
+}

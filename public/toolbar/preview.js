@@ -1,0 +1,90 @@
+// The preview of an item: what it says, and when it opens and goes. It opens by pointing, by focus and by the first tap;
+// it stays while the pointer is on it or the focus in it, and Escape sends it away (WCAG 2.2, 1.4.13).
+import { badge, element, foreign, span, toneClass } from './draw.js';
+import { countText } from './format.js';
+
+/** Long enough that crossing the bar opens nothing. */
+const OPEN_AFTER_MS = 140;
+/** Long enough for the way from the item to its preview. */
+const CLOSE_AFTER_MS = 280;
+
+function factList(facts) {
+  const said = (facts ?? []).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  if (said.length === 0) return null;
+  const rows = said.map(([label, value]) =>
+    element('div', {}, element('dt', {}, String(label)), element('dd', {}, foreign(value, 200))),
+  );
+  return element('dl', {}, ...rows);
+}
+
+/** Of a finding the badge has the colour, and the sentence is prose. */
+function rowOf({ text, note, tone, href, badge: label }, ask) {
+  const target = ask.url(href);
+  const className = label === undefined ? `what ${toneClass(tone)}` : 'what prose';
+  const words = foreign(text, 400);
+  return element(
+    'li',
+    {},
+    label === undefined ? null : span('kind', badge(label, tone)),
+    target === null ? span(className, words) : element('a', { class: className, href: target }, words),
+    note ? span('note', foreign(note, 80)) : null,
+  );
+}
+
+function rowList(rows, ask) {
+  if (!rows?.list?.length) return [];
+  const left = rows.more > 0 ? element('p', { class: 'lab' }, `and ${countText(rows.more)} more`) : null;
+  return [element('ol', {}, ...rows.list.map((row) => rowOf(row, ask))), left];
+}
+
+export function drawPreview({ href, preview }, ask) {
+  const { title, facts, rows, more, link } = preview;
+  return [
+    element('h2', {}, foreign(title, 200)),
+    ...(more?.() ?? []),
+    factList(facts),
+    ...rowList(rows, ask),
+    href === null ? null : element('p', { class: 'go' }, element('a', { href }, link)),
+  ].filter((part) => part !== null);
+}
+
+/**
+ * When a preview is open. `show(key)` is called with an item's key, or null for none. `hold()` says whether the focus is in the
+ * preview or on its item, so that a pointer that leaves does not close it.
+ */
+export function createOpening({ show, hold }) {
+  let open = null;
+  let timer = 0;
+
+  function set(key) {
+    clearTimeout(timer);
+    if (key === open) return;
+    open = key;
+    show(key);
+    // Escape is for whatever has the focus, so it is only heard, and only while there is something to send away.
+    if (key === null) removeEventListener('keydown', onEscape, true);
+    else addEventListener('keydown', onEscape, true);
+  }
+
+  function onEscape(event) {
+    if (event.key === 'Escape') set(null);
+  }
+
+  return {
+    get: () => open,
+    set,
+    /** The pointer came to an item. */
+    point(key) {
+      clearTimeout(timer);
+      timer = setTimeout(() => set(key), open === null ? OPEN_AFTER_MS : OPEN_AFTER_MS / 2);
+    },
+    /** The pointer is on the preview. */
+    stay: () => clearTimeout(timer),
+    leave() {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        if (!hold()) set(null);
+      }, CLOSE_AFTER_MS);
+    },
+  };
+}

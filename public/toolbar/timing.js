@@ -1,0 +1,157 @@
+// What the browser measured of this document, in milliseconds since its navigation began. Sent once when loading has settled, and once
+// more with what came later when the page is hidden. Nothing is measured here: the browser's own entries are read. A page that
+// comes back from the back/forward cache is no new document, and one that was made before it was asked for is painted before
+// anybody looks, so of that no paint is told.
+
+import { findHosts } from './bar.js';
+
+/** After the load event. */
+const SETTLED_MS = 1500;
+const MOST_TASKS = 50;
+const LONGEST_MS = 3_600_000;
+
+function roundedMs(ms) {
+  return Math.round(ms * 10) / 10;
+}
+
+/** Only what has happened, within the hour that the service takes. */
+function marksOf(marks) {
+  const happened = Object.entries(marks).filter(([, ms]) => ms > 0 && ms <= LONGEST_MS);
+  return Object.fromEntries(happened.map(([name, ms]) => [name, roundedMs(ms)]));
+}
+
+/** Shifts that lie together count together: at most a second apart, five in all. */
+function worstShift(shifts) {
+  let worst = 0;
+  let sum = 0;
+  let first = 0;
+  let last = 0;
+  for (const { startTime, value } of shifts) {
+    const isNew = startTime - last > 1000 || startTime - first > 5000;
+    first = isNew ? startTime : first;
+    sum = isNew ? value : sum + value;
+    last = startTime;
+    worst = Math.max(worst, sum);
+  }
+  return Math.min(Math.round(worst * 10_000) / 10_000, 1000);
+}
+
+/** `send(timing, isLast)`; what is in it is named as `POST -/timing` takes it. */
+export function watchTiming({ send }) {
+  const observers = [];
+  const shifts = [];
+  let tasks = [];
+  let moreTasks = 0;
+  let painted = 0;
+  let largest = null;
+  let sent = '';
+  let timer = null;
+  let isOver = false;
+
+  function observe(type, take) {
+    try {
+      if (!PerformanceObserver.supportedEntryTypes.includes(type)) return;
+      const observer = new PerformanceObserver((list) => list.getEntries().forEach(take));
+      observer.observe({ type, buffered: true });
+      observers.push([observer, take]);
+    } catch {
+      // Not measured here.
+    }
+  }
+
+  /** The longest are kept. */
+  function takeTask({ startTime, duration }) {
+    if (startTime > LONGEST_MS) return;
+    tasks.push({ start: roundedMs(startTime), duration: roundedMs(duration) });
+    if (tasks.length <= MOST_TASKS) return;
+    const shortest = tasks.reduce((least, task) => (task.duration < least.duration ? task : least));
+    tasks = tasks.filter((task) => task !== shortest);
+    moreTasks += 1;
+  }
+
+  function read() {
+    const [entry] = performance.getEntriesByType('navigation');
+    if (entry === undefined) return null;
+    const isEarly = entry.activationStart > 0;
+    const {
+      requestStart,
+      responseStart,
+      responseEnd,
+      domInteractive,
+      domContentLoadedEventEnd,
+      loadEventEnd,
+    } = entry;
+    const timing = {
+      navigation: isEarly ? 'prerender' : entry.type,
+      redirects: Math.min(entry.redirectCount, 100),
+      ...marksOf({
+        requestStart,
+        ttfb: responseStart,
+        responseEnd,
+        domInteractive,
+        domContentLoaded: domContentLoadedEventEnd,
+        load: loadEventEnd,
+      }),
+      longTasks: tasks,
+      ...(moreTasks > 0 ? { moreLongTasks: moreTasks } : {}),
+    };
+    if (isEarly) return timing;
+    return {
+      ...timing,
+      ...marksOf({ fcp: painted, lcp: largest?.startTime ?? 0 }),
+      ...(largest === null ? {} : { lcpKind: largest.url ? 'image' : 'text' }),
+      ...(painted > 0 ? { cls: worstShift(shifts) } : {}),
+    };
+  }
+
+  function tell(isLast) {
+    if (isOver) return;
+    for (const [observer, take] of observers) observer.takeRecords().forEach(take);
+    const timing = read();
+    const text = JSON.stringify(timing);
+    if (timing === null || text === sent) return;
+    sent = text;
+    send(timing, isLast);
+  }
+
+  function settleSoon() {
+    timer = setTimeout(() => tell(false), SETTLED_MS);
+  }
+
+  /** What is seen from here on belongs to a page that somebody came back to. */
+  function leave() {
+    if (document.visibilityState !== 'hidden' || sent === '') return;
+    tell(true);
+    stop();
+  }
+
+  function begin() {
+    observe('paint', ({ name, startTime }) => {
+      if (name === 'first-contentful-paint') painted = startTime;
+    });
+    observe('largest-contentful-paint', (entry) => {
+      // What lies in a shadow root has no name. Once the bar is there, that may be the bar: a preview that was pointed at is large.
+      if (entry.element !== null || findHosts().length === 0) largest = entry;
+    });
+    observe('layout-shift', (entry) => {
+      if (!entry.hadRecentInput) shifts.push(entry);
+    });
+    observe('longtask', takeTask);
+    if (document.readyState === 'complete') settleSoon();
+    else addEventListener('load', settleSoon, { once: true });
+    document.addEventListener('visibilitychange', leave);
+  }
+
+  function stop() {
+    isOver = true;
+    clearTimeout(timer);
+    for (const [observer] of observers.splice(0)) observer.disconnect();
+    removeEventListener('load', settleSoon);
+    document.removeEventListener('visibilitychange', leave);
+    document.removeEventListener('prerenderingchange', begin);
+  }
+
+  if (document.prerendering) document.addEventListener('prerenderingchange', begin, { once: true });
+  else begin();
+  return stop;
+}

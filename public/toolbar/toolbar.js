@@ -1,0 +1,248 @@
+// Hindsight's toolbar: what the page in front of you just did.
+//
+// Begins here. It does nothing in frames, in documents that are no HTML, and where it runs already: then it tells that one
+// of its token, for a page that was changed without loading (Turbo puts the new page's tag into the old document). Whatever
+// goes wrong in here, the page must not hear of it.
+import { createAsk } from './ask.js';
+import { createBar, findHosts } from './bar.js';
+import { watchCalls } from './calls.js';
+import { watchNavigation } from './navigation.js';
+import { createPlace } from './place.js';
+import { revalidation } from './revalidated.js';
+import { watchTiming } from './timing.js';
+
+const XHTML_NAME = 'http://www.w3.org/1999/xhtml';
+/** Told to the bar that is there; it answers by cancelling it. */
+const NEWS = 'hindsight-page';
+/** A request that still runs is asked for again, less and less often: streams and slow work after the answer. */
+const AGAIN_AFTER_MS = [250, 600, 1500, 4000, 10_000];
+/** So often a request that was answered by 304 is looked for: another process may have answered it. */
+const MOST_SEEKS = 4;
+/** A page that streams or loads for long gets its bar before it has ended. */
+const SHOWN_AFTER_MS = 4000;
+const MOST_BEFORE = 20;
+
+function findScript() {
+  return document.currentScript ?? document.querySelector('script[data-hindsight]');
+}
+
+function tokenOf(script) {
+  const { token } = script.dataset;
+  return /^[0-9a-f]{6}$/.test(token ?? '') ? token : null;
+}
+
+/** As the tag says it: the page may have got another `<base>` since. By hand it is written with its whole address. */
+function scriptAddress(script) {
+  return script.hasAttribute('data-hindsight') ? script.getAttribute('src') : script.src;
+}
+
+/** Calls it when the page has loaded, or has taken very long. */
+function whenLoaded(work) {
+  let timer = 0;
+  function once() {
+    clearTimeout(timer);
+    removeEventListener('load', once);
+    work();
+  }
+  if (document.readyState === 'complete') {
+    work();
+    return;
+  }
+  timer = setTimeout(once, SHOWN_AFTER_MS);
+  addEventListener('load', once);
+}
+
+/** Puts the host back once where the page has thrown it out with everything else; the second time it stays away. */
+function keepThere(host, isWanted) {
+  let returns = 1;
+  let waiting = false;
+  const observer = new MutationObserver(() => {
+    if (host.isConnected || waiting || !isWanted()) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      if (host.isConnected || !isWanted() || document.documentElement === null) return;
+      returns -= 1;
+      if (findHosts().length === 0) document.documentElement.append(host);
+      watch();
+      if (returns <= 0) observer.disconnect();
+    }, 50);
+  });
+  function watch() {
+    observer.disconnect();
+    observer.observe(document, { childList: true });
+    if (document.documentElement !== null) observer.observe(document.documentElement, { childList: true });
+  }
+  return watch;
+}
+
+function run(script) {
+  const ask = createAsk(scriptAddress(script));
+  const mayAsk = script.dataset.connect !== 'no';
+  const refusal = mayAsk ? null : 'policy';
+  const tagToken = tokenOf(script);
+  /** Of the request that the document shows; undefined until it is known, null where that is found nowhere. */
+  let documentToken;
+  let unsent = null;
+  const state = {
+    token: tagToken,
+    entry: null,
+    // Where the page went without asking the service: { url, kind }.
+    moved: null,
+    before: [],
+    calls: [],
+    moreCalls: 0,
+    timing: null,
+    reason: refusal,
+  };
+  let bar = null;
+  let watched = null;
+  let focusBefore = null;
+  const place = createPlace(onPlace);
+  const isWanted = () => !place.get().closed;
+
+  function attach() {
+    for (const other of [...findHosts()]) other.remove();
+    document.documentElement.append(bar.host);
+    bar.watch();
+  }
+
+  function render() {
+    // Nothing is known yet: a bar that would say nothing is not shown.
+    const isEmpty =
+      state.entry === null && state.reason === null && state.moved === null && state.token !== null;
+    if (bar === null || isEmpty) return;
+    bar.render(state);
+    if (!bar.host.isConnected && isWanted() && !bar.wasShown) attach();
+    bar.wasShown = true;
+  }
+
+  function sendTiming() {
+    if (documentToken === undefined && revalidation() === null) documentToken = tagToken;
+    if (!documentToken || unsent === null) return;
+    void ask.post('-/timing', { token: documentToken, timing: unsent });
+    unsent = null;
+  }
+
+  async function load(asked, attempt = 0) {
+    if (asked === null || !mayAsk) return;
+    const seek = asked === tagToken && documentToken === undefined ? revalidation() : null;
+    const { value, reason } = await ask.toolbar(asked, seek);
+    if (state.token !== asked) return;
+    const token = value?.token ?? asked;
+    if (seek !== null) {
+      const mayBeFound = token === asked && (value !== null || reason === 'missing');
+      if (mayBeFound && attempt < MOST_SEEKS - 1) {
+        setTimeout(() => void load(asked, attempt + 1), AGAIN_AFTER_MS[attempt]);
+        return;
+      }
+      if (value !== null) documentToken = token === asked ? null : token;
+      state.token = token;
+      sendTiming();
+    }
+    if (value !== null) {
+      if (state.entry === null) watched?.setPage(value);
+      state.entry = value;
+      state.reason = null;
+    } else if (state.entry === null) state.reason = reason;
+    render();
+    const mayCome = value === null ? reason === 'missing' : value.state === 'running';
+    if (!mayCome || attempt >= AGAIN_AFTER_MS.length) return;
+    setTimeout(() => void load(token, attempt + 1), AGAIN_AFTER_MS[attempt]);
+  }
+
+  /** Another page in the same document takes the place of the one before, which is kept. Without a token nobody was asked for it. */
+  function enter(token, moved = null) {
+    if (token !== null && token === state.token) return;
+    if (state.entry !== null) state.before = [...state.before, state.entry].slice(-MOST_BEFORE);
+    Object.assign(state, { token, moved: token === null ? moved : null, entry: null, reason: refusal });
+    if (!isWanted()) return;
+    render();
+    void load(token);
+  }
+
+  function watch() {
+    watched = watchCalls({
+      ask,
+      onChange(calls, moreCalls) {
+        Object.assign(state, { calls, moreCalls });
+        render();
+      },
+    });
+    watchNavigation({
+      calls: watched,
+      onNavigate: ({ url, kind, token }) => enter(token, { url, kind }),
+    });
+  }
+
+  function begin() {
+    if (bar === null) {
+      bar = createBar({ ask, place });
+      bar.watch = keepThere(bar.host, isWanted);
+      bar.show(place.get());
+    }
+    if (watched === null) watch();
+    void load(state.token);
+    render();
+  }
+
+  function onPlace(now) {
+    if (now.closed) {
+      bar?.host.remove();
+      return;
+    }
+    if (bar === null || (state.entry === null && state.reason === null)) begin();
+    bar.show(now);
+    render();
+  }
+
+  /** Brings the bar back, leads into it, and out of it again. */
+  function onKey(event) {
+    if (event.code !== 'KeyH' || !event.altKey || !event.shiftKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    if (bar?.hasFocus()) {
+      focusBefore?.focus();
+      return;
+    }
+    focusBefore = document.activeElement;
+    if (!isWanted()) place.open();
+    if (bar === null) return;
+    if (!bar.host.isConnected && bar.wasShown) attach();
+    bar.focus();
+  }
+
+  addEventListener('keydown', onKey, true);
+  document.addEventListener(NEWS, (event) => {
+    event.preventDefault();
+    if (event.detail !== null) enter(event.detail);
+  });
+  // At once, since calls that are made while the page loads are heard best; the bar comes when it has.
+  if (isWanted()) watch();
+  if (tagToken !== null && mayAsk)
+    watchTiming({
+      send(timing) {
+        state.timing = timing;
+        unsent = timing;
+        sendTiming();
+        render();
+      },
+    });
+  whenLoaded(() => {
+    if (isWanted()) begin();
+  });
+}
+
+function start() {
+  const root = document.documentElement;
+  if (window.top !== window.self || root?.localName !== 'html' || root.namespaceURI !== XHTML_NAME) return;
+  const script = findScript();
+  if (script === null || !('adoptedStyleSheets' in document)) return;
+  const news = new CustomEvent(NEWS, { detail: tokenOf(script), cancelable: true });
+  if (document.dispatchEvent(news)) run(script);
+}
+
+try {
+  start();
+} catch {
+  // A page without the bar is whole; one with an error of the bar's in its console is not.
+}

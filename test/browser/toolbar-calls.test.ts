@@ -1,0 +1,450 @@
+/** What the toolbar hears of a page's calls, and that the page does not notice, in a real browser. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { WebSocketServer } from 'ws';
+import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import {
+  callsOf,
+  callsWhen,
+  openToolbarHost,
+  openToolbarPage,
+  type ShownCall,
+  type ToolbarHost,
+} from '../support/toolbar-host.ts';
+
+const WORKER = `
+self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+self.addEventListener('fetch', (event) => {
+  const { pathname } = new URL(event.request.url);
+  if (pathname === '/api/made') event.respondWith(new Response('made'));
+  if (pathname === '/api/through') event.respondWith(fetch(event.request));
+});`;
+
+const pathIn = (url: string): string => new URL(url).pathname + new URL(url).search;
+const linked = (calls: ShownCall[]): boolean =>
+  calls.length > 0 && calls.every(({ token }) => token !== null);
+
+describe("the calls of a page, in the toolbar's eyes", function () {
+  this.timeout(60_000);
+  let browser: TestBrowser | undefined;
+  let host: ToolbarHost;
+  let other: ToolbarHost;
+  let sockets: WebSocketServer;
+  let opened: OpenPage;
+  let page: Page;
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    host = await openToolbarHost({}, ({ app, server }) => {
+      app.get('/worker.js', (_req, res) => res.type('js').send(WORKER));
+      app.get('/api/kept', (_req, res) => res.set('cache-control', 'max-age=60').json({}));
+      sockets = new WebSocketServer({ server, path: '/socket' });
+    });
+    other = await openToolbarHost({}, ({ app }) => {
+      app.use('/api', (req, res, next) => {
+        res.set('access-control-allow-origin', '*');
+        if (req.path.startsWith('/exposed'))
+          res.set('access-control-expose-headers', 'x-debug-token, x-debug-token-link');
+        if (req.path === '/exposed-elsewhere')
+          res.set('x-debug-token-link', 'http://elsewhere.test/_profiler/abcdef');
+        if (req.path === '/exposed-script') res.set('x-debug-token-link', 'javascript:alert(1)');
+        next();
+      });
+    });
+  });
+  after(async () => {
+    await browser?.close();
+    sockets?.close();
+    await host?.close();
+    await other?.close();
+  });
+  beforeEach(async () => {
+    opened = await browser!.open();
+    ({ page } = opened);
+    host.received.splice(0);
+  });
+  afterEach(async () => {
+    await page.context().close();
+  });
+
+  async function profileOf({ href }: ShownCall): Promise<string> {
+    const profile = (await (await fetch(`${href}.json`)).json()) as { profile: { url: string } };
+    return profile.profile.url;
+  }
+
+  it('lists those made before it was there, with method, status, type and profile', async () => {
+    await openToolbarPage(page, host, {
+      before: `fetch('/api/early?ms=1');
+        const xhr = new XMLHttpRequest(); xhr.open('PUT', '/api/earlier'); xhr.send('x');
+        navigator.sendBeacon('/api/beacon', 'x');
+        window.stream = new EventSource('/events?early');
+        window.socket = new WebSocket(location.origin.replace('http', 'ws') + '/socket?early');`,
+    });
+    const calls = await callsWhen(page, '', (all) => all.length === 5 && linked(all));
+    const facts = calls.map(({ type, method, url, status, early }) => [
+      type,
+      method,
+      pathIn(url),
+      status,
+      early,
+    ]);
+    expect(facts).to.have.deep.members([
+      ['fetch', 'GET', '/api/early?ms=1', 200, true],
+      ['xhr', 'PUT', '/api/earlier', 200, true],
+      ['beacon', 'POST', '/api/beacon', 200, true],
+      ['eventsource', 'GET', '/events?early', 200, true],
+      ['websocket', 'GET', '/socket?early', 101, true],
+    ]);
+    for (const call of calls) expect(await profileOf(call)).to.equal(pathIn(call.url));
+    expect(calls.find(({ type }) => type === 'eventsource')).to.include({ state: 'open', ms: null });
+    await page.evaluate('stream.close()');
+    const [stream] = await callsWhen(page, '/events', ([call]) => call?.state === 'done');
+    expect(stream).to.include({ state: 'done', tone: 'plain' });
+    expect(stream?.ms).to.be.greaterThan(0);
+    expect(opened.problems).to.deep.equal([]);
+  });
+
+  it('knows a call as soon as its answer is there, by its token', async () => {
+    await openToolbarPage(page, host);
+    const token = await page.evaluate(
+      `fetch('/api/one', { method: 'POST', body: 'b' }).then((r) => r.headers.get('x-debug-token'))`,
+    );
+    const [call] = await callsOf(page, '/api/one');
+    expect(call).to.include({
+      type: 'fetch',
+      method: 'POST',
+      status: 200,
+      state: 'done',
+      token,
+      early: false,
+    });
+    expect(call?.href).to.equal(`${host.origin}/_profiler/${String(token)}`);
+  });
+
+  it('links several of one address, at one time, each to its own profile', async () => {
+    await openToolbarPage(page, host, {
+      before: `for (const ms of [80, 5, 40, 20]) fetch('/api/slow?ms=60', { headers: { 'x-ms': ms } });`,
+    });
+    const calls = await callsWhen(page, '/api/slow', (all) => all.length === 4 && linked(all));
+    expect(new Set(calls.map(({ token }) => token)).size).to.equal(4);
+    expect(calls.every(({ method, status }) => method === 'GET' && status === 200)).to.equal(true);
+  });
+
+  it('links none where it is not certain which is which', async () => {
+    // Frames of the page ask for the same at the same time, and what they ask for is no call of the page's own.
+    await openToolbarPage(page, host, {
+      before: `fetch('/api/slow?ms=150');
+        addEventListener('DOMContentLoaded', () => document.body.append(document.createElement('iframe')));
+        addEventListener('DOMContentLoaded', () => document.querySelector('iframe').contentWindow.fetch('/api/slow?ms=150'));`,
+    });
+    await page.waitForTimeout(1500);
+    const calls = await callsOf(page, '/api/slow');
+    expect(calls.map(({ token, status }) => [token, status])).to.deep.equal([[null, 200]]);
+  });
+
+  it('says which failed and which were slow', async () => {
+    await openToolbarPage(page, host);
+    await page.evaluate(`Promise.all([
+      fetch('/api/fail'), fetch('/api/slow?ms=1100'), fetch('/nothing'),
+      fetch('/api/lost', { method: 'POST', body: 'x' }).catch(() => 0),
+      (async () => { const aim = new AbortController(); const call = fetch('/api/slow?ms=900', { signal: aim.signal });
+        setTimeout(() => aim.abort(), 30); await call.catch(() => 0); })(),
+    ])`);
+    await page.waitForTimeout(300);
+    const seen = (await callsOf(page)).map(({ url, state, tone, why }) => [
+      url.slice(host.origin.length),
+      state,
+      tone,
+      why,
+    ]);
+    expect(seen).to.have.deep.members([
+      ['/api/fail', 'done', 'bad', 'answered 500'],
+      ['/api/slow?ms=1100', 'done', 'warn', 'slow'],
+      ['/nothing', 'done', 'warn', 'answered 404'],
+      ['/api/lost', 'failed', 'bad', 'failed'],
+      ['/api/slow?ms=900', 'failed', 'plain', 'aborted'],
+    ]);
+  });
+
+  it('tells of the answer that sent a call on', async () => {
+    await openToolbarPage(page, host);
+    await page.evaluate(`fetch('/api/old', { method: 'POST', body: 'x' })`);
+    const [call] = await callsWhen(page, '/api/old', ([one]) => (one?.cameFrom.length ?? 0) > 0);
+    expect(await profileOf(call!)).to.equal('/api/new');
+    expect(call!.cameFrom.map(({ url, status }) => [url, status])).to.deep.equal([['/api/old', 303]]);
+  });
+
+  it('keeps the newest hundred, and counts the others', async () => {
+    await openToolbarPage(page, host);
+    await page.evaluate(`(async () => { for (let i = 0; i < 130; i++) await fetch('/api/n?' + i); })()`);
+    const calls = await callsWhen(page, '', (all) => all.length === 100);
+    expect(calls.at(-1)?.url).to.match(/n\?129$/);
+    expect(await page.evaluate('watched.more()')).to.equal(30);
+  });
+
+  it('lists neither what the page is made of nor what the bar asks', async () => {
+    await openToolbarPage(page, host, {
+      body: '<img src="/api/image" alt=""><link rel="stylesheet" href="/api/style">',
+    });
+    await page.evaluate(`fetch('/_profiler/search.json').then(() => fetch('data:,x'))`);
+    await page.waitForTimeout(300);
+    expect(await callsOf(page)).to.deep.equal([]);
+  });
+
+  it('says what came from the cache or through a service worker', async () => {
+    await openToolbarPage(page, host);
+    await page.evaluate(`(async () => {
+      await (await fetch('/api/kept')).text(); await (await fetch('/api/kept')).text();
+      await navigator.serviceWorker.register('/worker.js');
+      await new Promise((done) => navigator.serviceWorker.controller ? done() : navigator.serviceWorker.addEventListener('controllerchange', done));
+      await (await fetch('/api/made')).text(); await (await fetch('/api/through')).text();
+    })()`);
+    const calls = await callsWhen(page, '/api/', (all) => all.filter(({ why }) => why !== null).length === 3);
+    expect(
+      calls.map(({ url, why, token }) => [url.slice(host.origin.length + 5), why, token !== null]),
+    ).to.deep.equal([
+      ['kept', null, true],
+      ['kept', 'from the cache', true],
+      ['made', 'through a service worker', false],
+      ['through', 'through a service worker', true],
+    ]);
+  });
+
+  it('links calls to another origin that exposes its token, to that origin only, and lists the others', async () => {
+    await openToolbarPage(page, host);
+    const names = ['exposed', 'exposed-elsewhere', 'exposed-script', 'hidden'];
+    await page.evaluate(`(async () => { for (const name of ${JSON.stringify(names)}) {
+      await fetch('${other.origin}/api/' + name);
+      await new Promise((done) => { const xhr = new XMLHttpRequest(); xhr.open('GET', '${other.origin}/api/' + name + '?xhr'); xhr.onloadend = done; xhr.send(); });
+    } })()`);
+    const calls = await callsWhen(page, other.origin, (all) => all.length === 8);
+    const links = calls.map(({ url, href, token }) => [
+      url.slice(other.origin.length + 5),
+      href !== null,
+      token !== null,
+    ]);
+    expect(links).to.deep.equal([
+      ['exposed', true, true],
+      ['exposed?xhr', true, true],
+      ['exposed-elsewhere', false, true],
+      ['exposed-elsewhere?xhr', false, true],
+      ['exposed-script', false, true],
+      ['exposed-script?xhr', false, true],
+      ['hidden', false, false],
+      ['hidden?xhr', false, false],
+    ]);
+    expect(calls[0]?.href?.startsWith(`${other.origin}/_profiler/`)).to.equal(true);
+    // To ask an XMLHttpRequest for a header that is not exposed writes an error.
+    expect(opened.problems).to.deep.equal([]);
+  });
+
+  it('knows those of a front end of another origin, by the service that it asks', async () => {
+    const service = await openToolbarHost({ toolbarOrigins: [host.origin] }, ({ app }) => {
+      app.use('/api', (_req, res, next) => {
+        res.set('access-control-allow-origin', host.origin);
+        next();
+      });
+    });
+    await openToolbarPage(page, host, { bar: '0', before: `fetch('${service.origin}/api/early')` });
+    await page.evaluate(`delete document.documentElement.dataset.token; window.start('${service.origin}')`);
+    await page.evaluate(`fetch('${service.origin}/api/late', { method: 'POST' })`);
+    const calls = await callsWhen(page, service.origin, (all) => all.length === 2 && linked(all));
+    expect(calls.map(({ url, method, early }) => [pathIn(url), method, early])).to.deep.equal([
+      ['/api/early', 'GET', true],
+      ['/api/late', 'POST', false],
+    ]);
+    expect(await Promise.all(calls.map(profileOf))).to.deep.equal(['/api/early', '/api/late']);
+    await service.close();
+  });
+
+  describe('that stay open', () => {
+    it('lists event streams while they are open, when they come again and when they are closed', async () => {
+      await openToolbarPage(page, host);
+      await page.evaluate(
+        `window.stream = new EventSource('/events'); window.ending = new EventSource('/events?end'); window.none = new EventSource('/nothing'); 0`,
+      );
+      const calls = await callsWhen(
+        page,
+        '',
+        (all) => all.length === 3 && all.some(({ why }) => why?.startsWith('connected again')),
+      );
+      expect(calls.map(({ state, tone }) => [state, tone])).to.deep.equal([
+        ['open', 'plain'],
+        ['open', 'warn'],
+        ['failed', 'bad'],
+      ]);
+      await page.evaluate('stream.close(); ending.close()');
+      const closed = await callsWhen(page, '/events', (all) => all.every(({ state }) => state === 'done'));
+      expect(closed.map(({ state }) => state)).to.deep.equal(['done', 'done']);
+      const [first] = await callsWhen(page, '/events', ([one]) => one?.token !== null);
+      expect(await profileOf(first!)).to.equal('/events');
+    });
+
+    it('lists WebSockets: open, closed, lost and refused', async () => {
+      await openToolbarPage(page, host);
+      await page.evaluate(`(async () => {
+        const open = (path) => { const socket = new WebSocket(location.origin.replace('http', 'ws') + path);
+          return new Promise((done) => { socket.onopen = socket.onerror = () => done(socket); }); };
+        window.one = await open('/socket'); window.two = await open('/socket?closed'); window.three = await open('/nothing');
+        window.four = await open('/socket?lost');
+        two.close();
+      })()`);
+      [...sockets.clients].at(-1)?.terminate();
+      const calls = await callsWhen(
+        page,
+        '',
+        (all) => all.filter(({ state }) => state !== 'open').length === 3,
+      );
+      expect(
+        calls.map(({ url, status, state, tone }) => [
+          new URL(url).pathname + new URL(url).search,
+          status,
+          state,
+          tone,
+        ]),
+      ).to.deep.equal([
+        ['/socket', 101, 'open', 'plain'],
+        ['/socket?closed', 101, 'done', 'plain'],
+        ['/nothing', null, 'failed', 'bad'],
+        ['/socket?lost', 101, 'failed', 'bad'],
+      ]);
+      const known = await callsWhen(page, '/socket', linked);
+      expect(await Promise.all(known.map(profileOf))).to.deep.equal([
+        '/socket',
+        '/socket?closed',
+        '/socket?lost',
+      ]);
+    });
+  });
+
+  describe('left as they are', () => {
+    /** Gives a page something to do and returns what it saw, with and without the toolbar. */
+    async function bothWays(script: string, before = ''): Promise<{ without: unknown; with: unknown }> {
+      const run = async (bar: string): Promise<unknown> => {
+        await openToolbarPage(page, host, { bar, before });
+        host.received.splice(0);
+        const seen = await page.evaluate(`(async () => { ${script} })()`);
+        const sent = host.received.map(({ headers, ...request }) => ({
+          ...request,
+          headers: Object.fromEntries(
+            Object.entries(headers)
+              .filter(([name]) => name !== 'referer')
+              .map(([name, value]) => [name, String(value).replace(/boundary=.*/, '')]),
+          ),
+          body: request.body.replace(/------WebKit\w+/g, ''),
+        }));
+        // Chromium asks again where a connection that it had used before is lost.
+        const lines = [...new Set(sent.map((one) => JSON.stringify(one)))].sort();
+        return JSON.parse(JSON.stringify({ seen, sent: lines }));
+      };
+      return { without: await run('0'), with: await run('1') };
+    }
+
+    const scenes: Record<string, [script: string, before?: string]> = {
+      'requests of every form': [`
+        const form = new FormData(); form.append('a', '1'); form.append('f', new File(['x'], 'f.txt'));
+        const all = [];
+        for (const make of [
+          () => fetch('/api/a'), () => fetch(new URL('/api/b', location)), () => fetch(new Request('/api/c', { method: 'PUT', body: 'c' })),
+          () => fetch('/api/d', { method: 'POST', body: form }), () => fetch('/api/e', { method: 'POST', body: 'e', keepalive: true }),
+          () => fetch(new Request('/api/f', { method: 'POST', body: 'f' }), { method: 'DELETE', headers: { 'x-own': '1' } }),
+          () => fetch({ toString: () => '/api/g' }), () => fetch('/api/stream'), () => fetch('/api/old'), () => fetch('/api/fail'),
+        ]) { const answer = await make(); all.push([answer.status, answer.url.slice(location.origin.length), answer.redirected, answer.bodyUsed, answer.constructor === Response, (await answer.text()).replace(/----\\w+/g, '')]); }
+        return all;`],
+      'bodies that are read in pieces, cloned and cancelled': [`
+        const answer = await fetch('/api/stream'); const copy = answer.clone(); const reader = answer.body.getReader(); const parts = [];
+        for (;;) { const { done, value } = await reader.read(); if (done) break; parts.push(new TextDecoder().decode(value)); }
+        const cancelled = await fetch('/api/stream'); await cancelled.body.cancel();
+        return [parts.join(''), await copy.text(), cancelled.bodyUsed];`],
+      'calls that are aborted, refused and wrong': [`
+        const reasons = []; const aim = new AbortController(); const late = fetch('/api/slow?ms=500', { signal: aim.signal }); late.catch(() => 0);
+        await new Promise((done) => setTimeout(done, 80)); aim.abort(new Error('mine'));
+        for (const make of [() => late, () => fetch('/api/lost', { method: 'POST', body: 'x' }), () => fetch('http://'), () => fetch(), () => fetch('/api/x', { method: 'GET', body: 'x' }), () => fetch('/x', { signal: AbortSignal.abort() })])
+          await make().catch((error) => reasons.push([error.name, error.message, error instanceof Error]));
+        let thrown = null; try { new fetch('/x'); } catch (error) { thrown = error.name; }
+        return [reasons, thrown];`],
+      'what nobody catches': [`
+        const seen = []; addEventListener('unhandledrejection', (event) => { seen.push(event.reason.name); event.preventDefault(); });
+        addEventListener('rejectionhandled', () => seen.push('handled later'));
+        fetch('/api/lost', { method: 'POST', body: 'a' }); fetch('/api/lost', { method: 'POST', body: 'b' }).then(() => 0);
+        fetch('/api/lost', { method: 'POST', body: 'c' }).catch(() => 0); fetch('/api/lost', { method: 'POST', body: 'd' }).finally(() => 0).catch(() => 0);
+        fetch('/api/none').then(() => { throw new RangeError('own'); });
+        const later = fetch('/api/lost', { method: 'POST', body: 'e' }); setTimeout(() => later.catch(() => 0), 300);
+        await new Promise((done) => setTimeout(done, 600)); return seen.sort();`],
+      'XMLHttpRequest of every form': [`
+        const seen = [];
+        const send = (method, url, body, { sync = false, more = () => 0 } = {}) => new Promise((done) => {
+          const xhr = new XMLHttpRequest(); xhr.open(method, url, !sync);
+          for (const name of ['readystatechange', 'loadstart', 'progress', 'load', 'error', 'abort', 'timeout', 'loadend'])
+            xhr.addEventListener(name, () => { seen.push(name + xhr.readyState); if (name === 'loadend') done(xhr); });
+          more(xhr); try { xhr.send(body); if (sync) done(xhr); } catch (error) { seen.push(error.name); done(xhr); } });
+        const one = await send('GET', '/api/a'); const two = await send('POST', '/api/b', 'b', { more: (xhr) => { xhr.responseType = 'json'; xhr.setRequestHeader('x-own', '1'); } });
+        const three = await send('GET', '/api/c', null, { sync: true }); await send('GET', '/api/lost', null, { sync: true }); await send('POST', '/api/lost', 'x');
+        await send('GET', '/api/slow?ms=400', null, { more: (xhr) => setTimeout(() => xhr.abort(), 50) }); await send('GET', '/api/slow?ms=400', null, { more: (xhr) => (xhr.timeout = 50) });
+        const again = await send('GET', '/api/d'); again.open('GET', '/api/e', false); again.send();
+        const listener = () => seen.push('never'); const bare = new XMLHttpRequest(); bare.addEventListener('loadend', listener); bare.removeEventListener('loadend', listener);
+        bare.open('GET', '/api/f'); bare.send(); await new Promise((done) => setTimeout(done, 100));
+        const errors = []; for (const work of [() => new XMLHttpRequest().send(), () => XMLHttpRequest.prototype.open.call({}, 'GET', '/'), () => new XMLHttpRequest().open('GET'), () => new XMLHttpRequest().open('CONNECT', '/')])
+          try { work(); } catch (error) { errors.push([error.name, error.message]); }
+        return [seen, one.responseText, two.response, three.responseText, again.responseText, bare.status, bare.onloadend, errors, one instanceof XMLHttpRequest];`],
+      'the names of what is called': [`
+        const { open, send } = XMLHttpRequest.prototype;
+        const isNative = (work) => /\\[native code\\]/.test(work.toString()) && /\\[native code\\]/.test(Function.prototype.toString.call(work));
+        const attributes = (owner, name) => { const { writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(owner, name); return [writable, enumerable, configurable]; };
+        class Source extends EventSource { own() { return 1; } } class Socket extends WebSocket {}
+        const source = new Source('/events'); const plain = new EventSource('/events'); const socket = new WebSocket(location.origin.replace('http', 'ws') + '/socket');
+        source.close(); plain.close(); socket.close();
+        let thrown = []; for (const work of [() => EventSource('/x'), () => WebSocket('ws://x'), () => new WebSocket('nothing:'), () => new EventSource('http://')]) try { work(); } catch (error) { thrown.push([error.name, error.message.replace(/Proxy|object/g, '')]); }
+        return [[fetch, open, send, EventSource, WebSocket].map((work) => [work.name, work.length, isNative(work), typeof work]),
+          [attributes(window, 'fetch'), attributes(window, 'EventSource'), attributes(window, 'WebSocket'), attributes(XMLHttpRequest.prototype, 'open'), attributes(EventSource.prototype, 'constructor')],
+          source.own(), source instanceof Source, source instanceof EventSource, source.constructor === Source, plain.constructor === EventSource, Object.getPrototypeOf(plain) === EventSource.prototype,
+          socket instanceof WebSocket, socket.constructor === WebSocket, WebSocket.OPEN, EventSource.CLOSED, Object.keys(WebSocket), 'prototype' in fetch, 'prototype' in WebSocket, thrown.length, thrown.map(([name]) => name),
+          Object.keys(window).length > 100, plain.url, socket.url.slice(0, 5), Object.prototype.toString.call(socket)];`],
+      'a page that wraps fetch before': [`
+        const answer = await fetch('/api/a'); return [answer.tagged, window.wrapped, fetch.own];`,
+        `const native = window.fetch; window.wrapped = 0; window.fetch = Object.assign(async function (...args) { if (/^.api/.test(args[0])) window.wrapped++; const answer = await native.apply(this, args); answer.tagged = true; return answer; }, { own: 'mine' });`],
+      'a page that wraps fetch after': [`
+        const native = window.fetch; let calls = 0; window.fetch = function (...args) { calls++; return native.call(window, ...args).then((answer) => Object.assign(answer, { tagged: 1 })); };
+        const answer = await fetch('/api/a'); let illegal = null; try { await native.call({}, '/api/b'); } catch (error) { illegal = error.name; } return [answer.tagged, calls, illegal];`],
+      'a fetch that answers by more than a promise': [`
+        const answer = fetch('/api/a'); const text = await answer.json(); return [answer.constructor.name, text.url, answer.extra];`,
+        `const native = window.fetch; class Answer extends Promise { json() { return this.then((answer) => answer.json()); } } window.fetch = (...args) => { const answer = new Answer((done, fail) => native(...args).then(done, fail)); answer.extra = 1; return answer; };`],
+      'a fetch that answers by itself': [`return [(await fetch('/api/a')).status, await fetch('/api/b'), fetch('/api/c')?.then === undefined];`,
+        `window.fetch = (url) => (url === '/api/a' ? Promise.resolve(new Response('x', { status: 299 })) : url === '/api/b' ? Promise.resolve(null) : 7);`],
+      'a fetch that can not be replaced': [`return [(await fetch('/api/a')).status, window.fetch === window.frozen];`,
+        `window.frozen = window.fetch; Object.defineProperty(window, 'fetch', { value: window.fetch, writable: false, configurable: false }); Object.freeze(XMLHttpRequest.prototype); Object.freeze(EventSource);`],
+    }; // prettier-ignore
+
+    for (const [name, [script, before]] of Object.entries(scenes))
+      it(name, async () => {
+        const seen = await bothWays(script, before);
+        expect(seen.with).to.deep.equal(seen.without);
+      });
+
+    it('puts back what is its own, and does nothing where a page has wrapped it since', async () => {
+      await openToolbarPage(page, host, {
+        before: `window.originals = [fetch, XMLHttpRequest.prototype.open, XMLHttpRequest.prototype.send, EventSource, WebSocket];`,
+      });
+      const same = await page.evaluate(`(async () => {
+        const wrapped = WebSocket; window.WebSocket = function (...args) { return new wrapped(...args); };
+        watched.stop();
+        const now = [fetch, XMLHttpRequest.prototype.open, XMLHttpRequest.prototype.send, EventSource].map((work, at) => work === originals[at]);
+        new WebSocket(location.origin.replace('http', 'ws') + '/socket'); await fetch('/api/after');
+        return [...now, EventSource.prototype.constructor === EventSource, watched.calls().length];
+      })()`);
+      expect(same).to.deep.equal([true, true, true, true, true, 0]);
+    });
+
+    it('leaves frames and workers alone', async () => {
+      await openToolbarPage(page, host, { body: '<iframe srcdoc="<p>frame"></iframe>' });
+      await page.evaluate(`(async () => {
+        const frame = document.querySelector('iframe').contentWindow; await frame.fetch('/api/frame');
+        const worker = new Worker(URL.createObjectURL(new Blob(["fetch('" + location.origin + "/api/worker').then(() => postMessage(1))"])));
+        await new Promise((done) => (worker.onmessage = done));
+      })()`);
+      expect(host.received.map(({ url }) => url)).to.deep.equal(['/api/frame', '/api/worker']);
+      expect(await callsOf(page)).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,109 @@
+/** The toolbar in the example shop, as a developer meets it: put in by the service, under the shop's own policy. */
+import axe from 'axe-core';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { type RunningShop, startShop } from '../support/shop.ts';
+
+const PAGES = ['/', '/orders', '/products/1', '/checkout', '/login', '/reports/daily'];
+
+describe('the toolbar in the shop', function () {
+  this.timeout(120_000);
+  let browser: TestBrowser;
+  let shop: RunningShop;
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    shop = await startShop();
+  });
+  after(async () => {
+    await browser?.close();
+    await shop?.close();
+  });
+
+  const bar = (page: Page) => page.locator('hindsight-toolbar');
+  const item = (page: Page, text: string | RegExp) => bar(page).locator('.item', { hasText: text });
+  const pop = (page: Page) => bar(page).locator('.pop');
+
+  async function violations(page: Page): Promise<string[]> {
+    await page.evaluate(axe.source);
+    const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+      "axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)",
+    );
+    return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 140)}`));
+  }
+
+  it('says of the orders that they are read in a loop, and leads to the line', async () => {
+    const { page, problems } = await browser.open();
+    await page.goto(`${shop.origin}/orders`);
+    await item(page, 'queries').hover();
+    await pop(page).waitFor();
+    expect(await item(page, 'queries').innerText()).to.match(/N\+1\s*·\s*21/);
+    expect(await pop(page).innerText())
+      .to.match(/20 × select .*order_lines/)
+      .and.to.include('orders.ts:');
+    await pop(page)
+      .getByRole('link', { name: /order_lines/ })
+      .click();
+    await page.waitForURL(/\/_profiler\/[0-9a-f]{6}\?panel=database/);
+    expect(await page.locator('#g1').isVisible()).to.equal(true);
+    expect(await bar(page).count(), 'none on the profiler’s own pages').to.equal(0);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('says by which redirect a page was come to', async () => {
+    const { page, problems } = await browser.open();
+    await page.goto(`${shop.origin}/login`);
+    await page.locator('input[name=email]').fill('ada@shop.example');
+    await page.locator('input[name=password]').fill('long enough');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForURL(/\/account\//);
+    await item(page, /from\s*POST \/login/).waitFor();
+    const href = (await item(page, /POST \/login/).getAttribute('href')) ?? '';
+    await page.goto(href);
+    expect(await page.title()).to.include('POST /login');
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('lists what the page asks for by script, with what went wrong', async () => {
+    const { page } = await browser.open();
+    await page.goto(`${shop.origin}/`);
+    await item(page, 'time').waitFor();
+    await page.evaluate(
+      "Promise.all(['/api/products', '/api/stock', '/api/none'].map((path) => fetch(path)))",
+    );
+    await item(page, /calls\s*3\s*1 failed\s*404/).hover();
+    await pop(page).waitFor();
+    const rows = pop(page).locator('tbody tr', { has: page.locator('a') });
+    await rows.nth(2).waitFor();
+    const hrefs = await rows.locator('a').evaluateAll((links) => links.map((link) => String(link)));
+    for (const href of hrefs) expect((await page.request.get(href)).status()).to.equal(200);
+  });
+
+  it('changes nothing of what axe-core finds, and adds nothing', async () => {
+    for (const path of PAGES) {
+      const { page, problems } = await browser.open();
+      await page.goto(`${shop.origin}${path}`);
+      await item(page, 'time').waitFor();
+      const withBar = await violations(page);
+      await page.evaluate(`localStorage.setItem('hindsight.toolbar', '{"closed":true}')`);
+      await page.goto(`${shop.origin}${path}`);
+      await page.waitForTimeout(300);
+      expect(await bar(page).count()).to.equal(0);
+      expect(withBar, path).to.deep.equal(await violations(page));
+      expect(problems, path).to.deep.equal([]);
+      await page.context().close();
+    }
+  });
+
+  it('has told the service what the browser measured', async () => {
+    const { page, problems } = await browser.open();
+    const sent = page.waitForResponse((response) => response.url().endsWith('/_profiler/-/timing'));
+    await page.goto(`${shop.origin}/orders`);
+    expect((await sent).status()).to.be.within(200, 204);
+    await item(page, 'time').hover();
+    await pop(page).getByText('First byte').waitFor();
+    expect(await pop(page).innerText()).to.match(/First byte\s+[\d.]+ ms in the browser/);
+    expect(problems).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,192 @@
+/** The browser's timing of a page: who may send it, what is taken, and that it is put beside the profile only. */
+import { expect } from 'chai';
+import express from 'express';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createProfiler } from '../../../app/index.ts';
+import type { HindsightError } from '../../../app/errors.ts';
+import { servePages, type PageServer } from '../../support/page-client.ts';
+import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
+import { samplePanels } from '../../support/page-samples.ts';
+
+const FRONT_END = 'http://localhost:5173';
+const SAME = { 'sec-fetch-site': 'same-origin' };
+const TIMING = {
+  navigation: 'navigate',
+  redirects: 1,
+  requestStart: 12.4,
+  ttfb: 61.25,
+  load: 214.8,
+  cls: 0.01234567,
+  lcpKind: 'image',
+  longTasks: [{ start: 70, duration: 60.5 }],
+  moreLongTasks: 3,
+};
+
+describe('the browser’s timing', () => {
+  let fixture: PageFixture;
+  let server: PageServer;
+  let token: string;
+
+  beforeEach(async () => {
+    fixture = createPageFixture(samplePanels(), { frontEnds: [FRONT_END] });
+    server = await servePages(fixture.pages);
+    token = (await fixture.record()).token;
+  });
+  afterEach(() => server.close());
+
+  async function post(body: unknown, headers: Record<string, string> = SAME): Promise<number> {
+    const answer = await fetch(`${server.address}/_profiler/-/timing`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    return answer.status;
+  }
+  const lastError = (): HindsightError => server.errors.at(-1) as HindsightError;
+  const stored = async (): Promise<unknown> => (await fixture.profiles.read(token))?.amendments.timing;
+
+  it('is put beside the profile, and replaced where it comes again', async () => {
+    const document = async (): Promise<string> =>
+      JSON.stringify((await fixture.profiles.read(token))?.profile.panels);
+    const before = await document();
+    expect(await post({ token, timing: TIMING })).to.equal(204);
+    expect(await stored()).to.deep.equal({ ...TIMING, cls: 0.0123 });
+    expect(await post({ token, timing: { load: 300 } })).to.equal(204);
+    expect(await stored()).to.deep.equal({ load: 300 });
+    expect(await document()).to.equal(before);
+  });
+
+  for (const [title, headers, expected] of [
+    ['a page of ours', SAME, 204],
+    ['a page of ours where the browser says only its origin', { origin: ORIGIN }, 204],
+    ['JSON of a page of ours', { ...SAME, 'content-type': 'application/json; charset=utf-8' }, 204],
+    ['a front end that was set up', { 'sec-fetch-site': 'same-site', origin: FRONT_END }, 204],
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
+    ['another port of the same site', { 'sec-fetch-site': 'same-site', origin: 'http://localhost:9' }, 403],
+    ['who says nothing', {}, 403],
+    ['a hidden origin', { origin: 'null' }, 403],
+    ['a form', { ...SAME, 'content-type': 'application/x-www-form-urlencoded' }, 400],
+  ] as const)
+    it(`of ${title} is answered by ${expected}`, async () => {
+      expect(await post({ token, timing: TIMING }, headers)).to.equal(expected);
+      expect((await stored()) !== undefined).to.equal(expected === 204);
+      if (expected === 403) expect(lastError().code).to.equal('CROSS_SITE');
+    });
+
+  for (const [title, body] of [
+    ['no JSON', '{'],
+    ['null', null],
+    ['a list', []],
+    ['no token', { timing: {} }],
+    ['a token that is none', { token: '../abc', timing: {} }],
+    ['a token in capitals', { token: 'ABCDEF', timing: {} }],
+    ['no timing', { token: 'TOKEN' }],
+    ['timing that is a list', { token: 'TOKEN', timing: [] }],
+    ['a text', { token: 'TOKEN', timing: { ttfb: '12' } }],
+    ['less than nothing', { token: 'TOKEN', timing: { ttfb: -1 } }],
+    ['more than an hour', { token: 'TOKEN', timing: { load: 3_600_001 } }],
+    ['what is no finite number', '{"token":"TOKEN","timing":{"load":1e999}}'],
+    ['an unknown name', { token: 'TOKEN', timing: { secret: 1 } }],
+    ['the name of a prototype', '{"token":"TOKEN","timing":{"__proto__":{"a":1}}}'],
+    ['a name that every object has', { token: 'TOKEN', timing: { toString: 1 } }],
+    ['an unknown kind of navigation', { token: 'TOKEN', timing: { navigation: 'teleport' } }],
+    ['a kind of paint that is none', { token: 'TOKEN', timing: { lcpKind: '<img src=x>' } }],
+    [
+      'too many tasks',
+      {
+        token: 'TOKEN',
+        timing: {
+          longTasks: {
+            count: 51,
+            totalMs: 1,
+            longest: Array.from({ length: 51 }, () => ({ startMs: 1, ms: 1 })),
+          },
+        },
+      },
+    ],
+    ['half a task', { token: 'TOKEN', timing: { longTasks: [{ start: 1 }] } }],
+    [
+      'more of a task',
+      {
+        token: 'TOKEN',
+        timing: { longTasks: [{ start: 1, duration: 1, url: 'x' }] },
+      },
+    ],
+    ['half a count', { token: 'TOKEN', timing: { moreLongTasks: 1.5 } }],
+  ] as const)
+    /* prettier-ignore */
+    it(`is refused with a sentence where it has ${title}`, async () => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      expect(await post(text.replace('TOKEN', token))).to.equal(400);
+      expect(lastError().message).to.match(/^[^<>]*\.$/).and.not.to.contain('secret');
+      expect(await stored()).to.equal(undefined);
+    });
+
+  it('is refused where it is large, or names nothing that is stored', async () => {
+    expect(await post(`{"token":"${token}","timing":{}}${' '.repeat(8200)}`)).to.equal(413);
+    expect(lastError().message).to.contain('8 KiB');
+    expect(await post({ token: 'fffff0', timing: {} })).to.equal(404);
+  });
+
+  it('is taken by POST only', async () => {
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
+      const answer = await fetch(`${server.address}/_profiler/-/timing`, { method, headers: SAME });
+      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([405, 'POST']);
+    }
+  });
+
+  it('is refused where a host’s parser has left what can’t be written as JSON', async () => {
+    let deep: unknown = [];
+    for (let i = 0; i < 50_000; i++) deep = [deep];
+    for (const body of [deep, 1n, () => 0]) {
+      const parsed = await servePages((req, res, next) => {
+        fixture.pages(Object.assign(req, { body }), res, next);
+      });
+      const answer = await fetch(`${parsed.address}/_profiler/-/timing`, {
+        method: 'POST',
+        headers: { ...SAME, 'content-type': 'application/json' },
+      });
+      await parsed.close();
+      expect(answer.status).to.equal(400);
+    }
+  });
+
+  it('is no fault of the service where it breaks off, and nothing to warn of', async () => {
+    const warnings: string[] = [];
+    const profiler = createProfiler({ warn: (sentence) => warnings.push(sentence) });
+    const app = express().use(profiler.watch, profiler.pages, profiler.errors);
+    const host = createServer(app).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    const { port } = host.address() as AddressInfo;
+    // What answers is loaded with the first question.
+    await (await fetch(`http://127.0.0.1:${port}/_profiler/toolbar.js`)).text();
+    const begin = `POST /_profiler/-/timing HTTP/1.1\r\nhost: a.test\r\nsec-fetch-site: same-origin\r\ncontent-type: text/plain\r\n`;
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(`${begin}content-length: 500\r\n\r\n{"token`);
+    await sleep(60);
+    socket.resetAndDestroy();
+    await sleep(60);
+    const { rows } = await profiler.profiles.find({ kinds: ['profiler'], limit: 5, offset: 0 });
+    host.closeAllConnections();
+    host.close();
+    await profiler.close(0);
+    expect([rows.filter(({ method }) => method === 'POST').length, warnings]).to.deep.equal([1, []]);
+  });
+
+  it('is taken of what a host’s parser has left of the body', async () => {
+    for (const body of [{ token, timing: TIMING }, JSON.stringify({ token, timing: TIMING })]) {
+      const parsed = await servePages((req, res, next) => {
+        fixture.pages(Object.assign(req, { body }), res, next);
+      });
+      const answer = await fetch(`${parsed.address}/_profiler/-/timing`, {
+        method: 'POST',
+        headers: { ...SAME, 'content-type': 'application/json' },
+      });
+      await parsed.close();
+      expect(answer.status).to.equal(204);
+    }
+  });
+});

@@ -1,0 +1,387 @@
+/** What the toolbar asks for: one request, its page's calls, the redirects before it. */
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '../../../app/profiler/context.ts';
+import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
+import { createDatabasePanel } from '../../../app/panels/database.ts';
+import { createMigrationsPanel } from '../../../app/panels/migrations.ts';
+import { createRequestPanel } from '../../../app/panels/request.ts';
+import { createRoutingPanel } from '../../../app/panels/routing.ts';
+import { createTimelinePanel } from '../../../app/panels/timeline.ts';
+import type { ToolbarModel } from '../../../app/controllers/profiler/toolbar-model.ts';
+import { lasting, query } from '../../support/observed-samples.ts';
+import { servePages, type PageServer } from '../../support/page-client.ts';
+import {
+  createPageFixture,
+  ORIGIN,
+  requestFact,
+  type PageFixture,
+  type Recorded,
+} from '../../support/page-fixture.ts';
+
+const panels = [
+  createRequestPanel(),
+  createTimelinePanel(),
+  createRoutingPanel(),
+  createDatabasePanel(),
+  createMigrationsPanel(),
+] as Panel[];
+
+const SAME = ['Sec-Fetch-Site', 'same-origin'];
+const DOCUMENT = [...SAME, 'Sec-Fetch-Dest', 'document', 'Accept', 'text/html'];
+
+/** A request that a script of the page at this path made. */
+function asked(url: string, page: string | null, more: readonly string[] = []): Recorded {
+  const referer = page === null ? [] : ['Referer', `${ORIGIN}${page}`];
+  return { url, headers: [...SAME, 'Sec-Fetch-Dest', 'empty', ...referer, ...more] };
+}
+
+describe('what the toolbar asks for', () => {
+  let fixture: PageFixture;
+  let server: PageServer;
+
+  async function open(own: readonly Panel[] = panels): Promise<void> {
+    fixture = createPageFixture(own);
+    server = await servePages(fixture.pages);
+  }
+  beforeEach(() => open());
+  afterEach(() => server.close());
+
+  function get(path: string): Promise<Response> {
+    return fetch(`${server.address}/_profiler/${path}`, { headers: { 'x-hindsight-toolbar': '1' } });
+  }
+  async function toolbar(token: string): Promise<ToolbarModel> {
+    return (await (await get(`${token}/toolbar.json`)).json()) as ToolbarModel;
+  }
+  async function calls(path: string): Promise<Pick<ToolbarModel, 'calls' | 'moreCalls' | 'now'>> {
+    return (await (await get(path)).json()) as Pick<ToolbarModel, 'calls' | 'moreCalls' | 'now'>;
+  }
+  /** Each in a millisecond of its own: their order is known by no more. */
+  async function record(given: Recorded): Promise<Context> {
+    await sleep(2);
+    return fixture.record(given);
+  }
+  const page = (url: string): Promise<Context> => record({ url, headers: DOCUMENT });
+
+  it('is the line of the request, where its time went, and an item of each panel that says something', async () => {
+    const { token } = await record({
+      url: '/orders/7?tab=1',
+      headers: DOCUMENT,
+      more: (context) => {
+        context.add('route', {
+          method: 'GET',
+          pattern: '/orders/:id',
+          handler: 'showOrder',
+          source: 'src/orders.ts:14',
+          params: { id: '7' },
+        });
+        lasting(context, 40);
+        context.add('query', query({ sql: 'select * from orders where id = $1', startMs: 2, durationMs: 8 }));
+      },
+    });
+    const shown = await toolbar(token);
+    expect(shown).to.include({
+      token,
+      method: 'GET',
+      url: '/orders/7?tab=1',
+      status: 200,
+      statusText: 'OK',
+      route: '/orders/:id',
+      handler: 'src/orders.ts:14',
+      state: 'final',
+      href: `/_profiler/${token}`,
+    });
+    expect(Math.abs(shown.now - Date.now())).to.be.below(10_000);
+    expect(shown.parts.map(({ kind }) => kind)).to.include('db');
+    const items = Object.fromEntries(shown.items.map((item) => [item.panel, item]));
+    expect(Object.keys(items)).to.deep.equal(['request', 'timeline', 'routing', 'database']);
+    expect(items.request).to.include({
+      text: '200 OK',
+      tone: 'plain',
+      href: `/_profiler/${token}?panel=request`,
+    });
+    expect(items.routing?.preview.facts).to.deep.include(['Handler', 'showOrder, src/orders.ts:14']);
+    expect(items.database?.preview.rows[0]).to.include({
+      text: 'select … from orders',
+      href: `/_profiler/${token}?panel=database&open=q1#q1`,
+    });
+  });
+
+  it('leaves out what nobody looks for unless it worries', async () => {
+    const migrations = (pending: string[]): Recorded => ({
+      more: (context) => {
+        context.add('migrations', {
+          state: pending.length > 0 ? 'behind' : 'ok',
+          schema: 'shop',
+          table: 'knex_migrations',
+          executed: [],
+          pending,
+          unknown: [],
+          durationMs: 1,
+          message: null,
+        });
+      },
+    });
+    const names = async (given: Recorded): Promise<string[]> =>
+      (await toolbar((await record(given)).token)).items.map(({ panel }) => panel);
+    expect(await names(migrations([]))).not.to.include('migrations');
+    expect(await names(migrations(['20260101_orders']))).to.include('migrations');
+  });
+
+  it('shows the summary of a panel without a preview, and of one whose preview fails; long texts are cut', async () => {
+    const long = 'x'.repeat(5000);
+    const of = (name: string, preview?: () => PanelPreview): Panel => ({
+      name,
+      title: name,
+      collect: () => ({ some: 'data' }),
+      summary: () => ({ text: '12 of 40', tone: 'warn' }),
+      ...(preview === undefined ? {} : { preview }),
+    });
+    await server.close();
+    await open([
+      of('cache'),
+      of('broken', () => {
+        throw new Error('no');
+      }),
+      of('long', () => ({
+        facts: Array.from({ length: 40 }, () => [long, long] as const),
+        rows: Array.from({ length: 40 }, () => ({ text: long, note: long, row: 'r1' })),
+        more: 7,
+      })),
+    ]);
+    const { items } = await toolbar((await record({})).token);
+    const [cache, broken, cut] = items;
+    expect(cache).to.include({ panel: 'cache', label: 'cache', text: '12 of 40', tone: 'warn' });
+    expect(cache?.preview).to.deep.equal({ facts: [], rows: [], more: 0 });
+    expect(broken).to.include({ text: '12 of 40' });
+    expect(cut?.preview.facts).to.have.length(8);
+    expect(cut?.preview.more).to.equal(39);
+    expect(JSON.stringify(cut).length).to.be.below(7000);
+  });
+
+  it('has the findings, the worst first, with links to what proves them', async () => {
+    const { token } = await record({
+      headers: DOCUMENT,
+      more: (context) => {
+        for (let id = 0; id < 20; id++)
+          context.add(
+            'query',
+            query({
+              sql: 'select * from lines where order_id = $1',
+              bindings: [id],
+              startMs: id * 3,
+              durationMs: 2,
+              caller: 'src/orders.ts:41',
+            }),
+          );
+      },
+    });
+    const { findings, moreFindings, items } = await toolbar(token);
+    expect(findings[0]).to.include({ severity: 'bad', label: 'N+1' });
+    expect(findings[0]?.href).to.match(new RegExp(`^/_profiler/${token}\\?panel=database.*#`));
+    expect(moreFindings).to.equal(0);
+    const database = items.find(({ panel }) => panel === 'database');
+    expect(database).to.include({ text: 'N+1 · 20', tone: 'bad' });
+    expect(database?.preview.rows[0]).to.include({ tone: 'bad' });
+    expect(database?.preview.rows[0]?.note).to.contain('N+1').and.to.contain('src/orders.ts:41');
+  });
+
+  it('holds no secret, not even one that stands in its own address', async () => {
+    const { token } = await record({ url: '/orders?password=hunter2hunter2', headers: DOCUMENT });
+    const text = await (await get(`${token}/toolbar.json`)).text();
+    expect(text).to.contain('password=').and.not.to.contain('hunter2');
+  });
+
+  it('says which redirects led here, oldest first, over several steps', async () => {
+    const first = await record({
+      method: 'POST',
+      url: '/login',
+      status: 303,
+      responseHeaders: ['Location', '/account'],
+    });
+    const second = await record({
+      url: '/account',
+      status: 302,
+      responseHeaders: ['Location', '/account/7'],
+    });
+    const { token } = await page('/account/7');
+    expect(
+      (await toolbar(token)).cameFrom.map((step) => [step.token, step.method, step.url, step.status]),
+    ).to.deep.equal([
+      [first.token, 'POST', '/login', 303],
+      [second.token, 'GET', '/account', 302],
+    ]);
+    expect((await toolbar((await page('/other')).token)).cameFrom).to.deep.equal([]);
+  });
+
+  it('does not go round in redirects that lead to each other', async () => {
+    for (let i = 0; i < 30; i++)
+      await record({
+        url: i % 2 === 0 ? '/a' : '/b',
+        status: 302,
+        responseHeaders: ['Location', i % 2 === 0 ? '/b' : '/a'],
+      });
+    const { cameFrom } = await toolbar((await page('/a')).token);
+    expect(cameFrom).to.have.length(10);
+    expect(new Set(cameFrom.map(({ token }) => token)).size).to.equal(10);
+  });
+
+  it('lists the calls of the page with their type, not what it embeds nor what others asked', async () => {
+    const before = await record(asked('/api/before', '/orders'));
+    const { token } = await page('/orders');
+    await record(asked('/api/cart', '/orders'));
+    await record(asked('/api/old', '/orders', ['X-Requested-With', 'XMLHttpRequest']));
+    await record({ ...asked('/api/seen', '/orders', ['Sec-Fetch-Mode', 'no-cors']), method: 'POST' });
+    await record({ ...asked('/stock', '/orders', ['Accept', 'text/event-stream']), running: true });
+    await record({
+      url: '/app.css',
+      headers: [...SAME, 'Sec-Fetch-Dest', 'style', 'Referer', `${ORIGIN}/orders`],
+    });
+    await record({
+      url: '/frame',
+      headers: [...SAME, 'Sec-Fetch-Dest', 'iframe', 'Referer', `${ORIGIN}/orders`],
+    });
+    await record(asked('/api/elsewhere', '/other'));
+    await record({ url: '/by-hand' });
+    const shown = await toolbar(token);
+    expect(shown.calls.map(({ url, type, state }) => [url, type, state])).to.deep.equal([
+      ['/api/cart', 'fetch', 'final'],
+      ['/api/old', 'xhr', 'final'],
+      ['/api/seen', 'beacon', 'final'],
+      ['/stock', 'eventsource', 'running'],
+      ['/frame', 'document', 'final'],
+    ]);
+    expect(shown.calls.map((call) => call.token)).not.to.include(before.token);
+    expect((await calls(`${token}/calls.json`)).calls).to.deep.equal(shown.calls);
+  });
+
+  it('says of a call what is wrong with it, also of an image that is not there', async () => {
+    const { token } = await page('/orders');
+    const fails = asked('/api/fails', '/orders');
+    await record({ ...fails, status: 500 });
+    await record({ ...asked('/api/none', '/orders'), status: 404 });
+    await record({ ...asked('/api/gone', '/orders'), response: { headersAtMs: null, outcome: 'aborted' } });
+    await record({
+      url: '/logo.png',
+      status: 404,
+      headers: [...SAME, 'Sec-Fetch-Dest', 'image', 'Referer', `${ORIGIN}/orders`],
+    });
+    await record(asked('/api/well', '/orders'));
+    const shown = (await toolbar(token)).calls.map(({ url, type, tone, why }) => [url, type, tone, why]);
+    expect(shown).to.deep.equal([
+      ['/api/fails', 'fetch', 'bad', 'answered 500'],
+      ['/api/none', 'fetch', 'warn', 'answered 404'],
+      ['/api/gone', 'fetch', 'bad', 'no answer went out'],
+      ['/logo.png', 'other', 'warn', 'answered 404'],
+      ['/api/well', 'fetch', 'plain', null],
+    ]);
+  });
+
+  it('takes a page without a referrer for the one that asked, and the last of two of the same address', async () => {
+    const first = await page('/orders');
+    await record(asked('/api/one', '/orders'));
+    const second = await page('/orders');
+    await record(asked('/api/two', '/orders'));
+    await record(asked('/api/three', null));
+    expect((await toolbar(first.token)).calls.map(({ url }) => url)).to.deep.equal(['/api/one']);
+    expect((await toolbar(second.token)).calls.map(({ url }) => url)).to.deep.equal([
+      '/api/two',
+      '/api/three',
+    ]);
+  });
+
+  it('lists only what ran since a moment where it is asked so, and of very many the newest', async () => {
+    const { token } = await page('/orders');
+    for (let i = 0; i < 130; i++) await record(asked(`/api/${i}`, '/orders'));
+    const all = await calls(`${token}/calls.json`);
+    expect([all.calls.length, all.moreCalls, all.calls.at(-1)?.url]).to.deep.equal([100, 30, '/api/129']);
+    expect((await calls(`${token}/calls.json?since=${all.now + 60_000}`)).calls).to.deep.equal([]);
+    expect((await calls(`${token}/calls.json?since=${all.now}`)).calls).not.to.deep.equal([]);
+  });
+
+  it('refuses a moment that is none, and a token that names nothing', async () => {
+    const { token } = await page('/orders');
+    for (const since of ['x', '-1', '1e400', '1&since=2'])
+      expect((await get(`${token}/calls.json?since=${since}`)).status, since).to.equal(400);
+    expect((await get('abcdef/toolbar.json')).status).to.equal(404);
+    expect((await get('abcdef/calls.json')).status).to.equal(404);
+    expect((await get('ABCDEF/toolbar.json')).status).to.equal(404);
+  });
+
+  describe('of a page that the browser found to be still good', () => {
+    const still = (url: string, more: Partial<Recorded> = {}): Promise<Context> =>
+      record({ url, headers: DOCUMENT, status: 304, ...more });
+    const seek = (token: string, url: string, agoMs: number): Promise<Response> =>
+      get(`${token}/toolbar.json?${new URLSearchParams({ revalidated: String(agoMs), url }).toString()}`);
+    const meant = async (...asking: Parameters<typeof seek>): Promise<string> =>
+      ((await (await seek(...asking)).json()) as ToolbarModel).token;
+
+    it('it is the request that said so, of several the nearest to the moment', async () => {
+      const first = await page('/orders');
+      const begun = Date.now();
+      const second = await still('/orders');
+      await sleep(60);
+      const third = await still('/orders');
+      const agoMs = Date.now() - begun;
+      expect(await meant(first.token, '/orders', agoMs)).to.equal(second.token);
+      expect(await meant(first.token, '/orders', 0)).to.equal(third.token);
+      expect(await meant('abcdef', '/orders', 0), 'a page that is known no longer').to.equal(third.token);
+    });
+
+    it('it is none of another address, method, answer, kind, client or time', async () => {
+      const { token } = await page('/orders');
+      await still('/orders/7');
+      await still('/api/orders');
+      await still('/orders', { method: 'HEAD' });
+      await page('/orders');
+      await record({ ...asked('/orders', '/orders'), status: 304 });
+      const other = { origin: { ...requestFact({}).origin, clientAddress: '203.0.113.99' } };
+      await still('/orders', { request: other });
+      expect(await meant(token, '/orders', 0)).to.equal(token);
+      await still('/orders');
+      expect(await meant(token, '/orders', 60_000)).to.equal(token);
+      expect((await seek('abcdef', '/orders', 60_000)).status).to.equal(404);
+    });
+
+    it('it is found by an address with a secret, and is that of the same query if there is one', async () => {
+      const { token } = await page('/orders?password=hunter2hunter2');
+      const secret = await still('/orders?password=hunter2hunter2');
+      const second = await still('/orders?page=2');
+      expect(await meant(token, '/orders?password=hunter2hunter2', 0)).to.equal(secret.token);
+      expect(await meant(token, '/orders?page=2', 0)).to.equal(second.token);
+    });
+
+    it('refuses what is no number of milliseconds', async () => {
+      const { token } = await page('/orders');
+      for (const ago of ['x', '-1', '1e9', '1&revalidated=2'])
+        expect((await get(`${token}/toolbar.json?url=/orders&revalidated=${ago}`)).status, ago).to.equal(400);
+    });
+  });
+
+  it('answers of a request that still runs', async () => {
+    const { token } = await record({
+      headers: DOCUMENT,
+      url: '/slow',
+      running: true,
+      response: { headersAtMs: null },
+    });
+    expect(await toolbar(token)).to.include({ state: 'running', status: null, durationMs: null });
+  });
+
+  it('costs two searches and a read, and the calls alone one search', async () => {
+    const { token } = await page('/orders');
+    const { profiles } = fixture.services;
+    const done: string[] = [];
+    const { find, read } = profiles;
+    profiles.find = (asking) => (
+      done.push(`find ${asking.limit}${asking.counted === false ? '' : ' counted'}`),
+      find(asking)
+    );
+    profiles.read = (name) => (done.push('read'), read(name));
+    await toolbar(token);
+    expect(done.sort()).to.deep.equal(['find 200', 'find 50', 'read']);
+    done.length = 0;
+    await calls(`${token}/calls.json`);
+    expect(done).to.deep.equal(['find 200']);
+  });
+});

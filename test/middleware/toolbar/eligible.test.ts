@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { asksForDocument } from '../../../app/middleware/toolbar/eligible.ts';
+import { makeTag, stretchTag } from '../../../app/middleware/toolbar/tag.ts';
+
+const NAVIGATION = {
+  'sec-fetch-dest': 'document',
+  'sec-fetch-mode': 'navigate',
+  accept: 'text/html,*/*;q=0.8',
+};
+
+describe('requests for documents', () => {
+  const YES: Record<string, string>[] = [
+    NAVIGATION,
+    { 'sec-fetch-dest': 'document' },
+    { ...NAVIGATION, 'sec-purpose': 'prefetch;prerender' },
+    { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'navigate' },
+    { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+    { accept: 'application/xml, text/html;q=0.5' },
+  ];
+  const NO: Record<string, string>[] = [
+    {},
+    { accept: '*/*' },
+    { accept: 'text/html;q=0' },
+    { accept: 'text/html-fragment, application/json' },
+    { accept: 'text/html', 'sec-fetch-mode': 'cors' },
+    { accept: 'text/html', 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors' },
+    ...['iframe', 'frame', 'object', 'embed', 'image', 'script'].map((dest) => ({ ...NAVIGATION, 'sec-fetch-dest': dest })),
+    ...['x-requested-with', 'hx-request', 'turbo-frame', 'x-pjax', 'x-inertia', 'range'].map((name) => ({ ...NAVIGATION, [name]: 'x' })),
+  ]; // prettier-ignore
+
+  for (const headers of YES)
+    it(`is one: ${JSON.stringify(headers)}`, () => {
+      expect(asksForDocument({ method: 'GET', headers })).to.equal(true);
+    });
+  for (const headers of NO)
+    it(`is none: ${JSON.stringify(headers)}`, () => {
+      expect(asksForDocument({ method: 'GET', headers })).to.equal(false);
+    });
+
+  it('have any method but those without a body in the answer', () => {
+    const asks = (method: string): boolean => asksForDocument({ method, headers: NAVIGATION });
+    expect(['GET', 'POST', 'PUT', 'DELETE'].map(asks)).to.deep.equal([true, true, true, true]);
+    expect(['HEAD', 'OPTIONS'].map(asks)).to.deep.equal([false, false]);
+  });
+});
+
+describe('the tag of the toolbar', () => {
+  const QUESTION = {
+    token: 'abcdef',
+    script: { url: '/_profiler/toolbar.js?v=1', integrity: 'sha256-x=' },
+    sent: [],
+    metas: [],
+    base: null,
+    origin: 'https://shop.example',
+    spareNonce: null,
+  };
+  const tagOf = (more: object): string => JSON.stringify(makeTag({ ...QUESTION, ...more }));
+
+  it('holds the address, the token and what the policy asks for, and nothing else', () => {
+    expect(makeTag({ ...QUESTION, sent: ["script-src 'nonce-a/b=='; connect-src 'none'"] })).to.deep.equal({
+      tag: '<script async src="/_profiler/toolbar.js?v=1" data-token="abcdef" nonce="a/b==" data-connect="no" data-hindsight></script>',
+    });
+    expect(tagOf({ sent: ["script-src 'sha256-x='"] })).to.include('integrity=\\"sha256-x=\\"');
+  });
+
+  it('leads to its own origin whatever the base address of the page is', () => {
+    for (const base of ['/', '/app/', 'app/', '', 'https://shop.example/app/', '//shop.example/'])
+      expect(tagOf({ base }), base).to.include('src=\\"/_profiler/');
+    for (const base of [
+      'https://cdn.example/',
+      '//cdn.example/',
+      '\\\\cdn.example/',
+      ' ht\ntps://cdn.example',
+      'data:x',
+    ])
+      expect(tagOf({ base }), base).to.include('src=\\"https://shop.example/_profiler/');
+    expect(makeTag({ ...QUESTION, base: '//cdn.example/', origin: null })).to.deep.equal({ against: 'base' });
+  });
+
+  it('is made longer by blanks that mean nothing', () => {
+    const tag = '<script async data-hindsight></script>';
+    expect(stretchTag(tag, tag.length + 3)).to.equal('<script async data-hindsight   ></script>');
+    expect(stretchTag(tag, tag.length - 1)).to.equal(null);
+  });
+});

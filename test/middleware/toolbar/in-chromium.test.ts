@@ -1,0 +1,145 @@
+/** What Chromium does with the tag: where it is, its script runs, and no policy is violated, by it or in its absence. */
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { launchBrowser, type TestBrowser } from '../../support/browser.ts';
+import { startToolbarHost, type ToolbarHost } from '../../support/raw-toolbar-host.ts';
+
+const POLICIES: readonly (readonly [policy: string, gets: boolean])[] = [
+  ["default-src 'self'", true],
+  ["script-src 'nonce-a1+/B2=='", true],
+  ["script-src 'nonce-a1' 'strict-dynamic' 'unsafe-inline' https:", true],
+  ["script-src-elem 'self'; script-src 'none'", true],
+  ["default-src 'none'; script-src http:", true],
+  ['script-src 127.0.0.1:*', true],
+  ["script-src 'nonce-a' 'nonce-b', script-src 'nonce-b'", true],
+  ['sandbox allow-scripts', true],
+  ["connect-src 'none'", true],
+  ["require-trusted-types-for 'script'; trusted-types 'none'", true],
+  ["script-src 'none'", false],
+  ["default-src 'none'", false],
+  ["script-src 'strict-dynamic' 'self'", false],
+  ["script-src 'self', script-src 'none'", false],
+  ["script-src 'sha256-abc='", false],
+  ['script-src https:', false],
+  ['script-src 127.0.0.1:1', false],
+  ['sandbox', false],
+];
+
+const WORKER = `
+self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+self.addEventListener('fetch', (event) => event.respondWith(fetch(event.request)));`;
+
+const page = (head = ''): string =>
+  `<!doctype html><html><head><title>x</title>${head}</head><body><p>x</p></body></html>`;
+
+describe('the tag of the toolbar in Chromium', function () {
+  this.timeout(60_000);
+  let browser: TestBrowser;
+  let host: ToolbarHost;
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  before(async function () {
+    browser = await launchBrowser(this);
+    host = await startToolbarHost((app) => {
+      app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
+      app.get(
+        '/in-page',
+        (req, res) =>
+          void res.send(
+            page(
+              `<meta http-equiv="Content-Security-Policy" content="${text(req.query.policy).replaceAll("'", '&#39;')}">`,
+            ),
+          ),
+      );
+      app.get('/', (req, res) => {
+        if (req.query.policy !== undefined) res.set('Content-Security-Policy', text(req.query.policy));
+        if (req.query.reported !== undefined)
+          res.set('Content-Security-Policy-Report-Only', text(req.query.reported));
+        res.send(page(req.query.base === undefined ? '' : `<base href="${text(req.query.base)}">`));
+      });
+      return undefined;
+    });
+  });
+  after(async () => {
+    await browser.close();
+    await host.close();
+  });
+
+  /** How often the script ran, and what was violated. */
+  async function open(
+    path: string,
+    { isReal = false } = {},
+  ): Promise<{ tags: number; runs: number; problems: string[]; tag: string }> {
+    const { page: tab, problems } = await browser.open();
+    let runs = 0;
+    await tab.exposeFunction('ran', () => runs++);
+    if (!isReal)
+      await tab.route('**/_profiler/toolbar.js*', (route) =>
+        route.fulfill({ contentType: 'text/javascript', body: 'window.ran();' }),
+      );
+    await tab.goto(`http://127.0.0.1:${host.port}${path}`, { waitUntil: 'load' });
+    await tab.waitForTimeout(50);
+    const tag = tab.locator('script[data-token]');
+    const tags = await tag.count();
+    const text =
+      tags === 0 ? '' : await tab.evaluate<string>("document.querySelector('script[data-token]').outerHTML");
+    await tab.context().close();
+    return { tags, runs, problems, tag: text };
+  }
+
+  for (const [policy, gets] of POLICIES) {
+    it(`${gets ? 'runs' : 'is not there'}: ${policy}`, async () => {
+      const sent = new URLSearchParams({ policy }).toString();
+      const { tags, runs, problems } = await open(`/?${sent}`);
+      expect({ tags, runs, problems }).to.deep.equal({
+        tags: gets ? 1 : 0,
+        runs: gets ? 1 : 0,
+        problems: [],
+      });
+      if (/sandbox|,/.test(policy)) return;
+      const inPage = await open(`/in-page?${sent}`);
+      expect(inPage).to.include({ tags: gets ? 1 : 0, runs: gets ? 1 : 0 });
+      expect(inPage.problems).to.deep.equal([]);
+    });
+  }
+
+  it('is not there where a policy would report it', async () => {
+    expect(await open(`/?${new URLSearchParams({ reported: "script-src 'none'" }).toString()}`)).to.include({
+      tags: 0,
+    });
+  });
+
+  it('carries a hash where the policy lists it', async () => {
+    const script = Buffer.from(
+      await (await fetch(`http://127.0.0.1:${host.port}/_profiler/toolbar.js`)).arrayBuffer(),
+    );
+    const hash = createHash('sha256').update(script).digest('base64');
+    const { tags, problems, tag } = await open(
+      `/?${new URLSearchParams({ policy: `script-src 'strict-dynamic' 'sha256-${hash}'; connect-src 'self'` }).toString()}`,
+      { isReal: true },
+    );
+    expect(tags).to.equal(1);
+    expect(problems.filter((problem) => /policy|integrity/i.test(problem))).to.deep.equal([]);
+    expect(tag).to.include(`integrity="sha256-${hash}"`);
+  });
+
+  it('is loaded from its own origin on a page whose base is another', async () => {
+    const { runs, tag } = await open('/?base=http://localhost:9/app/');
+    expect(runs).to.equal(1);
+    expect(tag).to.include(`src="http://127.0.0.1:${host.port}/_profiler/`);
+  });
+
+  it('is in a page that comes through a service worker', async () => {
+    const { page: tab } = await browser.open();
+    await tab.goto(`http://127.0.0.1:${host.port}/`);
+    await tab.evaluate(`navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
+      .then(() => navigator.serviceWorker.controller ?? new Promise((done) => navigator.serviceWorker.addEventListener('controllerchange', done)))
+      .then(() => 'controlled')`);
+    await tab.goto(`http://127.0.0.1:${host.port}/?again`);
+    expect(await tab.evaluate('navigator.serviceWorker.controller !== null')).to.equal(true);
+    expect(await tab.locator('script[data-token]').count()).to.equal(1);
+    const inside = await tab.evaluate(`fetch('/?fetched').then((answer) => answer.text())`);
+    expect(inside).to.not.include('data-token');
+    await tab.context().close();
+  });
+});

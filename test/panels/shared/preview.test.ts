@@ -1,0 +1,145 @@
+/** What each built-in panel shows on the toolbar: few facts, the worst first, rows that its page has. */
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { createDatabasePanel } from '../../../app/panels/database.ts';
+import { createDumpPanel } from '../../../app/panels/dump.ts';
+import { createHttpClientPanel } from '../../../app/panels/http-client.ts';
+import { createLogsPanel } from '../../../app/panels/logs.ts';
+import { createMigrationsPanel } from '../../../app/panels/migrations.ts';
+import { createRequestPanel } from '../../../app/panels/request.ts';
+import { createRoutingPanel } from '../../../app/panels/routing.ts';
+import { createRuntimePanel } from '../../../app/panels/runtime.ts';
+import { createTimelinePanel } from '../../../app/panels/timeline.ts';
+import { createViewsPanel } from '../../../app/panels/views.ts';
+import { firstRows } from '../../../app/panels/shared/preview.ts';
+import type { Context } from '../../../app/profiler/context.ts';
+import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
+import { addBusyPage, addForeignText, call, log, query } from '../../support/observed-samples.ts';
+import { servePages } from '../../support/page-client.ts';
+import { createPageFixture } from '../../support/page-fixture.ts';
+
+const panels = [
+  createRequestPanel(),
+  createTimelinePanel(),
+  createLogsPanel(),
+  createRoutingPanel(),
+  createDatabasePanel(),
+  createMigrationsPanel(),
+  createViewsPanel(),
+  createHttpClientPanel(),
+  createRuntimePanel(),
+  createDumpPanel(),
+] as Panel[];
+
+async function previews(more: (context: Context) => void): Promise<Record<string, PanelPreview>> {
+  const fixture = createPageFixture(panels);
+  const { token } = await fixture.record({ more });
+  const found = await fixture.profiles.read(token);
+  if (found === null) throw new Error('not recorded');
+  const { profile } = found;
+  return Object.fromEntries(
+    panels.flatMap((panel): [string, PanelPreview][] => {
+      const data = profile.panels[panel.name]?.data ?? null;
+      const preview = data === null ? undefined : panel.preview?.(data, { profile, query: {} });
+      return preview === undefined ? [] : [[panel.name, preview]];
+    }),
+  );
+}
+
+describe('previews of panels', () => {
+  it('show few rows, and count the rest', () => {
+    const shown = firstRows([1, 2, 3, 4, 5, 6, 7], (number) => ({ text: String(number) }));
+    expect([shown.rows.length, shown.more]).to.deep.equal([5, 2]);
+  });
+
+  it('say something of each panel that recorded something, in few words', async () => {
+    const shown = await previews(addBusyPage);
+    expect(Object.keys(shown)).to.include.members([
+      'request',
+      'timeline',
+      'logs',
+      'routing',
+      'database',
+      'views',
+      'http_client',
+      'runtime',
+    ]);
+    for (const [name, { facts = [], rows = [] }] of Object.entries(shown)) {
+      expect(facts.length + rows.length, name).to.be.within(1, 15);
+      for (const [label, value] of facts)
+        expect(`${label} ${value}`, name).not.to.match(/undefined|NaN|\[object/);
+      for (const { text, note } of rows)
+        expect(`${text} ${note ?? ''}`, name).not.to.match(/undefined|NaN|\[object/);
+    }
+    expect(shown.timeline?.parts?.length).to.be.above(2);
+    expect(shown.runtime?.text).to.match(/^[\d.]+ MiB heap$/);
+    expect(shown.request?.text).to.equal('200 OK');
+  });
+
+  it('lead to rows that are on the page of their panel', async () => {
+    const fixture = createPageFixture(panels);
+    const { token } = await fixture.record({ more: addBusyPage });
+    const server = await servePages(fixture.pages);
+    const answer = await fetch(`${server.address}/_profiler/${token}/toolbar.json`);
+    const { items } = (await answer.json()) as { items: { preview: { rows: { href: string }[] } }[] };
+    const hrefs = items.flatMap(({ preview }) => preview.rows.map(({ href }) => href));
+    expect(hrefs).to.have.length.above(8);
+    for (const href of hrefs) {
+      const $ = load(await (await fetch(`${server.address}${href}`)).text());
+      const [, id] = href.split('#');
+      if (id !== undefined) expect($(`[id="${id}"]`).length, href).to.equal(1);
+    }
+    await server.close();
+  });
+
+  it('put what failed before what was slow, and a loop before both', async () => {
+    const shown = await previews((context) => {
+      context.add('query', query({ sql: 'select 1 from slow', durationMs: 900, caller: 'src/a.ts:1' }));
+      context.add(
+        'query',
+        query({ sql: 'select 1 from broken', durationMs: 1, error: 'no such table', caller: 'src/a.ts:2' }),
+      );
+      for (let id = 0; id < 5; id++)
+        context.add(
+          'query',
+          query({
+            sql: 'select 1 from lines where id = $1',
+            bindings: [id],
+            durationMs: 1,
+            caller: 'src/a.ts:3',
+          }),
+        );
+      context.add('log', log({ level: 'info', message: 'fine' }));
+      context.add('log', log({ level: 'error', message: 'it broke' }));
+      context.add('call', call({ url: 'https://slow.example/x', durationMs: 5000 }));
+      context.add(
+        'call',
+        call({ url: 'https://broken.example/x', durationMs: 1, status: null, error: 'connect ECONNREFUSED' }),
+      );
+    });
+    expect(shown.database?.rows?.map(({ text, tone }) => [text, tone])).to.deep.equal([
+      ['5 × select … from lines', 'bad'],
+      ['select … from broken', 'bad'],
+      ['select … from slow', 'warn'],
+    ]);
+    expect(shown.logs?.rows?.map(({ text, tone, row }) => [text, tone, row])).to.deep.equal([
+      ['it broke', 'bad', 'l2'],
+      ['fine', 'plain', 'l1'],
+    ]);
+    expect(shown.http_client?.rows?.map(({ text, tone }) => [text, tone])).to.deep.equal([
+      ['POST broken.example/x', 'bad'],
+      ['POST slow.example/x', 'plain'],
+    ]);
+    expect(shown.http_client?.rows?.[0]?.note).to.contain('ECONNREFUSED');
+  });
+
+  it('stand any text', async () => {
+    expect(
+      Object.keys(
+        await previews((context) => {
+          addForeignText(context, '\u202e<img src=x>\0"');
+        }),
+      ),
+    ).to.have.length.above(3);
+  });
+});

@@ -1,0 +1,169 @@
+/**
+ * A host whose pages load the toolbar's modules that listen to a page (calls, navigation, timing), each by itself, and what they heard:
+ * for tests of these modules in a real browser.
+ */
+import express from 'express';
+import type { Express } from 'express';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import { packageRoot } from '../../app/paths.ts';
+
+/** A call as the toolbar shows it. */
+export interface ShownCall {
+  key: string;
+  method: string | null;
+  url: string;
+  status: number | null;
+  type: string;
+  startedAt: number;
+  ms: number | null;
+  token: string | null;
+  state: 'open' | 'done' | 'failed';
+  href: string | null;
+  tone: string;
+  why: string | null;
+  early: boolean;
+  cameFrom: { url: string; status: number | null }[];
+}
+
+export interface ToolbarHost {
+  app: Express;
+  server: Server;
+  profiler: Profiler;
+  origin: string;
+  /** What came below /api, in order. */
+  received: { url: string; method: string; headers: IncomingHttpHeaders; body: string }[];
+  close(): Promise<void>;
+}
+
+const START = `
+window.STYLE = ''; window.moves = []; window.timings = []; window.told = [];
+window.start = async (service = location.origin) => {
+  const [{ createAsk }, { watchCalls }, { watchNavigation }, { watchTiming }] = await Promise.all(
+    ['ask', 'calls', 'navigation', 'timing'].map((name) => import('/js/' + name + '.js')),
+  );
+  const ask = createAsk(service + '/_profiler/toolbar.js');
+  window.watched = watchCalls({ ask, onChange: (calls, more) => window.told.push([calls.length, more]) });
+  window.stopNavigation = watchNavigation({ calls: window.watched, onNavigate: (move) => window.moves.push(move) });
+  window.stopTiming = watchTiming({ send: (timing, isLast) => window.timings.push({ timing, isLast }) });
+  if (document.documentElement.dataset.token) {
+    const { value } = await ask.toolbar(document.documentElement.dataset.token);
+    window.watched.setPage(value);
+  }
+};
+`;
+
+export function pageOf({
+  token,
+  before = '',
+  body = '',
+  bar = true,
+}: Record<'token' | 'before' | 'body', unknown> & { bar?: boolean }): string {
+  const begin = bar ? 'window.started = window.start();' : 'window.started = Promise.resolve();';
+  return `<!doctype html><html lang="en" data-token="${String(token)}"><head><title>Page</title><link rel="icon" href="data:,">
+<script>${START}</script><script>${String(before)}</script><script>${begin}</script></head><body>${String(body)}</body></html>`;
+}
+
+/** `more` adds routes before those that are there for all. */
+export async function openToolbarHost(
+  options: ProfilerOptions = {},
+  more: (host: ToolbarHost) => void = () => undefined,
+): Promise<ToolbarHost> {
+  const profiler = createProfiler({ warn: () => undefined, toolbar: false, ...options });
+  const app = express();
+  app.disable('etag');
+  app.use(profiler.watch);
+  app.use(profiler.pages);
+  app.use('/js', express.static(join(packageRoot(), 'public', 'toolbar')));
+  app.use('/modules', express.static(join(packageRoot(), 'node_modules')));
+  const received: ToolbarHost['received'] = [];
+  app.use('/api', express.text({ type: () => true }), (req, _res, next) => {
+    const { 'x-request-id': _id, ...headers } = req.headers;
+    const body = typeof req.body === 'string' ? req.body : '';
+    received.push({ url: req.originalUrl, method: req.method, headers, body });
+    next();
+  });
+  const server = createServer(app);
+  const host: ToolbarHost = {
+    app,
+    server,
+    profiler,
+    origin: '',
+    received,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await profiler.close(0);
+    },
+  };
+  more(host);
+  app.all('/api/slow', (req, res) => {
+    setTimeout(() => res.json({ slow: true }), Number(req.query.ms));
+  });
+  app.all('/api/fail', (_req, res) => void res.status(500).json({ failed: true }));
+  app.all('/api/lost', (_req, res) => void res.socket?.destroy());
+  app.all('/api/old', (_req, res) => {
+    res.redirect(303, '/api/new');
+  });
+  app.all('/api/stream', async (_req, res) => {
+    for (const part of ['a', 'b', 'c']) {
+      res.write(part);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    res.end();
+  });
+  app.all('/api/{*rest}', (req, res) => {
+    res.json({ method: req.method, url: req.originalUrl, body: req.body as unknown });
+  });
+  app.get('/events', (req, res) => {
+    res.type('text/event-stream').flushHeaders();
+    res.write('retry: 100\n\ndata: 1\n\n');
+    if (req.query.end !== undefined) setTimeout(() => res.end(), 50);
+  });
+  app.get('/page', (req, res) => {
+    res.type('html').send(
+      pageOf({
+        token: res.getHeader('x-debug-token'),
+        before: req.query.before ?? '',
+        body: req.query.body ?? '',
+        bar: req.query.bar !== '0',
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  host.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return host;
+}
+
+export async function openToolbarPage(
+  page: Page,
+  { origin }: Pick<ToolbarHost, 'origin'>,
+  query: Record<string, string> = {},
+): Promise<void> {
+  await page.goto(`${origin}/page?${new URLSearchParams(query).toString()}`);
+  await page.evaluate('window.started');
+}
+
+/** Those whose address holds `part`. */
+export async function callsOf(page: Page, part = ''): Promise<ShownCall[]> {
+  const calls = await page.evaluate<ShownCall[]>('watched.calls()');
+  return calls.filter(({ url }) => url.includes(part));
+}
+
+/** The same, as soon as they are what is wanted, or after six seconds. */
+export async function callsWhen(
+  page: Page,
+  part: string,
+  isWanted: (calls: ShownCall[]) => boolean,
+): Promise<ShownCall[]> {
+  for (let turn = 0; turn < 60; turn++) {
+    const calls = await callsOf(page, part);
+    if (isWanted(calls)) return calls;
+    await page.waitForTimeout(100);
+  }
+  return callsOf(page, part);
+}
