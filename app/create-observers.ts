@@ -40,6 +40,8 @@ export interface ObserverOptions {
 export interface Observers {
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
+  /** Called before and after each request, once it has an application. */
+  see: (req: IncomingMessage) => void;
   dump: Dump;
   /** The layer of a router whose code runs for a request; null where none is known. */
   layerOf: (context: Context) => object | null;
@@ -61,7 +63,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
-  const layers = createLayerObserver({ contextOf, sourceOf, onLeave: onLayerLeft });
+  const layers = createLayerObserver({ contextOf, sourceOf, onLeave: onLayerLeft, Router });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
     layers,
@@ -75,6 +77,7 @@ export function createObservers(options: ObserverOptions): Observers {
   ];
   return {
     onRequest: runtime.onRequest,
+    see: layers.see,
     sourceOf,
     layerOf: (context) => layers.running(context),
     dump: createDump({ tracker, findCaller }),

@@ -243,6 +243,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     previewBytes,
     takes: (headers) => !recording.check() && sampler.takes(headers),
     layerOf: observers.layerOf,
+    see: observers.see,
     exposeToken: createTokenExposure(frontEnds),
     toolbar: (options.toolbar ?? !isProduction()) ? { script: () => pages.toolbarScript() } : undefined,
     adoptPrototypes: options.adoptPrototypes ?? true,

@@ -36,6 +36,8 @@ export interface WatchOptions {
   toolbar?: ToolbarOptions | undefined;
   /** Whether servers make their objects with the application's prototypes; default: they do not. */
   adoptPrototypes?: boolean;
+  /** Called with each request when it comes, and when it is over and known to have an application. */
+  see?: (req: IncomingMessage) => void;
   /** Called once per request, inside its context: observers that add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
   /** The same for what becomes another protocol, and may stay open for hours. */
@@ -159,6 +161,7 @@ export function createWatch(options: WatchOptions): Watch {
     },
     onClose: (context, req) => {
       contexts.delete(req);
+      options.see?.(req);
       const request = context.outline ? undefined : context.first('request');
       if (request?.live === req) request.live = leftOn(req);
       onFinish?.(context, req);
@@ -189,6 +192,7 @@ export function createWatch(options: WatchOptions): Watch {
     contexts.set(req, context);
     adoption?.see(req);
     upgrades.see(req);
+    options.see?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, !context.outline));
     const body = context.outline ? null : tapBody(req, { previewBytes });

@@ -1,26 +1,76 @@
-/** A call of a layer as the router's channel tells it, and what can be read off it: pattern, mount, parameters. */
+/** A call of a layer of a router, and what can be read off it: pattern, mount, parameters. */
 import type { IncomingMessage } from 'node:http';
+import type { Context } from '../profiler/context.ts';
+import type { LayerFact } from './layer-fact.ts';
 
-/** What is read of a layer of `router`. */
+/** What is read of a layer, of `router` or of Express 4. */
 export interface Layer {
   name?: unknown;
   handle?: unknown;
+  /** As it was registered; from router 2.3 on. */
   rawPath?: unknown;
+  /** What matches the path, with its parameters: Express 4. */
+  regexp?: unknown;
+  keys?: unknown;
+  /** The part of the path that matched last, before router 2.3. */
+  path?: unknown;
+  /** On the layer that leads into a route. */
   route?: { stack?: unknown } | undefined;
-  /** Present on the layers inside a route only. */
+  /** On the layers inside a route only; undefined where they take any. */
   method?: string | undefined;
 }
 
-/** A call of a layer, as the channel tells it; the same object in all its events. */
-export interface LayerCall {
-  req: IncomingMessage;
-  layer: Layer;
-  /** The pattern that matched. */
-  route?: unknown;
-  errorHandler?: boolean;
+/** A request as routers leave it. */
+export interface RoutedRequest extends IncomingMessage {
+  app?: unknown;
+  baseUrl?: unknown;
+  params?: unknown;
+  route?: { path?: unknown };
+}
+
+/** What kind of call it is. */
+export interface CallKind {
+  isErrorHandler: boolean;
   /** Name of the parameter, for callbacks of `router.param`. */
-  param?: string;
-  error?: unknown;
+  param: string | null;
+}
+
+const PLAIN_CALL: CallKind = { isErrorHandler: false, param: null };
+
+/** One call of a layer: what is known at its start, and what is noted later. */
+export class LayerCall {
+  readonly req: IncomingMessage;
+  readonly layer: Layer;
+  readonly isErrorHandler: boolean;
+  /** Name of the parameter, for callbacks of `router.param`. */
+  readonly param: string | null;
+  readonly context: Context;
+  readonly startMs: number;
+  /** The route that is run, what matched, and its parameters: all of them change while the request goes on. */
+  readonly route: unknown;
+  readonly pattern: unknown;
+  readonly params: unknown;
+  /** It threw, rejected, or handed an error to `next`. */
+  hasFailed = false;
+  fact: LayerFact | null = null;
+
+  constructor(
+    req: IncomingMessage,
+    layer: Layer,
+    context: Context,
+    { isErrorHandler, param }: CallKind = PLAIN_CALL,
+  ) {
+    const { route, params } = req as RoutedRequest;
+    this.req = req;
+    this.layer = layer;
+    this.isErrorHandler = isErrorHandler;
+    this.param = param;
+    this.context = context;
+    this.startMs = context.elapsedMs();
+    this.route = route;
+    this.pattern = param === null ? matchedPattern(req, layer, route) : (matchedOf(req) ?? route?.path);
+    this.params = params;
+  }
 }
 
 const NO_PARAMS: Readonly<Record<string, unknown>> = Object.freeze({});
@@ -29,6 +79,48 @@ export function patternText(pattern: unknown): string {
   if (typeof pattern === 'string') return pattern;
   if (pattern instanceof RegExp) return pattern.toString();
   return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
+}
+
+const MATCHED = 'router.tracing.matchedRoute';
+
+/** Of several patterns the one that matched: router 2.3 leaves it on the request. */
+function matchedOf(req: IncomingMessage): unknown {
+  const key = Object.getOwnPropertySymbols(req).find(({ description }) => description === MATCHED);
+  return key === undefined ? undefined : (req as unknown as Record<symbol, unknown>)[key];
+}
+
+/** How Express 4 writes a parameter, a star, and the end of a path. */
+const PARAMETER = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)/g;
+const STAR = /\(\.\*\)/g;
+const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
+const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
+
+const paths = new WeakMap<RegExp, string>();
+
+/** The path that Express 4, which keeps none, has made a regular expression of; that itself, where it can't be told. */
+function pathOf(regexp: RegExp, keys: unknown): string {
+  const known = paths.get(regexp);
+  if (known !== undefined) return known;
+  const names = Array.isArray(keys) ? keys.map((key) => String((key as { name?: unknown }).name)) : [];
+  let used = 0;
+  const path = regexp.source
+    .replace(/^\^/, '')
+    .replace(END, '')
+    .replace(PARAMETER, (_group, optional: string) => `/:${names[used++] ?? ''}${optional}`)
+    .replace(STAR, () => (used++, '*'))
+    .replace(/\\(.)/g, '$1');
+  const isWhole = regexp.source.startsWith('^') && PLAIN.test(path) && used === names.length;
+  const made = isWhole ? path || '/' : regexp.toString();
+  paths.set(regexp, made);
+  return made;
+}
+
+function matchedPattern(req: IncomingMessage, layer: Layer, route: RoutedRequest['route']): unknown {
+  const pattern = 'method' in layer ? route?.path : layer.rawPath;
+  if (typeof pattern === 'string') return pattern;
+  if (Array.isArray(pattern)) return matchedOf(req) ?? pattern;
+  if (pattern !== undefined) return pattern;
+  return layer.regexp instanceof RegExp ? pathOf(layer.regexp, layer.keys) : layer.path;
 }
 
 /** `/shop` and `/orders/:id` -> `/shop/orders/:id`; a mount at `/` adds nothing. */
@@ -42,15 +134,10 @@ export function joinPatterns(mount: string, pattern: string): string {
  * layers above it, so that this is known as sent (`/shop/7`), not as pattern. What a `use` layer matched is part of
  * `baseUrl` while it runs.
  */
-export function baseOf({ req, layer, route }: LayerCall): string {
-  const { baseUrl } = req as IncomingMessage & { baseUrl?: unknown };
+export function baseOf({ req, layer, pattern }: LayerCall): string {
+  const { baseUrl } = req as RoutedRequest;
   if (typeof baseUrl !== 'string' || baseUrl === '') return '';
-  const own =
-    'method' in layer
-      ? 0
-      : patternText(route ?? layer.rawPath)
-          .split('/')
-          .filter(Boolean).length;
+  const own = 'method' in layer ? 0 : patternText(pattern).split('/').filter(Boolean).length;
   return own === 0 ? baseUrl : baseUrl.split('/').slice(0, -own).join('/');
 }
 

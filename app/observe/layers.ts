@@ -1,21 +1,32 @@
 /**
  * What the routers ran for a request, as it ran: facts `layer`, one per middleware, handler, router, error handler and
- * parameter callback, and the fact `route` with the full pattern.
- *
- * In: the tracing channel `express.router.request` of router 2.3 and later (Express 5.3). Nothing is patched and no
- * routing changes; a channel is process-wide, so requests without a context of this profiler are passed over. The trace
- * itself (`createLayerTrace`) knows nothing of the channel: another source, such as patched prototypes for older
- * routers, calls the same `started` and `ended`.
+ * parameter callback, and the fact `route` with the full pattern. The calls are told by layer-dispatch.ts.
  *
  * Nothing says when `next()` was called: it is read off the layer that starts after it. So the last layer that ran stays
- * `running` until the answer is over; the routing panel then knows that it answered, or that nothing did.
+ * `running` until the answer is over; the routing panel then knows that it answered, or that nothing did. What `next` was
+ * given is seen when it looks for its handler, and is the last one's that ran.
  * What never changes of a layer is worked out once and kept beside it; no stack is taken per request.
  */
-import { tracingChannel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { RouteFact } from '../profiler/facts.ts';
-import { baseOf, joinPatterns, type Layer, type LayerCall, copyParams, patternText } from './layer-call.ts';
+import {
+  baseOf,
+  type CallKind,
+  copyParams,
+  joinPatterns,
+  type Layer,
+  LayerCall,
+  patternText,
+  type RoutedRequest,
+} from './layer-call.ts';
+import {
+  createLayerDispatch,
+  type DispatchTrace,
+  type LayerDispatch,
+  routerOf,
+  stackOf,
+} from './layer-dispatch.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 
 export interface LayerObserverOptions {
@@ -26,13 +37,7 @@ export interface LayerObserverOptions {
   onLeave?: (req: IncomingMessage, layer: object) => void;
 }
 
-export interface LayerTrace {
-  started(call: LayerCall): void;
-  /** The function returned. */
-  ended(call: LayerCall): void;
-  /** Its promise settled. */
-  settled(call: LayerCall): void;
-  failed(call: LayerCall): void;
+interface LayerTrace extends DispatchTrace {
   /** The layer whose code runs: the innermost call that has not returned, else the one that started last. */
   running(context: Context): LayerFact | null;
 }
@@ -65,24 +70,26 @@ interface RequestTrace {
   open: LayerFact[];
   /** The route that is being run: what identifies it, and its fact. */
   route: { key: unknown; fact: RouteFact } | null;
+  /** The one that looks for its handler, whose origin is known. */
+  error: unknown;
 }
 
-/** A call with what may be different by the time it is looked at. */
-interface StartedCall {
-  call: LayerCall;
-  startMs: number;
-  route: unknown;
-  params: unknown;
+/** What is kept of a request that is sampled out. */
+interface Outline {
+  calls: LayerCall[];
+  error: unknown;
 }
 
 /** Calls kept of a request that is sampled out. */
 const MOST_NOTED = 200;
-const CHANNEL = 'express.router.request';
+/** What a path could not be decoded with is nobody's who ran. */
+function isOfMatching(error: unknown): boolean {
+  return error instanceof URIError && error.message.startsWith('Failed to decode param');
+}
 
-function stackOf(router: unknown): readonly Layer[] | null {
-  if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
-  const { stack } = router as { stack?: unknown };
-  return Array.isArray(stack) ? (stack as Layer[]) : null;
+/** What `next` takes for another way to go on. */
+function isSignal(error: unknown): boolean {
+  return error === 'route' || error === 'router';
 }
 
 function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
@@ -92,28 +99,24 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
   return meta.full.pattern;
 }
 
-function createLayerTrace({
-  contextOf,
-  sourceOf = () => null,
-  onLeave = () => undefined,
-}: LayerObserverOptions): LayerTrace {
+function createLayerTrace(
+  { contextOf, sourceOf = () => null, onLeave = () => undefined }: LayerObserverOptions,
+  seeRouter: (router: unknown) => void,
+): LayerTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
   /** Layers inside a route -> the layer of the route. */
   const routeLayers = new WeakMap<Layer, Layer>();
   const listed = new WeakMap<object, number>();
   const traces = createSlot<RequestTrace>('layers');
-  const outlines = createSlot<StartedCall[]>('calls of layers');
-  /** Kept on the call itself, which lives as long: a WeakMap costs as much again as all the rest. */
-  const noted = Symbol('noted layer');
-  const notedIn = Symbol('context of a noted layer');
-  type NotedCall = LayerCall & { [noted]?: LayerFact; [notedIn]?: Context };
+  const outlines = createSlot<Outline>('calls of layers');
 
   /** Notes which layers a router holds, again when it has grown. */
   function list(router: unknown): void {
     const stack = stackOf(router);
     if (stack === null || listed.get(router as object) === stack.length) return;
     listed.set(router as object, stack.length);
+    seeRouter(router);
     for (const layer of stack) {
       owners.set(layer, router as object);
       for (const inner of stackOf(layer.route) ?? []) {
@@ -126,7 +129,7 @@ function createLayerTrace({
   function metaOf(layer: Layer, req: IncomingMessage): LayerMeta {
     const known = metas.get(layer);
     if (known !== undefined) return known;
-    if (!owners.has(layer)) list((req as IncomingMessage & { app?: { router?: unknown } }).app?.router);
+    if (!owners.has(layer)) list(routerOf((req as RoutedRequest).app));
     const isRouter = stackOf(layer.handle) !== null;
     if (isRouter) list(layer.handle);
     const meta: LayerMeta = {
@@ -150,6 +153,7 @@ function createLayerTrace({
       facts: [],
       open: [],
       route: null,
+      error: undefined,
     };
     traces.set(context, trace);
     return trace;
@@ -181,16 +185,15 @@ function createLayerTrace({
     }
   }
 
-  function noteRoute(trace: RequestTrace, { call, route, params }: StartedCall, fact: LayerFact): void {
+  function noteRoute(trace: RequestTrace, { req, route, params }: LayerCall, fact: LayerFact): void {
+    const handler = fact.name === '<anonymous>' ? null : fact.name;
     if (trace.route?.key === route && trace.route?.fact.pattern === fact.pattern) {
-      trace.route.fact.handler = fact.name === '<anonymous>' ? null : fact.name;
+      trace.route.fact.handler = handler;
       return;
     }
-    const method = fact.method ?? call.req.method ?? '';
-    const handler = fact.name === '<anonymous>' ? null : fact.name;
     const made = {
       pattern: fact.pattern,
-      method,
+      method: fact.method ?? req.method ?? '',
       params: copyParams(params),
       handler,
       source: fact.source,
@@ -200,35 +203,39 @@ function createLayerTrace({
   }
 
   function kindOf(call: LayerCall, meta: LayerMeta): LayerKind {
-    if (call.param !== undefined) return 'param';
-    if (call.errorHandler === true) return 'error';
+    if (call.param !== null) return 'param';
+    if (call.isErrorHandler) return 'error';
     if ('method' in call.layer) return 'handler';
     return meta.isRouter || meta.isApplication ? 'router' : 'middleware';
   }
 
-  function started(call: LayerCall): void {
-    const context = contextOf(call.req);
-    if (context === undefined || context.ended) return;
-    const { route, params } = call.req as IncomingMessage & { route?: unknown; params?: unknown };
-    const start = { call, startMs: context.elapsedMs(), route, params };
-    if (context.outline) note(context, start);
-    else begin(context, start, null);
+  function started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null {
+    const context = contextOf(req);
+    if (context === undefined || context.ended) return null;
+    const call = new LayerCall(req, layer, context, kind);
+    if (context.outline) note(call);
+    else begin(call, null);
+    return call;
   }
 
   /** Of a request that is sampled out only the calls are kept: what they mean is worked out when someone asks. */
-  function note(context: Context, start: StartedCall): void {
-    metaOf(start.call.layer, start.call.req);
+  function note(call: LayerCall): void {
+    const { context, layer, req } = call;
+    metaOf(layer, req);
     const known = outlines.get(context);
     if (known !== undefined) {
-      if (known.length < MOST_NOTED) known.push(start);
+      if (!call.isErrorHandler) known.error = undefined;
+      if (known.calls.length < MOST_NOTED) known.calls.push(call);
       return;
     }
-    const starts = [start];
-    const base = baseOf(start.call);
-    outlines.set(context, starts);
+    const calls = [call];
+    const base = baseOf(call);
+    outlines.set(context, { calls, error: undefined });
     context.addLater(['layer', 'route'], () => {
-      for (const each of starts) begin(context, each, base);
-      for (const { call } of starts) if (call.error !== undefined) failed(call);
+      for (const each of calls) {
+        begin(each, base);
+        if (each.hasFailed) blame(each.fact);
+      }
     });
   }
 
@@ -237,18 +244,18 @@ function createLayerTrace({
   }
 
   /** `base`: where the outermost router is mounted, where that is no longer to be read off the request. */
-  function begin(context: Context, start: StartedCall, base: string | null): void {
-    const { call, startMs } = start;
-    const meta = metaOf(call.layer, call.req);
+  function begin(call: LayerCall, base: string | null): void {
+    const { context, layer, req, startMs } = call;
+    const meta = metaOf(layer, req);
     const trace = traceOf(context, meta.owner, base ?? call);
     const mount = enter(trace, meta.owner);
     const depth = trace.mounts.length - 1;
     const kind = kindOf(call, meta);
     const fact: LayerFact = {
-      name: call.param === undefined ? meta.name : `:${call.param}`,
+      name: call.param === null ? meta.name : `:${call.param}`,
       kind,
-      pattern: fullPattern(meta, mount.pattern, call.route ?? call.layer.rawPath),
-      method: kind === 'handler' ? (call.layer.method?.toUpperCase() ?? null) : null,
+      pattern: fullPattern(meta, mount.pattern, call.pattern),
+      method: kind === 'handler' ? (layer.method?.toUpperCase() ?? null) : null,
       source: meta.source,
       startMs,
       durationMs: null,
@@ -259,35 +266,54 @@ function createLayerTrace({
       depth,
     };
     const before = runningIn(trace);
-    if (before !== null) onLeave(call.req, before);
+    if (before !== null) onLeave(req, before);
     wentOn(trace.facts, depth, startMs);
     trace.facts.push(fact);
     trace.open.push(fact);
-    (call as NotedCall)[noted] = fact;
-    (call as NotedCall)[notedIn] = context;
+    if (!call.isErrorHandler) trace.error = undefined;
+    call.fact = fact;
     context.add('layer', fact, 200);
-    if (kind === 'handler') noteRoute(trace, start, fact);
+    if (kind === 'handler') noteRoute(trace, call, fact);
     if (kind === 'router') {
       const pattern = fact.pattern === '/' ? '' : fact.pattern;
-      trace.mounts.push({ owner: meta.isRouter ? (call.layer.handle as object) : null, pattern });
+      trace.mounts.push({ owner: meta.isRouter ? (layer.handle as object) : null, pattern });
     }
   }
 
-  function failed(call: NotedCall): void {
-    const fact = call[noted];
-    if (fact === undefined) return;
+  function blame(fact: LayerFact | null): void {
+    if (fact === null) return;
     fact.error = true;
     fact.outcome = 'threw';
   }
 
-  /** Since the layer of a fact started. */
-  function elapsedMs(call: NotedCall, { startMs }: LayerFact): number {
-    return (call[notedIn]?.elapsedMs() ?? startMs) - startMs;
+  /** Each error is the one's that it came from, and nobody's who hands it on. */
+  function failed(call: LayerCall, error: unknown): void {
+    const trace = outlines.get(call.context) ?? traces.get(call.context);
+    if (trace === undefined || !error || isSignal(error) || trace.error === error) return;
+    trace.error = error;
+    call.hasFailed = true;
+    blame(call.fact);
   }
 
-  function leave(call: NotedCall, fact: LayerFact): void {
-    const context = call[notedIn];
-    const open = context === undefined ? undefined : traces.get(context)?.open;
+  function handedOn(req: IncomingMessage, error: unknown): void {
+    const context = contextOf(req);
+    if (context === undefined || context.ended) return;
+    const outline = outlines.get(context);
+    const trace = outline ?? traces.get(context);
+    if (trace === undefined || trace.error === error) return;
+    trace.error = error;
+    if (isOfMatching(error)) return;
+    const last = outline?.calls[outline.calls.length - 1];
+    if (last === undefined) blame(runningIn(traces.get(context)));
+    else last.hasFailed = true;
+  }
+
+  function elapsedMs({ context, startMs }: LayerCall): number {
+    return context.elapsedMs() - startMs;
+  }
+
+  function leave({ context }: LayerCall, fact: LayerFact): void {
+    const open = traces.get(context)?.open;
     const at = open?.lastIndexOf(fact) ?? -1;
     if (open !== undefined && at !== -1) open.length = at;
   }
@@ -295,47 +321,51 @@ function createLayerTrace({
   return {
     started,
     running: (context) => runningIn(traces.get(context)),
-    ended(call: NotedCall) {
-      const fact = call[noted];
-      if (fact === undefined) return;
-      fact.durationMs ??= elapsedMs(call, fact);
+    ended(call) {
+      const { fact } = call;
+      if (fact === null) return;
+      fact.durationMs ??= elapsedMs(call);
       onLeave(call.req, fact);
       leave(call, fact);
     },
-    settled(call: NotedCall) {
-      const fact = call[noted];
-      if (fact !== undefined) fact.settledMs ??= elapsedMs(call, fact);
+    settled(call) {
+      if (call.fact !== null) call.fact.settledMs ??= elapsedMs(call);
     },
     failed,
+    handedOn,
+    belongs(layer, router) {
+      owners.set(layer, router);
+    },
   };
 }
 
-/** Subscribes a trace to the channel until closed. */
-export function createLayerObserver(
-  options: LayerObserverOptions,
-): Pick<LayerTrace, 'running'> & { close(): void } {
-  const trace = createLayerTrace(options);
-  // The channel belongs to the host: whatever goes wrong here must not reach it.
-  const guarded = (note: (call: LayerCall) => void) => (message: unknown) => {
+/** Requests and layers are the host's: whatever goes wrong here must not reach it. */
+function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwise: T): (...args: Args) => T {
+  return (...args) => {
     try {
-      note(message as LayerCall);
+      return note(...args);
     } catch {
       // A layer that can't be noted is missing from the trace; the request goes on.
+      return otherwise;
     }
   };
-  const subscribers = {
-    start: guarded(trace.started),
-    end: guarded(trace.ended),
-    asyncStart: () => undefined,
-    asyncEnd: guarded(trace.settled),
-    error: guarded(trace.failed),
-  };
-  const channel = tracingChannel(CHANNEL);
-  channel.subscribe(subscribers);
-  return {
-    running: trace.running,
-    close() {
-      channel.unsubscribe(subscribers);
-    },
-  };
+}
+
+/** Traces the layers of the applications that it sees, until closed. */
+export function createLayerObserver(
+  options: LayerObserverOptions & { Router?: unknown },
+): Pick<LayerTrace, 'running'> & Pick<LayerDispatch, 'see' | 'close'> {
+  const trace = createLayerTrace(options, (router) => {
+    dispatch.seeRouter(router);
+  });
+  const dispatch = createLayerDispatch({
+    started: guarded(trace.started, null),
+    ended: guarded(trace.ended, undefined),
+    settled: guarded(trace.settled, undefined),
+    failed: guarded(trace.failed, undefined),
+    handedOn: guarded(trace.handedOn, undefined),
+    belongs: guarded(trace.belongs, undefined),
+  });
+  if (options.Router !== undefined) dispatch.seeLibrary(options.Router);
+  return { running: trace.running, see: guarded(dispatch.see, undefined), close: dispatch.close };
 }

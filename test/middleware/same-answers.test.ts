@@ -1,8 +1,7 @@
 /**
  * An application answers the same, byte by byte, with the profiler as without: test/support/answering-host.mjs is run both ways.
  * What is not the same, and can't be: the token headers, frames of the profiler in stacks, `res.writeHead` read back
- * after it was replaced, one of the ten listeners for `close`, and `req.next`: Express 5.3 wraps the `next` that it hands to handlers
- * as soon as anybody listens to its tracing channel, so that the two differ, and stacks have its frames.
+ * after it was replaced, and one of the ten listeners for `close`.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -25,6 +25,7 @@ async function traceOf(
   const app = express();
   app.use(function watch(req, _res, next) {
     contexts.set(req, context);
+    observer.see(req);
     next();
   });
   build(app);
@@ -202,6 +203,7 @@ describe('the trace of layers', () => {
         opened.push(context);
         contexts.set(req, context);
       }
+      observer.see(req);
       next();
     });
     app.use((_req, _res, next) => setTimeout(next, 5));

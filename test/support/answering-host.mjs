@@ -459,6 +459,8 @@ app.use('/called', (req, res) => {
   req.url = req.originalUrl;
   other.handle(req, res, (error) => note('fell through', error));
 });
+app.param('asked', (_q, _r, next, value, name) => next(note('param', value, name)));
+app.use('/next/:asked', (req, res, next) => res.send([next === req.next, next.name, next.length]));
 app.use('/static', express.static(files, { lastModified: false, setHeaders: (res) => res.set('X-S', '1') }));
 
 const upstream = createServer((_q, res) =>
@@ -527,7 +529,7 @@ const REQUESTS = [
   ...['string', 'json', 'end', 'pieces', 'pipe', 'sendFile', 'writeHead', 'endText', 'chunkedOff'].map((name) => `HEAD /${name} HTTP/1.1`),
   ...['string', 'pieces', 'pipe', 'chunkedOff', 'trailers', 'interim'].map((name) => `GET /${name} HTTP/1.0`),
   'GET /jsonp?callback=f HTTP/1.1', 'OPTIONS /string HTTP/1.1', 'OPTIONS /echo HTTP/1.1', 'GET /none HTTP/1.1', 'GET /%zz HTTP/1.1', 'GET /sub/inner?q HTTP/1.1',
-  'GET /sub/throws HTTP/1.1', 'GET /sub/none HTTP/1.1', 'GET /called/inner HTTP/1.1', 'GET /called/none HTTP/1.1', 'GET /static/digits.txt HTTP/1.1', 'GET /static HTTP/1.1', 'GET /proxy HTTP/1.1',
+  'GET /sub/throws HTTP/1.1', 'GET /sub/none HTTP/1.1', 'GET /called/inner HTTP/1.1', 'GET /called/none HTTP/1.1', 'GET /next/a HTTP/1.1', 'GET /static/digits.txt HTTP/1.1', 'GET /static HTTP/1.1', 'GET /proxy HTTP/1.1',
   'GET /sendFile HTTP/1.1\r\nRange: bytes=2-5', 'GET /sendFile HTTP/1.1\r\nRange: bytes=0-1,4-5', 'GET /sendFile HTTP/1.1\r\nRange: bytes=900-',
   'GET /string HTTP/1.1\r\nIf-None-Match: W/"4-Ny6bV3lV9r9tHbCbFCxrCOeqPxk"', 'GET /string HTTP/1.1\r\nIf-None-Match: *', 'GET /format HTTP/1.1\r\nAccept: application/json', 'GET /format HTTP/1.1\r\nAccept: x/y',
   'GET /string HTTP/1.1\r\nConnection: keep-alive\r\nX-A: 1\r\nX-A: 2', 'NOPE /string HTTP/1.1', 'GET /string HTTP/1.1\r\nExpect: nonsense',

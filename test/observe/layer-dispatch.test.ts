@@ -1,0 +1,295 @@
+/** What the profiler does to routers, seen from the host: nothing it can tell, on Express 4 and 5. */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import type { LayerFact } from '../../app/observe/layer-fact.ts';
+import { createLayerObserver } from '../../app/observe/layers.ts';
+import { Context } from '../../app/profiler/context.ts';
+
+const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+
+interface Layer {
+  handle: unknown;
+  name: string;
+}
+
+interface Router {
+  stack: Layer[];
+  params: Record<string, unknown[]>;
+}
+
+function routerOf(app: express.Express): Router {
+  const { _router: ofFour } = app as { _router?: Router };
+  return ofFour ?? (app.router as unknown as Router);
+}
+
+function stackOf(app: express.Express): Layer[] {
+  return routerOf(app).stack;
+}
+
+interface Traced {
+  context: Context;
+  text: string;
+}
+
+/** Asks once; `observers`: how many profilers watch. */
+async function trace(
+  make: typeof express,
+  build: (app: express.Express) => void,
+  { path = '/', observers = 1, outline = false } = {},
+): Promise<Traced> {
+  const contexts = new WeakMap<IncomingMessage, Context>();
+  const context = new Context({ token: 'abc123', kind: 'request', outline });
+  const watching = Array.from({ length: observers }, () =>
+    createLayerObserver({ contextOf: (req) => contexts.get(req) }),
+  );
+  const app = make();
+  app.use(function watch(req, _res, next) {
+    contexts.set(req, context);
+    for (const observer of watching) observer.see(req);
+    next();
+  });
+  build(app);
+  const server = app.listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+    return { context, text: await answer.text() };
+  } finally {
+    server.close();
+    for (const observer of watching) observer.close();
+  }
+}
+
+const lines = ({ context }: Traced): string[] =>
+  context
+    .all('layer')
+    .map(({ depth, kind, name, pattern, outcome }) => `${depth} ${kind} ${name} ${pattern} ${outcome}`);
+
+const threw = ({ context }: Traced): string[] =>
+  context
+    .all('layer')
+    .filter(({ outcome }) => outcome === 'threw')
+    .map(({ name }) => name);
+
+function go(_req: Request, _res: Response, next: NextFunction): void {
+  next();
+}
+function answer(_req: Request, res: Response): void {
+  res.end('ok');
+}
+function caught(error: Error, _req: Request, res: Response, _next: NextFunction): void {
+  res.end(`caught ${error.message}`);
+}
+
+for (const [name, make] of [
+  ['Express 5', express],
+  ['Express 4', express4],
+] as const) {
+  describe(`the layers of ${name}`, () => {
+    it('are given the request, the response and the next that they would have been given', async () => {
+      const { text } = await trace(make, (app) => {
+        app.use(function compare(this: unknown, req: Request, res: Response, next: NextFunction) {
+          res.setHeader('x-this', String(this));
+          res.end(`${next === req.next} ${this === undefined} ${arguments.length}`);
+        });
+      });
+      expect(text).to.equal('true true 3');
+    });
+
+    it('are themselves while they run, and afterwards', async () => {
+      let during: unknown;
+      let layers: Layer[] = [];
+      await trace(make, (app) => {
+        app.use(go);
+        layers = stackOf(app);
+        app.get('/', (_req, res) => {
+          during = layers.find(({ name: of }) => of === 'go')?.handle;
+          res.end();
+        });
+      });
+      expect(during).to.equal(go);
+      expect(layers.find(({ name: of }) => of === 'go')?.handle).to.equal(go);
+    });
+
+    it('are traced with mounts, parameters and routes of several paths', async () => {
+      const traced = await trace(
+        make,
+        (app) => {
+          const orders = make.Router({ mergeParams: true });
+          orders.use('/lines', go);
+          orders.param('id', (_req, _res, next) => {
+            next();
+          });
+          orders.route(['/:id', '/by-name/:id']).get(go, answer);
+          app.use('/shop/:shop', orders);
+        },
+        { path: '/shop/7/by-name/12' },
+      );
+      const pattern = name === 'Express 5' ? '/shop/:shop/by-name/:id' : '/shop/:shop/:id, /by-name/:id';
+      expect(lines(traced)).to.deep.equal([
+        '0 router router /shop/:shop running',
+        `1 param :id ${pattern} next`,
+        `1 handler go ${pattern} next`,
+        `1 handler answer ${pattern} running`,
+      ]);
+      expect(traced.context.last('route')?.params).to.deep.equal({ shop: '7', id: '12' });
+    });
+
+    for (const [how, fail] of [
+      [
+        'threw it',
+        () => {
+          throw new Error('no');
+        },
+      ],
+      [
+        'gave it to next',
+        (next: NextFunction) => {
+          next(new Error('no'));
+        },
+      ],
+      [
+        'gave it to next later',
+        (next: NextFunction) => {
+          setTimeout(() => {
+            next(new Error('no'));
+          }, 5);
+        },
+      ],
+    ] as const)
+      for (const outline of [false, true])
+        it(`are blamed for an error where they ${how}${outline ? ', sampled out too' : ''}`, async () => {
+          const traced = await trace(
+            make,
+            (app) => {
+              const router = make.Router();
+              router.get('/deep', go, function culprit(_req, _res, next) {
+                fail(next);
+              });
+              app.use(go, router);
+              app.use(function hands(error: unknown, _req: Request, _res: Response, next: NextFunction) {
+                next(error);
+              });
+              app.use(caught);
+            },
+            { path: '/deep', outline },
+          );
+          expect(traced.text).to.equal('caught no');
+          expect(threw(traced)).to.deep.equal(['culprit']);
+        });
+
+    it('are blamed for another error than the one they were given, and for the same one anew', async () => {
+      const error = new Error('first');
+      const traced = await trace(make, (app) => {
+        app.use(function first(_req, _res, next) {
+          next(error);
+        });
+        app.use(function replaces(_e: unknown, _req: Request, _res: Response, next: NextFunction) {
+          next(new Error('other'));
+        });
+        app.use(function recovers(_e: unknown, _req: Request, _res: Response, next: NextFunction) {
+          next();
+        });
+        app.use(function again(_req, _res, next) {
+          next(error);
+        });
+        app.use(caught);
+      });
+      expect(traced.text).to.equal('caught first');
+      expect(threw(traced)).to.deep.equal(['first', 'replaces', 'again']);
+    });
+
+    it('are not blamed for a path that can not be decoded, nor for another way that next may go', async () => {
+      const traced = await trace(
+        make,
+        (app) => {
+          app.get('/*any'.slice(0, make === express ? 5 : 2), go, function leaves(_req, _res, next) {
+            next('route');
+          });
+          app.use(go);
+          app.get('/:id', answer);
+          app.use(caught);
+        },
+        { path: '/%zz' },
+      );
+      expect(traced.text).to.equal("caught Failed to decode param '%zz'");
+      expect(threw(traced)).to.deep.equal([]);
+    });
+
+    it('run what they return no more than the router does', async () => {
+      let asked = 0;
+      // Like a query of Knex, which is sent by its `then`.
+      const query = {
+        then(resolve: () => void) {
+          asked++;
+          resolve();
+        },
+      };
+      const { text } = await trace(make, (app) => {
+        app.get('/', function sends(_req, res) {
+          res.end('sent');
+          return query;
+        });
+      });
+      expect(text).to.equal('sent');
+      expect(asked).to.equal(make === express ? 1 : 0);
+    });
+
+    it('answer, untraced, where their function can not be replaced', async () => {
+      const traced = await trace(make, (app) => {
+        app.use(function frozen(_req, _res, next) {
+          next();
+        });
+        app.get('/', answer);
+        for (const layer of stackOf(app)) Object.defineProperty(layer, 'handle', { writable: false });
+      });
+      expect(traced.text).to.equal('ok');
+    });
+
+    it('are traced by two profilers, each by itself', async () => {
+      const traced = await trace(
+        make,
+        (app) => {
+          app.use(go);
+          app.get('/', answer);
+        },
+        { observers: 2 },
+      );
+      expect(traced.text).to.equal('ok');
+      expect(traced.context.all('layer').map(({ name: of }: LayerFact) => of)).to.deep.equal([
+        'go',
+        'go',
+        'answer',
+        'answer',
+      ]);
+    });
+
+    it('have their prototype and their parameters back once nobody watches', async () => {
+      const callback = (_req: Request, _res: Response, next: NextFunction): void => {
+        next();
+      };
+      let app!: express.Express;
+      const prototypeOf = (): object => Object.getPrototypeOf(stackOf(app)[0]) as object;
+      app = make();
+      app.use(go);
+      const before = Object.getOwnPropertyDescriptors(prototypeOf());
+      const { context } = await trace(
+        make,
+        (made) => {
+          app = made;
+          app.param('id', callback);
+          app.get('/:id', answer);
+        },
+        { path: '/4' },
+      );
+      const { params } = routerOf(app);
+      expect(context.all('layer')).to.have.length(2);
+      expect(params.id).to.deep.equal([callback]);
+      expect(Object.getOwnPropertyDescriptors(prototypeOf())).to.deep.equal(before);
+    });
+  });
+}
