@@ -156,6 +156,9 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     root = process.cwd(),
     explainMs = EXPLAIN_MS,
   } = options;
+  const withToolbar = options.toolbar ?? !isProduction();
+  /** Whether somebody is likely to open a page: else they stay unloaded until then, 10 MB at saturation. */
+  const isLookedAt = withToolbar || !isProduction();
   const name = options.process ?? `${hostname()}:${process.pid}`;
   const retention = { ...defaultRetention, ...options.retention };
   const editor = options.editor === undefined ? null : checkEditor(options.editor);
@@ -197,7 +200,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       writer.enqueue(profile, shared);
       if (profile.index.state === 'final') explainer?.ended(profile.index.token);
       // The first answer is out: what the next ones may need is loaded now.
-      pages.preload();
+      if (isLookedAt) pages.preload();
     },
     process: name,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -245,7 +248,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     layerOf: observers.layerOf,
     see: observers.see,
     exposeToken: createTokenExposure(frontEnds),
-    toolbar: (options.toolbar ?? !isProduction()) ? { script: () => pages.toolbarScript() } : undefined,
+    toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
     adoptPrototypes: options.adoptPrototypes ?? true,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     // Figures of the process over hours would say nothing, and make every other request one of two.

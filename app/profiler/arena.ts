@@ -1,14 +1,12 @@
 /**
  * Texts that wait, kept as UTF-8 outside the heap: in chunks of shared memory, which a thread reads without a copy and the
  * garbage collector never moves. A chunk is used again when everything in it has been let go.
+ *
+ * A text is known by a number, not by an object: thousands wait at once, and V8 lets the heap grow to four times what lives.
  */
 
-/** A text in the arena. */
-export interface Slot {
-  readonly chunk: Chunk;
-  readonly offset: number;
-  readonly length: number;
-}
+/** Where a text lies in its arena: the number of its chunk, times the size of a chunk, plus where it begins there. */
+export type Slot = number;
 
 interface Chunk {
   readonly memory: Buffer;
@@ -20,6 +18,11 @@ interface Chunk {
 
 export interface Arena {
   put(text: string): Slot;
+  /** A view on the text's bytes, in shared memory. */
+  bytesOf(slot: Slot): Buffer;
+  textOf(slot: Slot): string;
+  /** In bytes. */
+  lengthOf(slot: Slot): number;
   /** The text's memory is used again from here on. */
   free(slot: Slot): void;
   /** Bytes of the chunks that hold something. */
@@ -36,17 +39,10 @@ export interface ChunkPool {
 
 /** Bytes of empty chunks that are kept. */
 const SPARE_BYTES = 2 * 1024 * 1024;
+/** Before each text: its length. */
+const LENGTH_BYTES = 4;
 
 const encoder = new TextEncoder();
-
-/** A view on the text's bytes, in shared memory. */
-export function bytesOf({ chunk, offset, length }: Slot): Buffer {
-  return chunk.memory.subarray(offset, offset + length);
-}
-
-export function textOf({ chunk, offset, length }: Slot): string {
-  return chunk.memory.toString('utf8', offset, offset + length);
-}
 
 export function createChunkPool(chunkBytes: number): ChunkPool {
   const spare: Chunk[] = [];
@@ -62,24 +58,40 @@ export function createChunkPool(chunkBytes: number): ChunkPool {
 /** A text longer than `chunkBytes` gets a chunk of its own. */
 export function createArena(pool: ChunkPool): Arena {
   const { chunkBytes } = pool;
-  let current: Chunk | null = null;
+  /** By number; those of chunks that were let go are given again. */
+  const chunks: (Chunk | null)[] = [];
+  let current = -1;
   let bytes = 0;
 
-  function open(size: number): Chunk {
-    const chunk = size === chunkBytes ? pool.take() : undefined;
-    return chunk ?? { memory: Buffer.from(new SharedArrayBuffer(size)), end: 0, held: 0 };
+  function open(size: number): number {
+    const spare = size === chunkBytes ? pool.take() : undefined;
+    const chunk = spare ?? { memory: Buffer.from(new SharedArrayBuffer(size)), end: 0, held: 0 };
+    const unused = chunks.indexOf(null);
+    if (unused === -1) return chunks.push(chunk) - 1;
+    chunks[unused] = chunk;
+    return unused;
   }
 
-  /** Null where the text does not fit any more. */
-  function append(chunk: Chunk, text: string): Slot | null {
-    const { end: offset, memory } = chunk;
-    if (memory.length - offset < text.length) return null;
-    const { read, written } = encoder.encodeInto(text, memory.subarray(offset));
-    if (read < text.length) return null;
+  /** -1 where the text does not fit any more. */
+  function append(number: number, text: string): Slot {
+    const chunk = chunks[number];
+    if (chunk === null || chunk === undefined) return -1;
+    const { end, memory } = chunk;
+    const begin = end + LENGTH_BYTES;
+    if (memory.length - begin < text.length) return -1;
+    const { read, written } = encoder.encodeInto(text, memory.subarray(begin));
+    if (read < text.length) return -1;
+    memory.writeUInt32LE(written, end);
     if (chunk.held === 0) bytes += memory.length;
     chunk.held++;
-    chunk.end = offset + written;
-    return { chunk, offset, length: written };
+    chunk.end = begin + written;
+    return number * chunkBytes + end;
+  }
+
+  function chunkOf(slot: Slot): Chunk {
+    const chunk = chunks[Math.floor(slot / chunkBytes)];
+    if (chunk === null || chunk === undefined) throw new Error('A text that was let go can not be read.');
+    return chunk;
   }
 
   return {
@@ -87,23 +99,37 @@ export function createArena(pool: ChunkPool): Arena {
       return bytes;
     },
     put(text) {
-      const slot = current === null ? null : append(current, text);
-      if (slot !== null) return slot;
-      const needed = Buffer.byteLength(text);
-      const chunk = open(Math.max(chunkBytes, needed));
+      const slot = append(current, text);
+      if (slot !== -1) return slot;
+      const needed = Buffer.byteLength(text) + LENGTH_BYTES;
+      const number = open(Math.max(chunkBytes, needed));
       // What has a chunk of its own leaves the current one for those that fit.
-      if (needed <= chunkBytes) current = chunk;
-      const placed = append(chunk, text);
-      if (placed === null)
-        throw new Error(`A text of ${needed} bytes does not fit into ${chunk.memory.length}.`);
+      if (needed <= chunkBytes) current = number;
+      const placed = append(number, text);
+      if (placed === -1) throw new Error(`A text of ${needed} bytes does not fit into its chunk.`);
       return placed;
     },
-    free({ chunk }) {
+    bytesOf(slot) {
+      const { memory } = chunkOf(slot);
+      const at = slot % chunkBytes;
+      return memory.subarray(at + LENGTH_BYTES, at + LENGTH_BYTES + memory.readUInt32LE(at));
+    },
+    textOf(slot) {
+      const { memory } = chunkOf(slot);
+      const at = slot % chunkBytes;
+      return memory.toString('utf8', at + LENGTH_BYTES, at + LENGTH_BYTES + memory.readUInt32LE(at));
+    },
+    lengthOf: (slot) => chunkOf(slot).memory.readUInt32LE(slot % chunkBytes),
+    free(slot) {
+      const chunk = chunkOf(slot);
       chunk.held--;
       if (chunk.held > 0) return;
       bytes -= chunk.memory.length;
       chunk.end = 0;
-      if (chunk !== current && chunk.memory.length === chunkBytes) pool.give(chunk);
+      const number = Math.floor(slot / chunkBytes);
+      if (number === current) return;
+      chunks[number] = null;
+      if (chunk.memory.length === chunkBytes) pool.give(chunk);
     },
   };
 }

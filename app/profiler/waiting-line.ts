@@ -1,48 +1,38 @@
 /**
- * Those who wait, in the order they came, each found by its token: an array that is shortened in place and an object by
- * token, no Map. A Map links each table that it has outgrown to the next, and one that a major collection has moved
+ * Those who wait, in the order they came, each found by its token: an array that is shortened in place and a table of
+ * numbers, no Map. A Map links each table that it has outgrown to the next, and one that a major collection has moved
  * keeps all later ones, with whatever passed through them, until the next major one.
  */
+import { createTokenTable } from './token-table.ts';
 
-export interface InLine {
-  readonly token: string;
-  /** Grows with each one that comes; set by the line. */
-  place: number;
-}
-
-export interface Line<T extends InLine> {
+export interface Line<T> {
   readonly size: number;
   /** The place of the last one that came. */
   readonly last: number;
-  /** Whoever has the same token has been removed before. */
-  add(item: T): void;
-  remove(item: T): void;
-  get(token: string): T | undefined;
-  /** The first one at this place or behind it. */
-  next(place?: number): T | undefined;
-  /** Oldest first. */
-  values(): Iterable<T>;
+  /** Returns its place. Whoever has the same token has been removed before. */
+  add(item: T, token: string): number;
+  /** Puts another form of the same one into its place. */
+  replace(place: number, item: T): void;
+  remove(place: number): void;
+  /** undefined: whoever stood there has left. */
+  at(place: number): T | undefined;
+  /** The place of a token; -1: it has none. */
+  find(token: string): number;
+  /** The first place, at this one or behind it, where somebody stands; -1: none. */
+  next(place?: number): number;
 }
 
 /** Places of those who left that are kept at the head before the array is shortened. */
 const SHORTENED_FROM = 256;
 
-export function createLine<T extends InLine>(): Line<T> {
-  const byToken = Object.create(null) as Record<string, T | undefined>;
+export function createLine<T>(tokenOf: (item: T) => string): Line<T> {
   const items: (T | null)[] = [];
   /** Place of the first in `items`. */
   let first = 0;
   /** How many at the head have left. */
   let left = 0;
   let size = 0;
-
-  function next(place = 0): T | undefined {
-    for (let at = Math.max(left, place - first); at < items.length; at++) {
-      const item = items[at];
-      if (item !== null && item !== undefined) return item;
-    }
-    return undefined;
-  }
+  const table = createTokenTable((place) => tokenOf(items[place - first] as T));
 
   function shorten(): void {
     while (left < items.length && items[left] === null) left++;
@@ -59,22 +49,28 @@ export function createLine<T extends InLine>(): Line<T> {
     get last() {
       return first + items.length - 1;
     },
-    add(item) {
-      item.place = first + items.length;
+    add(item, token) {
+      const place = first + items.length;
       items.push(item);
-      byToken[item.token] = item;
+      table.set(token, place);
       size++;
+      return place;
     },
-    remove(item) {
-      items[item.place - first] = null;
-      Reflect.deleteProperty(byToken, item.token);
+    replace(place, item) {
+      items[place - first] = item;
+    },
+    remove(place) {
+      table.delete(tokenOf(items[place - first] as T));
+      items[place - first] = null;
       size--;
       shorten();
     },
-    get: (token) => byToken[token],
-    next,
-    *values() {
-      for (let item = next(); item !== undefined; item = next(item.place + 1)) yield item;
+    at: (place) => items[place - first] ?? undefined,
+    find: (token) => table.find(token),
+    next(place = 0) {
+      for (let at = Math.max(left, place - first); at < items.length; at++)
+        if (items[at] !== null) return first + at;
+      return -1;
     },
   };
 }

@@ -1,58 +1,72 @@
 import { expect } from 'chai';
-import { createLine, type InLine } from '../../app/profiler/waiting-line.ts';
+import { createLine, type Line } from '../../app/profiler/waiting-line.ts';
 
-function item(token: string): InLine {
-  return { token, place: -1 };
+/** A line of those who are nothing but their token. */
+function lineOf(tokens: readonly string[]): Line<string> {
+  const line = createLine<string>((token) => token);
+  for (const token of tokens) line.add(token, token);
+  return line;
 }
 
-function tokensOf(line: { values(): Iterable<InLine> }): string[] {
-  return [...line.values()].map(({ token }) => token);
+function tokensOf(line: Line<string>): (string | undefined)[] {
+  const tokens: (string | undefined)[] = [];
+  for (let place = line.next(); place !== -1; place = line.next(place + 1)) tokens.push(line.at(place));
+  return tokens;
 }
 
 describe('line of waiting profiles', () => {
   it('keeps the order, whoever leaves from the middle', () => {
-    const line = createLine<InLine>();
-    const [a, b, c, d] = [item('a'), item('b'), item('c'), item('d')] as const;
-    for (const each of [a, b, c, d]) line.add(each);
-    line.remove(b);
+    const line = lineOf(['a', 'b', 'c', 'd']);
+    line.remove(line.find('b'));
     expect(tokensOf(line)).to.deep.equal(['a', 'c', 'd']);
     expect(line.size).to.equal(3);
-    expect(line.get('b')).to.equal(undefined);
-    expect(line.get('c')).to.equal(c);
+    expect(line.find('b')).to.equal(-1);
+    expect(line.at(line.find('c'))).to.equal('c');
   });
 
   it('finds tokens that look like numbers or like what every object has', () => {
-    const line = createLine<InLine>();
-    for (const token of ['zz', '10', '9', '__proto__', 'constructor']) line.add(item(token));
-    expect(tokensOf(line)).to.deep.equal(['zz', '10', '9', '__proto__', 'constructor']);
-    expect(line.get('__proto__')?.token).to.equal('__proto__');
-    expect(createLine().get('constructor')).to.equal(undefined);
+    const tokens = ['zz', '10', '9', '__proto__', 'constructor'];
+    const line = lineOf(tokens);
+    expect(tokensOf(line)).to.deep.equal(tokens);
+    expect(line.find('__proto__')).to.equal(3);
+    expect(lineOf([]).find('constructor')).to.equal(-1);
   });
 
   it('gives each the place behind the one before, also when many have left', () => {
-    const line = createLine<InLine>();
-    const waiting: InLine[] = [];
+    const line = lineOf([]);
+    const waiting: string[] = [];
     for (let number = 0; number < 5000; number++) {
-      const next = item(`t${number}`);
-      line.add(next);
-      expect(next.place).to.equal(number);
+      const token = `t${number}`;
+      expect(line.add(token, token)).to.equal(number);
       expect(line.last).to.equal(number);
-      waiting.push(next);
-      if (waiting.length > 700) for (const gone of waiting.splice(0, 1)) line.remove(gone);
+      waiting.push(token);
+      if (waiting.length > 700) for (const gone of waiting.splice(0, 1)) line.remove(line.find(gone));
     }
-    expect(tokensOf(line)).to.deep.equal(waiting.map(({ token }) => token));
-    expect(line.next(waiting[10]?.place)).to.equal(waiting[10]);
+    expect(tokensOf(line)).to.deep.equal(waiting);
+    expect(waiting.map((token) => line.at(line.find(token)))).to.deep.equal(waiting);
+    expect(line.at(line.find('t10'))).to.equal(undefined);
   });
 
   it('goes on at the next one where a place is empty', () => {
-    const line = createLine<InLine>();
-    const [a, b, c] = [item('a'), item('b'), item('c')] as const;
-    for (const each of [a, b, c]) line.add(each);
-    line.remove(b);
-    expect(line.next(1)).to.equal(c);
-    expect(line.next(3)).to.equal(undefined);
-    for (const each of [a, c]) line.remove(each);
-    expect(line.next()).to.equal(undefined);
+    const line = lineOf(['a', 'b', 'c']);
+    line.remove(1);
+    expect(line.at(1)).to.equal(undefined);
+    expect(line.next(1)).to.equal(2);
+    expect(line.next(3)).to.equal(-1);
+    for (const place of [0, 2]) line.remove(place);
+    expect(line.next()).to.equal(-1);
     expect(line.size).to.equal(0);
+  });
+
+  it('keeps the place of one that takes another form', () => {
+    const tokens = ['a', 'b', 'c'];
+    const line = createLine<string | number>((item) => (typeof item === 'number' ? 'b' : item));
+    for (const token of tokens) line.add(token, token);
+    line.replace(1, 7);
+    expect(line.at(line.find('b'))).to.equal(7);
+    expect(line.size).to.equal(3);
+    line.remove(1);
+    expect(line.find('b')).to.equal(-1);
+    expect(line.find('c')).to.equal(2);
   });
 });

@@ -140,6 +140,23 @@ describe('writer', () => {
     expect(writer.counters().pendingBytes).to.equal(0);
   });
 
+  it('replaces a shed profile by a later version of it', async () => {
+    const { storage, written, history, state } = heldStorage();
+    state.failing = true;
+    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
+    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
+    expect(writer.peek('t1')?.document.length).to.be.below(4000);
+    writer.enqueue({ ...profile('t1'), document: '"final"' });
+    expect(writer.peek('t1')?.document).to.equal('"final"');
+    expect([...writer.pending()].map(({ index }) => index.token)).to.have.length(20);
+    state.failing = false;
+    expect(await writer.flush(4000)).to.equal(true);
+    expect(written.filter((token) => token === 't1')).to.have.length(1);
+    expect(written.at(-1)).to.equal('t1');
+    expect(history).to.include('"final"');
+    expect(writer.counters()).to.include({ pending: 0, pendingBytes: 0 });
+  });
+
   it('shows of a shed profile the line that lists show, whole', () => {
     const writer = createWriter({ storage: heldStorage().storage, maxBytes: 20_000, ...quiet });
     const index = { url: '/größe', status: 200, marks: [{ label: 'N+1', severity: 'bad' as const }] };
