@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle, shortenToolbar } from './bundle.js';
+import { bundle, keepCode, shortenToolbar } from './bundle.js';
 import { hasTypeScript, root, stateOfBuild } from './entry.js';
 
 const NOT_INSTALLED =
@@ -60,8 +60,9 @@ export async function build({ check = false, types = check, reason = null } = {}
       ...(types ? [] : ['--declaration', 'false']),
     ]);
     if (problem !== null) return problem;
-    await bundle(join(fresh, 'app'));
+    const joined = await bundle(join(fresh, 'app'));
     await shortenToolbar(join(fresh, 'app'), root);
+    if (joined) await keepCode(fresh);
     const stamp = join(fresh, '.built');
     writeFileSync(stamp, '');
     utimesSync(stamp, startedAt, startedAt);
