@@ -5,11 +5,11 @@
 import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileHead, ProfileIndex } from './profile.ts';
-import { matchesQuery } from './match-query.ts';
 import { sleep } from './patience.ts';
 import type { Recorder } from './recorder.ts';
 import type { RouteSummaries, Standing, SummaryQuery } from './route-summary.ts';
 import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
+import { findUnstored } from './unstored.ts';
 import type { Writer } from './writer.ts';
 
 export interface FoundProfile {
@@ -74,14 +74,6 @@ export function createProfiles(options: {
   const { recorder, writer, storage, isSampledOut = () => false } = options;
   const readStored = options.readStored ?? ((token: string) => storage.read(token));
 
-  /** Profiles that are not in the storage yet, as index rows. */
-  function unstored(): Map<string, ProfileIndex> {
-    const rows = new Map<string, ProfileIndex>();
-    for (const { index } of writer.pending()) rows.set(index.token, index);
-    for (const context of recorder.runningContexts()) rows.set(context.token, recorder.indexOf(context));
-    return rows;
-  }
-
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
     if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
@@ -91,16 +83,17 @@ export function createProfiles(options: {
     } catch (error) {
       notice = `${unavailable(error).message} What is shown waits in this process.`;
     }
-    const seen = new Set(stored.rows.map(({ token }) => token));
     // Pins and words are known of what is stored only.
     const isOfStored = query.pinned === true || query.text !== undefined;
-    const waiting = (isOfStored ? [] : [...unstored().values()]).filter(
-      (row) => !seen.has(row.token) && matchesQuery(row, query),
-    );
-    if (waiting.length === 0 || query.offset > 0)
-      return { ...stored, total: stored.total + waiting.length, notice };
-    const rows = [...waiting, ...stored.rows].sort((a, b) => compareRows(a, b, query)).slice(0, query.limit);
-    return { ...stored, rows, total: stored.total + waiting.length, notice };
+    const waiting = isOfStored
+      ? { rows: [], total: 0 }
+      : findUnstored({ recorder, writer }, query, stored.rows);
+    const total = stored.total + waiting.total;
+    if (waiting.total === 0 || query.offset > 0) return { ...stored, total, notice };
+    const rows = [...waiting.rows, ...stored.rows]
+      .sort((a, b) => compareRows(a, b, query))
+      .slice(0, query.limit);
+    return { ...stored, rows, total, notice };
   }
 
   /** What came before a request stays as it was: each of its panels shows it. */

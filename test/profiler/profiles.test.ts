@@ -16,13 +16,25 @@ describe('profiles', () => {
   let recorder: Recorder;
   let writer: Writer;
   let profiles: Profiles;
+  /** Rows and documents that were made of a context. */
+  let built = 0;
 
   beforeEach(() => {
+    built = 0;
     storage = createDeferredStorage();
     writer = createWriter({ storage, warn: () => undefined, lingerMs: 5 });
     const tokens = createTokenSource();
     recorder = createRecorder({
-      panels: [],
+      panels: [
+        {
+          name: 'counted',
+          title: 'Counted',
+          collect() {
+            built += 1;
+            return null;
+          },
+        },
+      ],
       redactor: createRedactor(),
       nextToken: () => tokens.next(),
       write: (profile) => {
@@ -90,6 +102,41 @@ describe('profiles', () => {
     expect(total).to.equal(3);
     expect(notice).to.equal(null);
     expect((await profiles.find({ ...everything, url: '/B' })).rows).to.have.length(1);
+  });
+
+  it('are made of no more requests that run than are asked for', async () => {
+    storage.resolve(createMemoryStorage());
+    const before = Date.now();
+    for (let made = 0; made < 299; made++) open('/socket');
+    await sleep(5);
+    const newest = open('/newest');
+    const ask = { limit: 20, offset: 0 };
+    const { rows, total } = await profiles.find({ ...ask, clientAddress: '203.0.113.9', from: before });
+    expect([rows.length, rows[0]?.token, total, built]).to.deep.equal([20, newest.token, 300, 20]);
+    built = 0;
+    const nothing = [
+      { clientAddress: '203.0.113.10' },
+      { from: newest.startedAt + 1 },
+      { until: before },
+      { status: 304 },
+      { method: 'POST' },
+      { kinds: ['error_page' as const] },
+    ];
+    for (const query of nothing) expect((await profiles.find({ ...ask, ...query })).total).to.equal(0);
+    expect((await profiles.find({ ...ask, offset: 20 })).total).to.equal(300);
+    expect(built, 'of what can not be meant').to.equal(0);
+    for (let made = 0; made < 20; made++) recorder.finish(open('/stored'));
+    await sleep(20);
+    built = 0;
+    expect((await profiles.find(ask)).rows[0]?.url).to.equal('/stored');
+    expect(built, 'of what is older than all that is stored').to.equal(0);
+    const [oldest] = (await profiles.find({ ...ask, descending: false })).rows;
+    expect(oldest?.url).to.equal('/socket');
+    built = 0;
+    expect((await profiles.find({ ...ask, url: '/NEW' })).rows.map(({ url }) => url)).to.deep.equal([
+      '/newest',
+    ]);
+    expect(built, 'its address is known masked only').to.equal(300);
   });
 
   it('say that the list is not whole while the storage is away', async () => {

@@ -1,0 +1,78 @@
+/**
+ * What no storage has yet, as index rows: requests that run, and what waits to be written.
+ *
+ * To make the row of a running request costs what a small profile does, and a thousand connections may be open. So it is asked first what
+ * the request itself tells for nothing, and where that settles the query only as many rows are made as are wanted.
+ */
+import type { Context } from './context.ts';
+import { matchesLine, matchesQuery, type QueryLine } from './match-query.ts';
+import type { ProfileIndex } from './profile.ts';
+import type { Recorder } from './recorder.ts';
+import type { ProfileQuery } from './storage.ts';
+import type { Writer } from './writer.ts';
+
+export interface Unstored {
+  /** Those that match, in no order; without such as come after all that the query wants. */
+  rows: ProfileIndex[];
+  /** All that match. */
+  total: number;
+}
+
+/** What a row is found by beyond its line; a sort by anything but time needs all rows too. */
+const BEYOND_THE_LINE = [
+  'url', 'overMs', 'minQueries', 'hasError', 'hasFinding', 'mark', 'process', 'route',
+] as const; // prettier-ignore
+
+function isSettledByLine(query: ProfileQuery): boolean {
+  return (
+    (query.sort === undefined || query.sort === 'startedAt') &&
+    BEYOND_THE_LINE.every((name) => query[name] === undefined)
+  );
+}
+
+function lineOf(context: Context): QueryLine {
+  const { token, kind, parent, startedAt } = context;
+  const request = context.first('request');
+  const response = context.first('response');
+  return {
+    token,
+    kind,
+    parent,
+    startedAt,
+    method: request?.method ?? '',
+    clientAddress: request?.origin.clientAddress ?? '',
+    status: response === undefined || response.headersAtMs === null ? null : response.status,
+  };
+}
+
+/** `stored`: what the storage gave for the same query. */
+export function findUnstored(
+  { recorder, writer }: { recorder: Recorder; writer: Pick<Writer, 'pending'> },
+  query: ProfileQuery,
+  stored: readonly ProfileIndex[],
+): Unstored {
+  const seen = new Set(stored.map(({ token }) => token));
+  const isWanted = (line: QueryLine): boolean => !seen.has(line.token) && matchesLine(line, query);
+  const running = new Map(
+    Array.from(recorder.runningContexts(), (context): [string, Context] => [context.token, context]).filter(
+      ([, context]) => isWanted(lineOf(context)),
+    ),
+  );
+  const waiting = new Map<string, ProfileIndex>();
+  for (const { index } of writer.pending())
+    if (!running.has(index.token) && isWanted(index) && matchesQuery(index, query))
+      waiting.set(index.token, index);
+  const lines = [...running.values(), ...waiting.values()];
+  const rowOf = (line: Context | ProfileIndex): ProfileIndex =>
+    waiting.get(line.token) ?? recorder.indexOf(line as Context);
+  if (!isSettledByLine(query)) {
+    const rows = lines.map(rowOf).filter((row) => matchesQuery(row, query));
+    return { rows, total: rows.length };
+  }
+  if (query.offset > 0) return { rows: [], total: lines.length };
+  const sign = query.descending === false ? 1 : -1;
+  const first = [...lines, ...stored]
+    .sort((one, other) => sign * (one.startedAt - other.startedAt))
+    .slice(0, query.limit);
+  return { rows: first.filter(({ token }) => !seen.has(token)).map(rowOf), total: lines.length };
+}
