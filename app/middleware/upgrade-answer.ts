@@ -23,12 +23,13 @@ export interface UpgradeAnswer {
   release(): void;
 }
 
-/** Longer heads are no heads. */
+/** Longer heads are no heads, those of interim answers before them among them. */
 const LONGEST_HEAD = 16_384;
 const FIRST_LINE = /^HTTP\/\d\.\d (\d{3})(?: ([^\r\n]*))?\r\n/;
 const HEAD_END = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
 const SWITCHING = 101;
+const OK = 200;
 
 type Write = (...args: unknown[]) => unknown;
 
@@ -100,8 +101,18 @@ export function watchUpgradeAnswer(socket: Duplex, options: AnswerOptions): Upgr
     outcome: 'running',
   };
 
-  function takeHead(end: number): void {
-    const [, status, phrase = ''] = FIRST_LINE.exec(head) ?? [];
+  /** Where the answer itself begins: behind `100 Continue`, `103 Early Hints` and their like. */
+  function answerStart(): number {
+    for (let at = 0; ;) {
+      const status = Number(FIRST_LINE.exec(head.slice(at))?.[1]);
+      const end = head.indexOf(HEAD_END, at);
+      if (!(status < OK) || status === SWITCHING || end === -1) return at;
+      at = end + HEAD_END.length;
+    }
+  }
+
+  function takeHead(start: number, end: number): void {
+    const [, status, phrase = ''] = FIRST_LINE.exec(head.slice(start)) ?? [];
     if (status === undefined) return;
     headBytes = end + HEAD_END.length;
     const rest = Buffer.from(head.slice(headBytes), 'latin1');
@@ -109,7 +120,7 @@ export function watchUpgradeAnswer(socket: Duplex, options: AnswerOptions): Upgr
     Object.assign(fact, {
       status: Number(status),
       statusMessage: phrase,
-      rawHeaders: readBlock(head.slice(0, end + 2)),
+      rawHeaders: readBlock(head.slice(start, end + 2)),
       headersAtMs: elapsedMs(),
       preview: isRefusal ? rest.subarray(0, previewBytes) : NOTHING,
       truncated: isRefusal && rest.length > previewBytes,
@@ -122,10 +133,11 @@ export function watchUpgradeAnswer(socket: Duplex, options: AnswerOptions): Upgr
     if (bytes === null) return;
     // Of one piece no more than can matter: it may be the whole of what a host has to say.
     head += bytes.subarray(0, LONGEST_HEAD + previewBytes + 1).toString('latin1');
-    const end = head.indexOf(HEAD_END);
+    const start = answerStart();
+    const end = head.indexOf(HEAD_END, start);
     if (end === -1 && head.length < LONGEST_HEAD) return;
     release();
-    if (end !== -1) takeHead(end);
+    if (end !== -1) takeHead(start, end);
     head = '';
   });
 

@@ -114,6 +114,8 @@ describe('upgrades', () => {
     const other: unknown[] = [];
     host.server.on('upgrade', (req: IncomingMessage, socket: Socket) => {
       console.info('asked for', req.url);
+      // The client goes without a word.
+      socket.on('error', () => undefined);
       socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: own\r\nconnection: upgrade\r\n\r\n');
       setTimeout(() => console.info('later', req.url), 20);
     });
@@ -154,6 +156,35 @@ describe('upgrades', () => {
     const [never] = await rowsOf(host, '/never');
     expect(never).to.include({ status: null, state: 'final' });
     expect((await host.profiler.profiles.read(never!.token))!.profile.outcome).to.equal('aborted');
+  });
+
+  it('are answered by what comes behind interim answers', async () => {
+    const host = await open();
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n';
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nx-is: this\r\n\r\n';
+    host.server.on('upgrade', (req: IncomingMessage, socket: Socket) => {
+      const answer = interim + (req.url === '/only-interim' ? '' : switching);
+      // As one piece, and cut where it hurts.
+      if (req.url === '/whole') socket.end(`${answer}ping`);
+      else {
+        for (const at of [0, 12, 24]) socket.write(answer.slice(at, at + 12));
+        socket.write(answer.slice(36));
+        socket.end(req.url === '/only-interim' ? '' : 'ping');
+      }
+    });
+    for (const path of ['/whole', '/cut', '/only-interim']) await exchange(host, HANDSHAKE(path));
+    for (const path of ['/whole', '/cut']) {
+      const [row] = await rowsOf(host, path);
+      expect(row, path).to.include({ status: 101, state: 'final' });
+      const { data } = (await host.profiler.profiles.read(row!.token))!.profile.panels.request as unknown as {
+        data: RequestPanelData;
+      };
+      expect(data.response, path).to.include({ statusMessage: 'Switching Protocols', bytes: 4 });
+      expect(data.response?.headers.map(({ name }) => name))
+        .to.include('x-is')
+        .and.not.include('link');
+    }
+    expect((await rowsOf(host, '/only-interim'))[0]).to.include({ status: null, state: 'final' });
   });
 
   it('reach the host where an observer fails, and take any answer for what it is', async () => {
