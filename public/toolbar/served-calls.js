@@ -58,12 +58,16 @@ export function createServedCalls({ ask, list, add, changed, began }) {
       clock = { slack: SLACK_MS, ...clock, offset: known.startedAt - call.sentAt };
   }
 
-  function learn(given) {
-    const free = new Map(
-      given.filter(({ token }) => SERVED_TOKEN.test(token)).map((one) => [one.token, one]),
-    );
+  function byToken(given) {
+    return new Map(given.filter(({ token }) => SERVED_TOKEN.test(token)).map((one) => [one.token, one]));
+  }
+
+  /** Of `others`, which another tab may have made, only those are taken that this page had the answer of. */
+  function learn({ calls = [], others = [] }) {
+    const free = byToken(calls);
+    const shared = byToken(others);
     for (const call of list()) {
-      const known = free.get(call.token);
+      const known = free.get(call.token) ?? shared.get(call.token);
       if (known !== undefined) learnKnown(call, known);
       free.delete(call.token);
     }
@@ -91,7 +95,7 @@ export function createServedCalls({ ask, list, add, changed, began }) {
       const { value, reason } = await ask.calls(token);
       if (stopped) return;
       if (reason === 'refused' || reason === 'missing') pages.delete(token);
-      if (value !== null) learn(value.calls ?? []);
+      if (value !== null) learn(value);
     }
     timer = null;
     changed();

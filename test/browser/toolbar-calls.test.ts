@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { WebSocketServer } from 'ws';
+import type { FindingRule } from '../../app/index.ts';
 import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
 import {
   callsOf,
@@ -25,6 +26,19 @@ const pathIn = (url: string): string => new URL(url).pathname + new URL(url).sea
 const linked = (calls: ShownCall[]): boolean =>
   calls.length > 0 && calls.every(({ token }) => token !== null);
 
+/** Finds fault with what is asked for by this name. */
+const FAULT: FindingRule = {
+  name: 'test-fault',
+  needs: ['request'],
+  labels: ['at fault'],
+  known: 'By its name.',
+  mends: 'Another name.',
+  find: (_kept, { url }) =>
+    url.startsWith('/api/fault')
+      ? [{ severity: 'warn', label: 'at fault', sentence: 'It is at fault.', panel: 'request' }]
+      : [],
+};
+
 describe("the calls of a page, in the toolbar's eyes", function () {
   this.timeout(60_000);
   let browser: TestBrowser | undefined;
@@ -36,7 +50,7 @@ describe("the calls of a page, in the toolbar's eyes", function () {
 
   before(async function () {
     browser = await launchBrowser(this);
-    host = await openToolbarHost({}, ({ app, server }) => {
+    host = await openToolbarHost({ findings: [FAULT] }, ({ app, server }) => {
       app.get('/worker.js', (_req, res) => res.type('js').send(WORKER));
       app.get('/api/kept', (_req, res) => res.set('cache-control', 'max-age=60').json({}));
       sockets = new WebSocketServer({ server, path: '/socket' });
@@ -141,6 +155,29 @@ describe("the calls of a page, in the toolbar's eyes", function () {
     await page.waitForTimeout(1500);
     const calls = await callsOf(page, '/api/slow');
     expect(calls.map(({ token, status }) => [token, status])).to.deep.equal([[null, 200]]);
+  });
+
+  it('knows in a tab what the service found, though another tab shows the same address', async () => {
+    await openToolbarPage(page, host);
+    const second = await page.context().newPage();
+    await openToolbarPage(second, host);
+    for (const [tab, name] of [
+      [page, 'first'],
+      [second, 'second'],
+    ] as const)
+      // prettier-ignore
+      await tab.evaluate(`fetch('/api/fault?${name}').then((answer) => answer.text())`);
+    for (const tab of [second, page]) await tab.bringToFront();
+    for (const [tab, name] of [
+      [page, 'first'],
+      [second, 'second'],
+    ] as const) {
+      // prettier-ignore
+      const calls = await callsWhen(tab, '/api/', ([call]) => call?.why === 'at fault');
+      expect(calls.map(({ url, tone, why }) => [pathIn(url), tone, why])).to.deep.equal([
+        [`/api/fault?${name}`, 'warn', 'at fault'],
+      ]);
+    }
   });
 
   it('says which failed and which were slow', async () => {

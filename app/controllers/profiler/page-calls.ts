@@ -36,6 +36,12 @@ export interface PageCalls {
   moreCalls: number;
 }
 
+/** For a bar, which knows by their tokens which calls its page made. */
+export interface AskedCalls extends PageCalls {
+  /** Such as another page of the client may have made just as well, by all that the service knows; oldest first. */
+  others: PageCall[];
+}
+
 /** The newest requests of the client that are looked at; a page that polls has no end of them. */
 const MOST_ROWS = 200;
 const MOST_CALLS = 100;
@@ -120,14 +126,20 @@ export function pageRowOf(profile: Profile): ProfileIndex {
   return indexOf({ ...profile, panels: {} }, { queries: 0, trail });
 }
 
+/** What a page opened since took for its own, though it names the same address, or none: two tabs are told apart by nothing. */
+function mayBeOf(page: ProfileIndex, { startedAt, dest, referrer }: ProfileIndex): boolean {
+  const isFetched = dest !== null && dest !== 'document';
+  return isFetched && startedAt >= page.startedAt && (referrer === null || referrer === page.url);
+}
+
 /** `since`: only those that ran at some moment since then, in milliseconds since 1970. */
 export async function findPageCalls(
   profiles: Pick<Profiles, 'find'>,
   page: ProfileIndex,
   since: number | null,
-): Promise<PageCalls> {
+): Promise<AskedCalls> {
   const { kind, clientAddress, startedAt } = page;
-  if (kind !== 'request') return { calls: [], moreCalls: 0 };
+  if (kind !== 'request') return { calls: [], moreCalls: 0, others: [] };
   const { rows } = await profiles.find({
     clientAddress,
     from: Math.max(startedAt, (since ?? startedAt) - LONGEST_MS),
@@ -135,7 +147,11 @@ export async function findPageCalls(
     offset: 0,
     counted: false,
   });
-  return listed(fetchesOf(page, rows), since ?? startedAt);
+  const own = fetchesOf(page, rows);
+  const taken = new Set(own.map(({ token }) => token));
+  const others = rows.filter((row) => !taken.has(row.token) && mayBeOf(page, row)).reverse();
+  const from = since ?? startedAt;
+  return { ...listed(own, from), others: listed(others, from).calls };
 }
 
 /** Calls that the pages of another origin made, of one client. */

@@ -2,7 +2,6 @@
  * What the toolbar asks for: all of one request, the calls of its page, and, for a front end of another origin, the calls that
  * its pages make. Read like any page; nothing is changed by it.
  */
-import { TOKEN_PATTERN } from '../../urls.ts';
 import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
@@ -22,8 +21,6 @@ export interface ToolbarController {
   originCalls: PageAction;
 }
 
-/** Pages that are followed; what is needed of them does not change. */
-const MOST_PAGES = 500;
 /** Milliseconds looked back where a front end does not say since when. */
 const LOOK_BACK_MS = 60_000;
 
@@ -43,18 +40,12 @@ function readSince(page: PageRequest): number | null {
 export function createToolbarController(services: PageServices): ToolbarController {
   const { profiles, panels, rules = {}, frontEnds } = services;
   const respond = createRespond(services);
-  const pages = new Map<string, ProfileIndex>();
 
-  function follow(token: string, row: ProfileIndex): ProfileIndex {
-    if (pages.size >= MOST_PAGES) pages.clear();
-    pages.set(token, row);
-    return row;
-  }
-
+  /** Looked up each time, since any process may have cleared it; its document is read only where it has no row to be found by. */
   async function pageOf(page: PageRequest): Promise<ProfileIndex> {
     const token = page.params.token ?? '';
-    const known = TOKEN_PATTERN.test(token) ? pages.get(token) : undefined;
-    return known ?? follow(token, pageRowOf((await requireProfile(services, page)).profile));
+    const { rows } = await profiles.find({ token, limit: 1, offset: 0, counted: false });
+    return rows[0] ?? pageRowOf((await requireProfile(services, page)).profile);
   }
 
   function json(page: PageRequest, value: object): void {
@@ -75,12 +66,22 @@ export function createToolbarController(services: PageServices): ToolbarControll
       const now = Date.now();
       const found = (await findMeant(page, now)) ?? (await requireProfile(services, page));
       const { profile, amendments } = found;
-      const row = follow(profile.token, pageRowOf(profile));
-      const [cameFrom, calls] = await Promise.all([
+      const [cameFrom, { calls, moreCalls }] = await Promise.all([
         findCameFrom(profiles, profile),
-        findPageCalls(profiles, row, null),
+        findPageCalls(profiles, pageRowOf(profile), null),
       ]);
-      json(page, createToolbarModel({ profile, amendments, panels, rules, cameFrom, calls, now }));
+      json(
+        page,
+        createToolbarModel({
+          profile,
+          amendments,
+          panels,
+          rules,
+          cameFrom,
+          calls: { calls, moreCalls },
+          now,
+        }),
+      );
     },
     async callsJson(page) {
       const now = Date.now();

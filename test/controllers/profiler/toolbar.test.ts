@@ -8,6 +8,7 @@ import { createMigrationsPanel } from '../../../app/panels/migrations.ts';
 import { createRequestPanel } from '../../../app/panels/request.ts';
 import { createRoutingPanel } from '../../../app/panels/routing.ts';
 import { createTimelinePanel } from '../../../app/panels/timeline.ts';
+import type { AskedCalls } from '../../../app/controllers/profiler/page-calls.ts';
 import type { ToolbarModel } from '../../../app/controllers/profiler/toolbar-model.ts';
 import { lasting, query } from '../../support/observed-samples.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
@@ -53,8 +54,8 @@ describe('what the toolbar asks for', () => {
   async function toolbar(token: string): Promise<ToolbarModel> {
     return (await (await get(`${token}/toolbar.json`)).json()) as ToolbarModel;
   }
-  async function calls(path: string): Promise<Pick<ToolbarModel, 'calls' | 'moreCalls' | 'now'>> {
-    return (await (await get(path)).json()) as Pick<ToolbarModel, 'calls' | 'moreCalls' | 'now'>;
+  async function calls(path: string): Promise<AskedCalls & Pick<ToolbarModel, 'now'>> {
+    return (await (await get(path)).json()) as AskedCalls & Pick<ToolbarModel, 'now'>;
   }
   /** Each in a millisecond of its own: their order is known by no more. */
   async function record(given: Recorded): Promise<Context> {
@@ -255,6 +256,16 @@ describe('what the toolbar asks for', () => {
     expect((await calls(`${token}/calls.json`)).calls).to.deep.equal(shown.calls);
   });
 
+  it('says nothing more of a page that was cleared', async () => {
+    const { token } = await page('/orders');
+    await record(asked('/api/cart', '/orders'));
+    expect((await calls(`${token}/calls.json`)).calls).to.have.length(1);
+    await toolbar(token);
+    await fixture.profiles.clear();
+    expect((await get(`${token}/calls.json`)).status).to.equal(404);
+    expect((await get(`${token}/toolbar.json`)).status).to.equal(404);
+  });
+
   it('says of a call what is wrong with it, also of an image that is not there', async () => {
     const { token } = await page('/orders');
     const fails = asked('/api/fails', '/orders');
@@ -283,11 +294,19 @@ describe('what the toolbar asks for', () => {
     const second = await page('/orders');
     await record(asked('/api/two', '/orders'));
     await record(asked('/api/three', null));
+    await record(asked('/api/elsewhere', '/other'));
     expect((await toolbar(first.token)).calls.map(({ url }) => url)).to.deep.equal(['/api/one']);
     expect((await toolbar(second.token)).calls.map(({ url }) => url)).to.deep.equal([
       '/api/two',
       '/api/three',
     ]);
+    const others = async ({ token }: Context): Promise<string[]> =>
+      (await calls(`${token}/calls.json`)).others.map(({ url }) => url);
+    expect(await others(first), 'what a tab that is still open may have asked for').to.deep.equal([
+      '/api/two',
+      '/api/three',
+    ]);
+    expect(await others(second)).to.deep.equal([]);
   });
 
   it('lists only what ran since a moment where it is asked so, and of very many the newest', async () => {
@@ -368,7 +387,7 @@ describe('what the toolbar asks for', () => {
     expect(await toolbar(token)).to.include({ state: 'running', status: null, durationMs: null });
   });
 
-  it('costs two searches and a read, and the calls alone one search', async () => {
+  it('costs two searches and a read, and the calls alone a look for their page and one search', async () => {
     const { token } = await page('/orders');
     const { profiles } = fixture.services;
     const done: string[] = [];
@@ -382,6 +401,6 @@ describe('what the toolbar asks for', () => {
     expect(done.sort()).to.deep.equal(['find 200', 'find 50', 'read']);
     done.length = 0;
     await calls(`${token}/calls.json`);
-    expect(done).to.deep.equal(['find 200']);
+    expect(done).to.deep.equal(['find 1', 'find 200']);
   });
 });
