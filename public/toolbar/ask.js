@@ -2,10 +2,19 @@
 // answer then has no challenge, and no browser opens a password window over the page.
 
 const MOST_MS = 10_000;
+const REASONS = { 401: 'signin', 403: 'refused', 404: 'missing' };
+
+/** Why an answer is none; null where it is one. Who is sent elsewhere, by whatever stands in front of the service, is to sign in there. */
+function reasonOf({ ok, type, status, headers }) {
+  if (type === 'opaqueredirect') return 'signin';
+  if (!ok) return REASONS[status] ?? 'failed';
+  return status === 204 || headers.get('content-type')?.startsWith('application/json') ? null : 'strange';
+}
 
 /**
- * `source`: address of the script, whole or from the root: what `<base>` says is for the page. A refusal, a missing profile and a service that is gone are told apart by `reason`; no promise
- * of this is ever rejected.
+ * `source`: address of the script, whole or from the root: what `<base>` says is for the page. Why there is no answer is told by
+ * `reason`, null where there is one: `signin`, `refused`, `missing`, `failed` (the service has an error), `strange` (somebody else answers)
+ * or `gone`; no promise of this is ever rejected.
  */
 export function createAsk(source) {
   const base = new URL(source, location.href);
@@ -23,19 +32,22 @@ export function createAsk(source) {
     return new URL(path, base).href;
   }
 
-  async function json(path) {
+  async function request(path, given) {
     try {
-      const options = {
-        headers,
-        credentials: isOwn ? 'same-origin' : 'include',
-        cache: 'no-store',
-        priority: 'low',
-      };
-      if (AbortSignal.timeout !== undefined) options.signal = AbortSignal.timeout(MOST_MS);
-      const answer = await send(address(path), options);
-      if (answer.ok) return { value: await answer.json(), reason: null };
-      const isRefused = answer.status === 401 || answer.status === 403;
-      return { value: null, reason: isRefused ? 'refused' : answer.status === 404 ? 'missing' : 'gone' };
+      const options = { headers, cache: 'no-store', redirect: 'manual', ...given };
+      return await send(address(path), options);
+    } catch {
+      return null;
+    }
+  }
+
+  async function json(path) {
+    const options = { credentials: isOwn ? 'same-origin' : 'include', priority: 'low' };
+    if (AbortSignal.timeout !== undefined) options.signal = AbortSignal.timeout(MOST_MS);
+    const answer = await request(path, options);
+    const reason = answer === null ? 'gone' : reasonOf(answer);
+    try {
+      return { value: reason === null ? await answer.json() : null, reason };
     } catch {
       return { value: null, reason: 'gone' };
     }
@@ -43,21 +55,19 @@ export function createAsk(source) {
 
   return {
     base,
+    isOwn,
     url,
     json,
-    /** Outlives the page. */
-    post(path, body) {
+    /** Outlives the page. Gives the reason why it was not taken. */
+    async post(path, body) {
       const options = {
         method: 'POST',
         body: JSON.stringify(body),
-        headers,
         keepalive: true,
         credentials: 'same-origin',
       };
-      return send(address(path), options).then(
-        ({ ok }) => ok,
-        () => false,
-      );
+      const answer = await request(path, options);
+      return answer === null ? 'gone' : reasonOf(answer);
     },
     /** `seek`: see revalidated.js. The answer is about the request that is meant where there is one, else about that of the token. */
     toolbar: (token, seek = null) =>

@@ -69,8 +69,8 @@ function worryOf(calls) {
     : `${calls.length} × ${calls.every((call) => call.status === status) ? status : '4xx'}`;
 }
 
-/** Null while there are none. `more`: older ones that are kept no longer; `href`: the profile of the page. */
-export function callsItem(calls, more, href, ask) {
+/** Null while there are none. `more`: older ones that are kept no longer; `href`: the profile of the page; `note`: why less is known of them. */
+export function callsItem(calls, more, { href, note }) {
   if (calls.length === 0) return null;
   const all = calls.length + more;
   const failed = calls.filter(isBad).length;
@@ -79,7 +79,7 @@ export function callsItem(calls, more, href, ask) {
   const left = all - shown.length;
   return {
     key: 'calls',
-    href: ask.url(href) ?? ask.list(),
+    href,
     tone: failed > 0 ? 'bad' : worrying === null ? 'plain' : 'warn',
     sign: [all, failed, worrying],
     draw: () => [
@@ -90,10 +90,14 @@ export function callsItem(calls, more, href, ask) {
     ],
     preview: {
       title: `${countText(all, 'call')} of this page`,
-      sign: shown.map(({ key, status, state, token, ms, tone }) => [key, status, state, token, ms, tone]),
+      sign: [
+        note,
+        shown.map(({ key, status, state, token, ms, tone }) => [key, status, state, token, ms, tone]),
+      ],
       more: () => [
         table(shown),
         left > 0 ? element('p', { class: 'lab' }, `and ${countText(left, 'older one')}`) : null,
+        note === undefined ? null : element('p', { class: 'lab' }, note),
       ],
       link: 'Open the profile of the page',
     },

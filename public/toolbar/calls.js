@@ -19,9 +19,9 @@ const NEW_CALL = {
 
 /**
  * `onChange(calls, more)`: the calls, oldest first, and how many older ones are left out. `page`: what the service says of the
- * document; given later by `setPage` where it is not known yet. Begin early: what is called before is known by its end only.
+ * document; given later by `setPage` where it is not known yet. `onReason`: see served-calls.js. Begin early: what is called before is known by its end only.
  */
-export function watchCalls({ onChange, ask, page = null }) {
+export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) {
   const began = performance.now();
   const listeners = new Set([onChange]);
   let calls = [];
@@ -30,7 +30,7 @@ export function watchCalls({ onChange, ask, page = null }) {
   let telling = null;
   let looking = null;
   let stopped = false;
-  const served = createServedCalls({ ask, list: () => calls, add, changed, began });
+  const served = createServedCalls({ ask, list: () => calls, add, changed, onReason, began });
 
   function shown() {
     return calls.map((call) => shownCall(call, began));

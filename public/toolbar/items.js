@@ -107,7 +107,7 @@ function browserFacts({ ttfb, domContentLoaded, lcp }) {
     .map(([name, ms]) => [name, `${durationText(ms)} in the browser`]);
 }
 
-function timeItem(entry, timing, ask, timeline) {
+function timeItem(entry, { timing, untold }, ask, timeline) {
   const { durationMs, state } = entry;
   const parts = entry.parts.filter(({ ms }) => ms > 0);
   const text = durationMs === null ? 'running' : shortDuration(durationMs);
@@ -124,7 +124,15 @@ function timeItem(entry, timing, ask, timeline) {
     preview: {
       title: durationMs === null ? 'Still running' : `${durationText(durationMs)} on the server`,
       more: () => (parts.length > 0 ? [partsBar(parts), partsRows(parts)] : []),
-      facts: [...(state === 'running' ? [['State', 'still running']] : []), ...browserFacts(timing ?? {})],
+      facts: [
+        ...(state === 'running' ? [['State', 'still running']] : []),
+        ...browserFacts(timing ?? {}),
+        // Who is shown the page is refused only because of where it stands.
+        [
+          'Not kept',
+          untold === 'refused' ? 'The service takes it from its own origin only.' : FAILURES[untold],
+        ],
+      ],
       rows: timeline === undefined ? undefined : { list: timeline.preview.rows, more: timeline.preview.more },
       link: 'Open the timeline',
     },
@@ -187,18 +195,19 @@ function fromItem(entry, before, ask) {
   };
 }
 
-function failureText(reason, token) {
-  if (reason === 'refused') return 'Its profile is not shown to you here.';
-  if (reason === 'missing') return 'Its profile is not stored, or not yet.';
-  if (reason === 'policy') return 'The policy of this page lets the bar ask nothing.';
-  return token === null
-    ? 'The service does not answer.'
-    : 'The service does not answer; its profile can not be read.';
-}
+const FAILURES = {
+  signin: 'Sign in at the profiler to see this.',
+  refused: 'The application does not let you see this.',
+  missing: 'Its profile is not stored, or not yet.',
+  failed: 'The service failed to read it.',
+  strange: 'Something else answers in the place of the profiler.',
+  policy: 'The policy of this page lets the bar ask nothing.',
+  gone: 'The service does not answer.',
+};
 
 /** Nothing is known of the request but its token. */
 function failureItem({ token, reason }, ask) {
-  const text = failureText(reason, token);
+  const text = FAILURES[reason ?? 'gone'];
   return {
     key: 'failure',
     href: token === null ? ask.list() : ask.profile(token),
@@ -227,8 +236,9 @@ function unservedItem({ moved }, ask) {
  * oldest first.
  */
 export function itemsOf(state, ask) {
-  const { token, entry, before, calls, moreCalls, timing, reason } = state;
-  const shared = [callsItem(calls, moreCalls, entry?.href ?? null, ask), fromItem(entry, before, ask)];
+  const { token, entry, before, calls, moreCalls, unserved, reason } = state;
+  const page = { href: ask.url(entry?.href) ?? ask.list(), note: FAILURES[unserved] };
+  const shared = [callsItem(calls, moreCalls, page), fromItem(entry, before, ask)];
   const isLost = token !== null || reason !== null;
   if (entry === null)
     return [isLost ? failureItem(state, ask) : unservedItem(state, ask), ...shared].filter(Boolean);
@@ -240,7 +250,7 @@ export function itemsOf(state, ask) {
   return [
     statusItem(entry, ask),
     findingsItem(entry, ask),
-    timeItem(entry, timing, ask, timeline),
+    timeItem(entry, state, ask, timeline),
     ...panels.filter(isHeavy).map((item) => panelItem(item, ask)),
     ...shared,
     ...panels.filter((item) => !isHeavy(item)).map((item) => panelItem(item, ask)),

@@ -8,10 +8,15 @@ const ASKED_AFTER_MS = [250, 800, 2000, 5000];
 const ASKED_EVERY_MS = 1000;
 /** A clock that is told by a call alone. */
 const SLACK_MS = 250;
+/** What is asked again would be answered the same, and each time stand in the console. */
+const FINAL = ['signin', 'refused', 'missing', 'strange'];
 const SERVED_TOKEN = /^[0-9a-f]{6}$/;
 
-/** `list()` gives the calls, `add` makes one, `changed` is told when something of them has. `began`: when the hooks were there. */
-export function createServedCalls({ ask, list, add, changed, began }) {
+/**
+ * `list()` gives the calls, `add` makes one, `changed` is told when something of them has, `onReason` why the service tells nothing of
+ * them, or null. `began`: when the hooks were there.
+ */
+export function createServedCalls({ ask, list, add, changed, onReason, began }) {
   // A front end of another origin has no page of the service's: it asks by its origin.
   const pages = new Set(ask.base.origin === location.origin ? [] : [null]);
   let clock = null;
@@ -91,12 +96,15 @@ export function createServedCalls({ ask, list, add, changed, began }) {
   async function askNow() {
     askedAt = performance.now();
     for (const call of list().filter(isWanting)) call.tries += 1;
+    let why = null;
     for (const token of pages) {
       const { value, reason } = await ask.calls(token);
       if (stopped) return;
-      if (reason === 'refused' || reason === 'missing') pages.delete(token);
+      if (FINAL.includes(reason)) pages.delete(token);
       if (value !== null) learn(value);
+      why ??= reason;
     }
+    onReason(why);
     timer = null;
     changed();
   }

@@ -93,7 +93,10 @@ function run(script) {
     calls: [],
     moreCalls: 0,
     timing: null,
+    // Why there is no entry, why the service tells nothing of the calls, why it did not take what the browser measured.
     reason: refusal,
+    unserved: null,
+    untold: null,
   };
   let bar = null;
   let watched = null;
@@ -117,11 +120,13 @@ function run(script) {
     bar.wasShown = true;
   }
 
-  function sendTiming() {
+  async function sendTiming() {
     if (documentToken === undefined && revalidation() === null) documentToken = tagToken;
     if (!documentToken || unsent === null) return;
-    void ask.post('-/timing', { token: documentToken, timing: unsent });
+    const timing = unsent;
     unsent = null;
+    state.untold = await ask.post('-/timing', { token: documentToken, timing });
+    render();
   }
 
   async function load(asked, attempt = 0) {
@@ -138,7 +143,7 @@ function run(script) {
       }
       if (value !== null) documentToken = token === asked ? null : token;
       state.token = token;
-      sendTiming();
+      void sendTiming();
     }
     if (value !== null) {
       if (state.entry === null) watched?.setPage(value);
@@ -166,6 +171,12 @@ function run(script) {
       ask,
       onChange(calls, moreCalls) {
         Object.assign(state, { calls, moreCalls });
+        render();
+      },
+      onReason(reason) {
+        state.unserved = reason;
+        // A front end of another origin asks for nothing else.
+        if (!ask.isOwn && state.moved === null && state.entry === null) state.reason = refusal ?? reason;
         render();
       },
     });
@@ -196,6 +207,11 @@ function run(script) {
     render();
   }
 
+  /** Somebody comes back, from signing in perhaps. */
+  function lookAgain() {
+    if (!document.hidden && state.reason === 'signin' && isWanted()) void load(state.token);
+  }
+
   /** Brings the bar back, leads into it, and out of it again. */
   function onKey(event) {
     if (event.code !== 'KeyH' || !event.altKey || !event.shiftKey || event.ctrlKey || event.metaKey) return;
@@ -212,6 +228,10 @@ function run(script) {
   }
 
   addEventListener('keydown', onKey, true);
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) lookAgain();
+  });
+  document.addEventListener('visibilitychange', lookAgain);
   document.addEventListener(NEWS, (event) => {
     event.preventDefault();
     if (event.detail !== null) enter(event.detail);
@@ -223,7 +243,7 @@ function run(script) {
       send(timing) {
         state.timing = timing;
         unsent = timing;
-        sendTiming();
+        void sendTiming();
         render();
       },
     });

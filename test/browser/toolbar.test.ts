@@ -532,9 +532,11 @@ describe('the toolbar', function () {
     });
 
     for (const [status, sentence] of [
-      [401, 'Its profile is not shown to you here.'],
-      [403, 'Its profile is not shown to you here.'],
-      [500, 'The service does not answer; its profile can not be read.'],
+      [401, 'Sign in at the profiler to see this.'],
+      [403, 'The application does not let you see this.'],
+      [500, 'The service failed to read it.'],
+      [200, 'Something else answers in the place of the profiler.'],
+      [302, 'Sign in at the profiler to see this.'],
     ] as const)
       it(`says one quiet sentence where the answer is ${status}, and links to the profile`, async () => {
         host.entries[TOKEN] = [status];
@@ -545,6 +547,20 @@ describe('the toolbar', function () {
         expect(host.asked.filter(({ path }) => path.endsWith('toolbar.json'))).to.have.length(1);
         expect(await violations(page)).to.deep.equal([]);
       });
+
+    it('asks again when somebody comes back who has signed in', async () => {
+      host.entries[TOKEN] = [401, 401, entryOf()];
+      const { page } = await open();
+      const comeBack = "document.dispatchEvent(new Event('visibilitychange'))";
+      await page.evaluate(comeBack);
+      await wait(page, 200);
+      expect((await texts(page)).join()).to.include('Sign in');
+      await page.evaluate(comeBack);
+      await page.waitForFunction(`${ITEMS}[0].innerText.includes('200')`);
+      await page.evaluate(comeBack);
+      await wait(page, 200);
+      expect(host.asked.filter(({ path }) => path.endsWith('toolbar.json'))).to.have.length(3);
+    });
 
     it('waits for a profile that is not stored yet', async () => {
       host.entries[TOKEN] = [404, entryOf()];

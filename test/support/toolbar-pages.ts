@@ -213,7 +213,8 @@ export async function serveToolbar(): Promise<ToolbarHost> {
     else if (token === '' || answers === undefined) send(404, 'text/plain', 'Not found');
     else {
       const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? 404;
-      if (typeof answer === 'number') send(answer, 'text/plain', '');
+      if (typeof answer === 'number')
+        send(answer, 'text/plain', '', answer === 302 ? { location: '/login' } : {});
       else send(200, 'application/json', JSON.stringify(answer));
     }
   });

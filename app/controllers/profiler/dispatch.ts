@@ -3,10 +3,11 @@
  * (or used without one). What is not below the profiler's prefix goes on; what is, is answered here or is an error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isProfilerTarget } from '../../urls.ts';
+import { HindsightError } from '../../errors.ts';
+import { isProfilerTarget, TOOLBAR_HEADER } from '../../urls.ts';
 import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
 import type { PageAction, PageServices } from './page-services.ts';
-import { createRespond, redirect } from './respond.ts';
+import { createRespond, JSON_TYPE, redirect } from './respond.ts';
 import { createMethodNotAllowed, createPageNotFound, pathOf } from './route-errors.ts';
 
 export interface PageRoute {
@@ -50,6 +51,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return routes.filter((route) => route.path.test(path));
   }
 
+  /** The toolbar shows what it is told in one sentence; a page of an error would be rendered for nobody. Failures of ours go on as such. */
+  function refuseBar(req: IncomingMessage, res: ServerResponse, error: unknown): boolean {
+    const isRefusal = error instanceof HindsightError && error.status < 500;
+    if (!isRefusal || req.headers[TOOLBAR_HEADER] === undefined) return false;
+    const { code, status, message, headers } = error;
+    const body = JSON.stringify({ error: { code, status, message: redactText(message) } });
+    respond({ req, res }, { status, type: JSON_TYPE, body, headers });
+    return true;
+  }
+
   /** The same path with its last slash added or taken away, where that has a route. */
   function otherSpelling(path: string): string | null {
     const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
@@ -71,11 +82,24 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const target = pathOf(req.url ?? '');
     const routed = matching(target.path);
-    const granted = routed.some(({ shared }) => shared === true) && grantFrontEnd(frontEnds, req, res);
+    const isShared = routed.some(({ shared }) => shared === true);
+    const granted = isShared && grantFrontEnd(frontEnds, req, res);
     if (granted && isPreflight(req)) {
       answerPreflight(res, routed.map(({ method }) => method).join(', '));
       return;
     }
+    try {
+      await serve(req, res, { target, routed });
+    } catch (error) {
+      if (!isShared || res.headersSent || !refuseBar(req, res, error)) throw error;
+    }
+  }
+
+  async function serve(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { target, routed }: { target: ReturnType<typeof pathOf>; routed: readonly PageRoute[] },
+  ): Promise<void> {
     if (!routed.some(({ open }) => open === true)) await guard?.(req);
     if (routed.length === 0) {
       miss(req, res, target);

@@ -1,6 +1,7 @@
 /** What the toolbar asks for: one request, its page's calls, the redirects before it. */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createError } from '../../../app/errors.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
 import { createDatabasePanel } from '../../../app/panels/database.ts';
@@ -28,6 +29,7 @@ const panels = [
   createMigrationsPanel(),
 ] as Panel[];
 
+const BAR = { 'x-hindsight-toolbar': '1' };
 const SAME = ['Sec-Fetch-Site', 'same-origin'];
 const DOCUMENT = [...SAME, 'Sec-Fetch-Dest', 'document', 'Accept', 'text/html'];
 
@@ -49,7 +51,7 @@ describe('what the toolbar asks for', () => {
   afterEach(() => server.close());
 
   function get(path: string): Promise<Response> {
-    return fetch(`${server.address}/_profiler/${path}`, { headers: { 'x-hindsight-toolbar': '1' } });
+    return fetch(`${server.address}/_profiler/${path}`, { headers: BAR });
   }
   async function toolbar(token: string): Promise<ToolbarModel> {
     return (await (await get(`${token}/toolbar.json`)).json()) as ToolbarModel;
@@ -375,6 +377,39 @@ describe('what the toolbar asks for', () => {
       for (const ago of ['x', '-1', '1e9', '1&revalidated=2'])
         expect((await get(`${token}/toolbar.json?url=/orders&revalidated=${ago}`)).status, ago).to.equal(400);
     });
+  });
+
+  it('is refused in a few words where a bar asks, by a page where somebody else does', async () => {
+    const { token } = await page('/orders');
+    const refusals: [path: string, status: number, code: string, init?: RequestInit][] = [
+      ['abcdef/toolbar.json', 404, 'UNKNOWN_TOKEN'],
+      ['abcdef/calls.json', 404, 'UNKNOWN_TOKEN'],
+      [`${token}/calls.json?since=x`, 400, 'BAD_FILTER'],
+      ['calls.json', 403, 'CROSS_SITE'],
+      ['-/timing', 403, 'CROSS_SITE', { method: 'POST', body: '{}' }],
+      ['-/timing', 405, 'METHOD_NOT_ALLOWED'],
+    ];
+    for (const [path, status, code, init] of refusals) {
+      const answer = await fetch(`${server.address}/_profiler/${path}`, { ...init, headers: BAR });
+      expect([answer.status, answer.headers.get('content-type')], path).to.deep.equal([
+        status,
+        'application/json; charset=utf-8',
+      ]);
+      const { error } = (await answer.json()) as { error: { code: string; message: string } };
+      expect(error, path).to.include({ code, status }).and.to.have.property('message').that.is.a('string');
+      expect(answer.headers.get('cache-control'), path).to.equal('no-cache, private');
+    }
+    expect(server.errors, 'none went on').to.deep.equal([]);
+    await fetch(`${server.address}/_profiler/abcdef/toolbar.json`);
+    await fetch(`${server.address}/_profiler/abcdef`, { headers: BAR });
+    expect(server.errors).to.have.length(2);
+  });
+
+  it('fails as any page does where the profiler itself does', async () => {
+    const { token } = await page('/orders');
+    fixture.services.profiles.read = () => Promise.reject(createError('STORAGE_UNAVAILABLE', ['gone']));
+    expect((await get(`${token}/toolbar.json`)).status).to.equal(503);
+    expect(server.errors).to.have.length(1);
   });
 
   it('answers of a request that still runs', async () => {
