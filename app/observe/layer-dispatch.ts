@@ -10,6 +10,7 @@
  * Callbacks of `router.param` are no layers: they are wrapped where their router keeps them, once it is known.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { types } from 'node:util';
 import type { CallKind, Layer, LayerCall, RoutedRequest } from './layer-call.ts';
 
 /** What is told; nothing of it may throw. */
@@ -49,6 +50,8 @@ type ParamHandle = (
   name: string,
 ) => unknown;
 
+const { isAsyncFunction, isPromise } = types;
+
 const FOR_ERRORS: CallKind = { isErrorHandler: true, param: null };
 
 /** Router 2 and Express 4. */
@@ -69,17 +72,63 @@ export function routerOf(app: unknown): unknown {
 
 /** One whose `then` is Node's own: that of a Knex query would run it once more. */
 function isPlainPromise(value: unknown): value is Promise<unknown> {
-  return value instanceof Promise && value.constructor === Promise && value.then === Promise.prototype.then;
+  return isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
+}
+
+/**
+ * What a router does with the promise that a handler returns. To look at a promise is to have handled it, and Node then
+ * tells nobody of its rejection: so the look must be one of several, or the rejection must go on.
+ */
+type Heed = 'heeded' | 'ignored' | 'unknown';
+
+/** Express 4's own, which calls the handler and does no more. */
+const IGNORING = /^function \w*\((?:error, )?req, res, next\) \{\s+var fn = this\.handle;/;
+
+function heedOf(name: string, method: unknown): Heed {
+  if (name === 'handleRequest' || name === 'handleError') return 'heeded';
+  const source = Function.prototype.toString.call(method);
+  return IGNORING.test(source) && !/then|promise/i.test(source) ? 'ignored' : 'unknown';
+}
+
+/** A promise that nobody but the router was given is that of an async function called by it. */
+function mayWatch(heed: Heed, handle: unknown): boolean {
+  return heed === 'heeded' || (heed === 'ignored' && isAsyncFunction(handle));
+}
+
+/** Puts a function in the place of a layer's, which holds it as `own` tells; false where it can't be. */
+function put(layer: Layer, own: PropertyDescriptor | undefined, standIn: unknown): boolean {
+  try {
+    if (own?.writable === true) layer.handle = standIn;
+    // An accessor of the prototype (express-async-errors) would take it for the layer's new function.
+    else Object.defineProperty(layer, 'handle', { value: standIn, writable: true, configurable: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Puts the layer's function back, unless it was done or somebody has put another there; true: it was. */
+function giveBack(layer: Layer, own: PropertyDescriptor | undefined, standIn: unknown): boolean {
+  if (layer.handle !== standIn) return false;
+  if (own === undefined) delete layer.handle;
+  else if (own.writable === true) layer.handle = own.value;
+  else Object.defineProperty(layer, 'handle', own);
+  return true;
 }
 
 export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const seen = new WeakSet();
+  const heeds = new WeakMap<object, Heed>();
   const restore: (() => void)[] = [];
   let closed = false;
 
-  function returned(call: LayerCall, result: unknown): void {
+  function returned(
+    call: LayerCall,
+    result: unknown,
+    { handle, heed }: { handle: unknown; heed: Heed },
+  ): void {
     trace.ended(call);
-    if (!isPlainPromise(result)) return;
+    if (!isPlainPromise(result) || !mayWatch(heed, handle)) return;
     result.then(
       () => {
         trace.settled(call);
@@ -88,6 +137,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       (error: unknown) => {
         trace.failed(call, error);
         trace.settled(call);
+        if (heed === 'ignored') throw error;
       },
     );
   }
@@ -97,64 +147,65 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     trace.ended(call);
   }
 
-  /** Puts a function in the place of the layer's for one call; false where it can't be. */
-  function put(layer: Layer, handle: unknown): boolean {
-    try {
-      layer.handle = handle;
-      return true;
-    } catch {
-      return false;
-    }
+  /** What stands for the layer's function during one call, and looks like it to whoever asks meanwhile. */
+  function standInFor<H extends (...args: never[]) => unknown>(
+    layer: Layer,
+    {
+      handle,
+      own,
+      call,
+      heed,
+    }: { handle: H; own: PropertyDescriptor | undefined; call: LayerCall; heed: Heed },
+  ): H {
+    const standIn = new Proxy(handle, {
+      apply(_handle, self: unknown, args: Parameters<H>) {
+        giveBack(layer, own, standIn);
+        let result: unknown;
+        try {
+          result = Reflect.apply(handle, self, args);
+        } catch (error) {
+          threw(call, error);
+          throw error;
+        }
+        returned(call, result, { handle, heed });
+        return result;
+      },
+    });
+    return standIn;
   }
 
-  function tracingRequest(original: Handle): Handle {
+  function tracingRequest(original: Handle, heed: Heed): Handle {
     return function handleRequest(this: Layer, req, res, next) {
       const { handle, route } = this as { handle: Handle; route?: unknown };
       const isTraced = !closed && route === undefined && typeof handle === 'function' && handle.length <= 3;
       const call = isTraced ? trace.started(req, this) : null;
       if (call === null) return original.call(this, req, res, next);
-      const traced: Handle = (sameReq, sameRes, sameNext) => {
-        this.handle = handle;
-        let result: unknown;
-        try {
-          result = handle(sameReq, sameRes, sameNext);
-        } catch (error) {
-          threw(call, error);
-          throw error;
-        }
-        returned(call, result);
-        return result;
-      };
-      if (!put(this, traced)) return original.call(this, req, res, next);
-      const answer = original.call(this, req, res, next);
-      if (this.handle === traced) this.handle = handle;
-      return answer;
+      const own = Object.getOwnPropertyDescriptor(this, 'handle');
+      const standIn = standInFor(this, { handle, own, call, heed });
+      const stands = put(this, own, standIn);
+      try {
+        return original.call(this, req, res, next);
+      } finally {
+        if (!stands || giveBack(this, own, standIn)) trace.ended(call);
+      }
     };
   }
 
-  function tracingError(original: ErrorHandle): ErrorHandle {
+  function tracingError(original: ErrorHandle, heed: Heed): ErrorHandle {
     return function handleError(this: Layer, error, req, res, next) {
       const { handle } = this as { handle: ErrorHandle };
       if (!closed) trace.handedOn(req, error);
       const isTraced = !closed && typeof handle === 'function' && handle.length === 4;
       const call = isTraced ? trace.started(req, this, FOR_ERRORS) : null;
       if (call === null) return original.call(this, error, req, res, next);
-      const traced: ErrorHandle = (sameError, sameReq, sameRes, sameNext) => {
-        this.handle = handle;
-        let result: unknown;
-        try {
-          result = handle(sameError, sameReq, sameRes, sameNext);
-        } catch (thrown) {
-          threw(call, thrown);
-          throw thrown;
-        }
-        returned(call, result);
-        return result;
-      };
-      if (!put(this, traced)) return original.call(this, error, req, res, next);
-      const answer = original.call(this, error, req, res, next);
-      if (this.handle === traced) this.handle = handle;
-      return answer;
+      const own = Object.getOwnPropertyDescriptor(this, 'handle');
+      const standIn = standInFor(this, { handle, own, call, heed });
+      const stands = put(this, own, standIn);
+      try {
+        return original.call(this, error, req, res, next);
+      } finally {
+        if (!stands || giveBack(this, own, standIn)) trace.ended(call);
+      }
     };
   }
 
@@ -162,13 +213,15 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   function wrap<M extends (...args: never[]) => unknown>(
     prototype: object,
     names: readonly string[],
-    make: (original: M) => M,
+    make: (original: M, heed: Heed) => M,
   ): void {
     for (const name of names) {
       const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
       if (descriptor?.configurable !== true || typeof descriptor.value !== 'function') continue;
       const original = descriptor.value as M;
-      const made = Object.defineProperty(make(original), 'name', {
+      const heed = heedOf(name, original);
+      if (!heeds.has(prototype)) heeds.set(prototype, heed);
+      const made = Object.defineProperty(make(original, heed), 'name', {
         value: original.name,
         configurable: true,
       });
@@ -188,7 +241,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     wrap(prototype, ERROR_METHODS, tracingError);
   }
 
-  function tracingParam(original: ParamHandle, router: object): ParamHandle {
+  function tracingParam(original: ParamHandle, router: object, heed: Heed): ParamHandle {
     const layer: Layer = { handle: original };
     trace.belongs(layer, router);
     const traced: ParamHandle = function param(this: unknown, req, res, next, value, name) {
@@ -201,7 +254,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
         threw(call, error);
         throw error;
       }
-      returned(call, result);
+      returned(call, result, { handle: original, heed });
       return result;
     };
     Object.defineProperty(traced, 'name', { value: original.name, configurable: true });
@@ -209,19 +262,18 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   }
 
   /** They are kept by name, each in a list of its own. */
-  function seeParams(router: object): void {
+  function seeParams(router: object, heed: Heed): void {
     for (const callbacks of Object.values((router as { params?: object }).params ?? {})) {
       if (!Array.isArray(callbacks) || seen.has(callbacks) || Object.isFrozen(callbacks)) continue;
       seen.add(callbacks);
-      const originals = [...(callbacks as unknown[])];
-      const made = originals.map((callback) =>
-        typeof callback === 'function' ? tracingParam(callback as ParamHandle, router) : callback,
-      );
-      callbacks.splice(0, callbacks.length, ...made);
-      restore.push(() => {
-        for (const [index, callback] of made.entries())
-          if (callbacks[index] === callback) callbacks[index] = originals[index];
-      });
+      for (const [index, original] of (callbacks as unknown[]).entries()) {
+        if (typeof original !== 'function') continue;
+        const made = tracingParam(original as ParamHandle, router, heed);
+        callbacks[index] = made;
+        restore.push(() => {
+          if (callbacks[index] === made) callbacks[index] = original;
+        });
+      }
     }
   }
 
@@ -232,7 +284,9 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       seeLayer(layer);
       for (const inner of stackOf(layer.route) ?? []) seeLayer(inner);
     }
-    seeParams(router as object);
+    const [first] = stack;
+    if (first !== undefined)
+      seeParams(router as object, heeds.get(Object.getPrototypeOf(first) as object) ?? 'unknown');
   }
 
   return {

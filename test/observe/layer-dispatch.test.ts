@@ -35,11 +35,27 @@ interface Traced {
   text: string;
 }
 
-/** Asks once; `observers`: how many profilers watch. */
+/** What rejects and is handled by nobody, while something runs. */
+async function unhandledDuring(run: () => Promise<unknown>): Promise<unknown[]> {
+  const reasons: unknown[] = [];
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', (reason) => reasons.push(reason));
+  try {
+    await run();
+    await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    process.removeAllListeners('unhandledRejection');
+    for (const other of others) process.on('unhandledRejection', other);
+  }
+  return reasons;
+}
+
+/** Asks, mostly once; `observers`: how many profilers watch. */
 async function trace(
   make: typeof express,
   build: (app: express.Express) => void,
-  { path = '/', observers = 1, outline = false } = {},
+  { path = '/', observers = 1, outline = false, times = 1 } = {},
 ): Promise<Traced> {
   const contexts = new WeakMap<IncomingMessage, Context>();
   const context = new Context({ token: 'abc123', kind: 'request', outline });
@@ -56,8 +72,10 @@ async function trace(
   const server = app.listen(0, '127.0.0.1');
   try {
     await once(server, 'listening');
-    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
-    return { context, text: await answer.text() };
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+    const texts: string[] = [];
+    for (let time = 0; time < times; time++) texts.push(await (await fetch(url)).text());
+    return { context, text: texts.join(' ') };
   } finally {
     server.close();
     for (const observer of watching) observer.close();
@@ -239,15 +257,184 @@ for (const [name, make] of [
       expect(asked).to.equal(make === express ? 1 : 0);
     });
 
-    it('answer, untraced, where their function can not be replaced', async () => {
+    it('answer, and are traced from outside, where their function can not be replaced', async () => {
       const traced = await trace(make, (app) => {
         app.use(function frozen(_req, _res, next) {
           next();
         });
         app.get('/', answer);
-        for (const layer of stackOf(app)) Object.defineProperty(layer, 'handle', { writable: false });
+        for (const layer of stackOf(app))
+          Object.defineProperty(layer, 'handle', { writable: false, configurable: false });
       });
       expect(traced.text).to.equal('ok');
+      const [frozen] = traced.context.all('layer');
+      expect([frozen?.name, frozen?.outcome]).to.deep.equal(['frozen', 'next']);
+      expect(frozen?.durationMs).to.be.a('number');
+    });
+
+    for (const observers of [1, 2])
+      it(`reject to the process what they rejected to it before, watched by ${observers}`, async () => {
+        const rejects = async (of: string, next?: NextFunction): Promise<void> => {
+          next?.();
+          await Promise.resolve();
+          throw new Error(of);
+        };
+        const handled = (error: unknown): Promise<never> => {
+          const rejected = Promise.reject(error);
+          rejected.catch(() => undefined);
+          return rejected;
+        };
+        const build = (app: express.Express): void => {
+          app.use(function answers(_req, res, next) {
+            res.end('ok');
+            next();
+          });
+          app.param('id', async (_req, _res, next) => rejects('of a parameter', next));
+          app.param('id', (_req, _res, next) => {
+            next();
+            return handled(new Error('handled'));
+          });
+          app.get('/:id', async (_req, _res, next) => rejects('of a handler', next));
+          app.use((_req, _res, next) => {
+            next(new Error('no'));
+            return handled(new Error('handled'));
+          });
+          app.use(async (_e: unknown, _req: Request, _res: Response, _next: NextFunction) =>
+            rejects('of an error handler'),
+          );
+          app.use((_e: unknown, _req: Request, _res: Response, _next: NextFunction) => undefined);
+        };
+        const reasons = async (watching: number): Promise<string[]> => {
+          const run = (): Promise<unknown> => trace(make, build, { path: '/7', observers: watching });
+          return (await unhandledDuring(run)).map(String).sort();
+        };
+        const expected = ['a handler', 'a parameter', 'an error handler'].map((of) => `Error: of ${of}`);
+        expect(await reasons(0)).to.deep.equal(make === express ? [] : expected);
+        expect(await reasons(observers)).to.deep.equal(await reasons(0));
+      });
+
+    it('look like themselves to whoever asks while their router calls them', async () => {
+      const asked: unknown[] = [];
+      const named = Object.assign(
+        function named(_req: Request, res: Response): void {
+          res.end('ok');
+        },
+        { mine: 1 },
+      );
+      const build = (app: express.Express): void => {
+        app.use(go, named);
+        const prototype = Object.getPrototypeOf(stackOf(app)[0]) as Record<string, unknown>;
+        const method = make === express ? 'handleRequest' : 'handle_request';
+        const original = prototype[method] as (...args: unknown[]) => unknown;
+        prototype[method] = function patched(this: { handle: typeof named }, ...args: unknown[]): unknown {
+          asked.push([this.handle.name, this.handle.length, this.handle.mine]);
+          return original.apply(this, args);
+        };
+        undo = () => {
+          prototype[method] = original;
+        };
+      };
+      let undo = (): void => undefined;
+      await trace(make, build);
+      undo();
+      expect(asked.slice(-2)).to.deep.equal([
+        ['go', 3, undefined],
+        ['named', 2, 1],
+      ]);
+    });
+
+    it('are themselves again where their router fails before it calls them', async () => {
+      const layers: Layer[] = [];
+      let undo = (): void => undefined;
+      const traced = await trace(
+        make,
+        (app) => {
+          app.use(go);
+          app.use(caught);
+          layers.push(...stackOf(app));
+          const prototype = Object.getPrototypeOf(layers[0]) as Record<string, unknown>;
+          const method = make === express ? 'handleRequest' : 'handle_request';
+          const original = prototype[method] as (...args: unknown[]) => unknown;
+          prototype[method] = function patched(this: Layer, ...args: unknown[]): unknown {
+            if (this.name === 'go') throw new Error('refused');
+            return original.apply(this, args);
+          };
+          undo = () => {
+            prototype[method] = original;
+          };
+        },
+        { times: 2 },
+      ).finally(() => {
+        undo();
+      });
+      expect(traced.text).to.equal('caught refused caught refused');
+      expect(layers.find(({ name: of }) => of === 'go')?.handle).to.equal(go);
+      expect(traced.context.all('layer').find(({ name: of }) => of === 'go')?.durationMs).to.be.a('number');
+    });
+
+    it('are not wrapped over and over where a setter of their prototype wraps them', async () => {
+      // As express-async-errors does.
+      const kept = new WeakMap<object, unknown>();
+      let sets = 0;
+      let prototype: object = {};
+      const { text, context } = await trace(
+        make,
+        (app) => {
+          prototype = Object.getPrototypeOf(stackOf(app)[0]) as object;
+          Object.defineProperty(prototype, 'handle', {
+            configurable: true,
+            get(this: object) {
+              return kept.get(this);
+            },
+            set(this: object, handle: (...args: unknown[]) => unknown) {
+              sets++;
+              kept.set(this, function wrapped(req: unknown, res: unknown, next: unknown): unknown {
+                return handle(req, res, next);
+              });
+            },
+          });
+          app.use(go);
+          app.get('/', answer);
+        },
+        { times: 3 },
+      ).finally(() => Reflect.deleteProperty(prototype, 'handle'));
+      expect(text).to.equal('ok ok ok');
+      expect(sets).to.equal(3);
+      expect(context.all('layer').map(({ name: of }) => of)).to.deep.equal(
+        Array(3).fill(['go', 'answer']).flat(),
+      );
+    });
+
+    it('keep the function that was put into their place from within', async () => {
+      const second = (_req: Request, res: Response): void => void res.end('second');
+      const { text, context } = await trace(
+        make,
+        (app) => {
+          app.use(function first(_req, res) {
+            const layer = stackOf(app).find(({ name: of }) => of === 'first');
+            if (layer !== undefined) layer.handle = second;
+            res.end('first');
+          });
+        },
+        { times: 2 },
+      );
+      expect(text).to.equal('first second');
+      expect(context.all('layer')).to.have.length(2);
+    });
+
+    it('leave a sealed list of parameter callbacks as long as it was', async () => {
+      const traced = await trace(
+        make,
+        (app) => {
+          app.param('id', (_req, _res, next) => {
+            next();
+          });
+          for (const callbacks of Object.values(routerOf(app).params)) Object.seal(callbacks);
+          app.get('/:id', answer);
+        },
+        { path: '/4' },
+      );
+      expect(lines(traced)).to.deep.equal(['0 param :id /:id next', '0 handler answer /:id running']);
     });
 
     it('are traced by two profilers, each by itself', async () => {
