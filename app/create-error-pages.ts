@@ -28,6 +28,9 @@ export type RenderErrorPage = (page: {
   child: string | null;
 }) => string;
 
+/** What the error page reads of a profile: its views, and the number of statements at its head. */
+const SHOWN = ['exception', 'routing', 'database'];
+
 export interface ErrorPagesOptions {
   recorder: Recorder;
   tracker: ContextTracker;
@@ -80,7 +83,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   }
 
   function render(context: Context, child: Context, page: Omit<ErrorPage, 'req'>): string {
-    return renderErrorPage({ ...page, profile: recorder.snapshot(context), child: child.token });
+    return renderErrorPage({ ...page, profile: recorder.snapshot(context, SHOWN), child: child.token });
   }
 
   const children = new WeakMap<IncomingMessage, Context>();

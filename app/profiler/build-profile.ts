@@ -41,8 +41,11 @@ export interface BuiltProfile {
 }
 
 export interface ProfileBuilder {
-  /** Never throws. */
-  build(context: Context, state: ProfileDocument['state']): BuiltProfile;
+  /**
+   * Never throws. With `shown` nobody sees more than these panels: all that others keep is taken, since masking learns from it
+   * what is secret, but not what they share, and nothing is looked for.
+   */
+  build(context: Context, state: ProfileDocument['state'], shown?: readonly string[]): BuiltProfile;
   /** A late fact of a request, masked as its profile is: with what the request itself gave as a secret too. */
   mask<T>(context: Context, late: T): T;
   /** Sampled out, and neither failed nor slow. */
@@ -109,10 +112,10 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     };
   }
 
-  function takePanel(panel: Panel, context: Context, into: Taken): KeptPanel | null {
+  function takePanel(panel: Panel, context: Context, into: Taken, whole = true): KeptPanel | null {
     try {
       const data = panel.collect(context);
-      const common = panel.shared?.(context) ?? null;
+      const common = whole ? (panel.shared?.(context) ?? null) : null;
       if (data === null && common === null) return null;
       if (data !== null) {
         into.seen.kept[panel.name] = data;
@@ -129,16 +132,21 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     }
   }
 
-  function make(context: Context, state: ProfileHead['state']): BuiltProfile {
+  function make(
+    context: Context,
+    state: ProfileHead['state'],
+    shown: readonly string[] | undefined,
+  ): BuiltProfile {
     const head = headOf(context, state);
     const taken: Taken = { seen: { kept: {}, shared: {} }, shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
-      const record = takePanel(panel, context, taken);
+      const record = takePanel(panel, context, taken, shown?.includes(panel.name));
       if (record !== null) kept[panel.name] = record;
     }
     // What the profiler itself renders is nobody's to mend.
-    const { findings, left } = head.kind === 'request' ? findIn(taken.seen, head) : NOTHING_FOUND;
+    const looked = head.kind === 'request' && shown === undefined;
+    const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const {
       value: { trail, ...value },
       masked,
@@ -220,9 +228,9 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   }
 
   return {
-    build(context, state) {
+    build(context, state, shown) {
       try {
-        return make(context, state);
+        return make(context, state, shown);
       } catch (error) {
         const { name, message } = describeError(error);
         warn(`A profile could not be built: ${name}: ${message}`);

@@ -16,6 +16,8 @@ export interface SharedValue {
 
 export interface CompleteOptions {
   panels: readonly Panel[];
+  /** Names of the panels wanted; default: all. */
+  shown?: readonly string[];
   /** What is shared, by its id; undefined where it is not to be had. */
   sharedOf: (id: string) => SharedValue | undefined;
 }
@@ -57,7 +59,10 @@ function completePanel(
   }
 }
 
-export function completeProfile(document: ProfileDocument, { panels, sharedOf }: CompleteOptions): Profile {
+export function completeProfile(
+  document: ProfileDocument,
+  { panels, shown, sharedOf }: CompleteOptions,
+): Profile {
   const kept: Record<string, PanelRecord> = {};
   for (const [name, { data = null, error = null }] of Object.entries(document.panels))
     kept[name] = { data, summary: null, error };
@@ -89,9 +94,10 @@ export function completeProfile(document: ProfileDocument, { panels, sharedOf }:
   const complete: Record<string, PanelRecord> = {};
   const masked = [...profile.masked];
   for (const panel of panels) {
+    if (shown?.includes(panel.name) === false) continue;
     complete[panel.name] = completePanel(panel, document.panels[panel.name], profile, sharedBy);
     for (const { where, rule } of sharedBy(panel.name)?.masked ?? [])
       masked.push({ where: `panels.${panel.name}.data.${where}`, rule });
   }
-  return { ...profile, panels: { ...kept, ...complete }, masked };
+  return { ...profile, panels: shown === undefined ? { ...kept, ...complete } : complete, masked };
 }

@@ -65,8 +65,8 @@ export interface Recorder {
   /** A running context by its token. */
   running(token: string): Context | undefined;
   runningContexts(): Iterable<Context>;
-  /** The profile as it is now, masked. Never throws. */
-  snapshot(context: Context): Profile;
+  /** The profile as it is now, masked; with `shown`, a profile of these panels alone, and no findings. Never throws. */
+  snapshot(context: Context, shown?: readonly string[]): Profile;
   /** Its line in a list, as it is now. */
   indexOf(context: Context): ProfileIndex;
   /** A late fact of a request, masked as its profile is. */
@@ -114,9 +114,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
     write({ index: indexOf(document, facts), document: JSON.stringify(document) }, shared);
   }
 
-  function complete(document: ProfileDocument, shared: ReadonlyMap<string, SharedValue>): Profile {
+  function complete(
+    document: ProfileDocument,
+    shared: ReadonlyMap<string, SharedValue>,
+    shown?: readonly string[],
+  ): Profile {
     return completeProfile(document, {
       panels,
+      ...(shown === undefined ? {} : { shown }),
       sharedOf: (id) => sharedParts.valueOf(id) ?? shared.get(id),
     });
   }
@@ -225,13 +230,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
     openOwn: () => create({ token: nextToken(), kind: 'profiler', outline: true }),
     running: (token) => contexts[token] ?? own.get(token),
     runningContexts: allRunning,
-    snapshot: (context) => complete(build(context, context.ended ? 'final' : 'running').document, new Map()),
+    snapshot(context, shown) {
+      const { document } = build(context, context.ended ? 'final' : 'running', shown);
+      return complete(document, new Map(), shown);
+    },
     indexOf(context) {
       const { document, ...facts } = build(context, context.ended ? 'final' : 'running');
       return indexOf(document, facts);
     },
     mask,
-    complete,
+    complete: (document, shared) => complete(document, shared),
     sharedOf: (id) => sharedParts.valueOf(id),
     headersSent(context) {
       // An own page that goes on is a stream of our own, and no news.

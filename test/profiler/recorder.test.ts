@@ -63,6 +63,31 @@ describe('recorder', () => {
     expect(recorder.running(context.token)).to.equal(undefined);
   });
 
+  it('shows of a request the panels asked for alone, masked by what all of them keep', () => {
+    let shares = 0;
+    const form: Panel = {
+      name: 'form',
+      title: 'Form',
+      collect: () => ({ password: 'correct horse battery' }),
+      shared: () => ({ shares: ++shares }),
+    };
+    const said: Panel = { name: 'said', title: 'Said', collect: () => ['correct horse battery', 1] };
+    const recorder = createRecorder({
+      panels: [form, said],
+      redactor: createRedactor(),
+      nextToken: () => 'abcdef',
+      write: () => undefined,
+      process: 'test',
+      warn: (sentence) => expect.fail(sentence),
+    });
+    const context = recorder.open('request');
+    const { panels } = recorder.snapshot(context, ['said']);
+    expect(Object.keys(panels)).to.deep.equal(['said']);
+    expect(panels.said?.data).to.deep.equal((recorder.snapshot(context).panels.said ?? null)?.data);
+    expect(JSON.stringify(panels)).to.not.include('horse');
+    expect(shares, 'asked for by the whole one').to.equal(1);
+  });
+
   it('keeps a failing panel to itself', async () => {
     const { recorder, profiles } = setUp();
     recorder.finish(recorder.open('request'));
@@ -94,6 +119,9 @@ describe('recorder', () => {
       return recorder.snapshot(context).findings.length;
     });
     expect(kinds).to.deep.equal([1, 0, 0]);
+    const context = recorder.open('request');
+    addError(context, new Error('no'));
+    expect(recorder.snapshot(context, ['counting']).findings).to.deep.equal([]);
   });
 
   it('waits for facts that are expected, but not for ever', async () => {
