@@ -6,7 +6,7 @@ import type { ProfileKind } from './context.ts';
 import type { ProfileIndex } from './profile.ts';
 import type { RouteSummaries, Standing, StandingQuery, SummaryQuery } from './route-summary.ts';
 
-/** A profile as it is read: columns and the document as JSON text. */
+/** A profile as it is written: columns and the document as JSON text. */
 export interface StoredProfile {
   index: ProfileIndex;
   document: string;
@@ -27,7 +27,9 @@ export interface SharedPart {
   text: string;
 }
 
-export interface ReadProfile extends StoredProfile {
+/** A profile as it is read: what its columns say stands in the document. */
+export interface ReadProfile {
+  document: string;
   /** Late facts by name: browser timing, a pin. */
   amendments: Record<string, unknown>;
 }

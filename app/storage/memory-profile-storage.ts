@@ -112,7 +112,7 @@ export function createMemoryStorage({
       const amendments = Object.fromEntries(
         Array.from(entry.amendments, ([name, text]) => [name, JSON.parse(text) as unknown]),
       );
-      return Promise.resolve({ index: { ...entry.index }, document: entry.document, amendments });
+      return Promise.resolve({ document: entry.document, amendments });
     },
     find: (query) => Promise.resolve(findEntries(entries.values(), query)),
     survey: (query) => Promise.resolve(surveyEntries(entries.values(), query)),

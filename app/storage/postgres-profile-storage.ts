@@ -7,6 +7,7 @@
  * U+0000 and doubles the server's work.
  */
 import type { Knex } from 'knex';
+import { createOpenList } from '../profiler/open-list.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import type {
   ProfileStorage,
@@ -26,7 +27,7 @@ import type { Purge } from './purge-partition.ts';
 import { readStanding, summarizeProfiles } from './postgres-summarize.ts';
 import { surveyProfiles } from './postgres-survey.ts';
 import { writeProfiles } from './postgres-write.ts';
-import { INDEX_COLUMNS, indexOfRow, type ProfileRow, writeRowOf, type WriteRow } from './rows.ts';
+import { writeRowOf, type WriteRow } from './rows.ts';
 import { quoted, type Session, withSession } from './session.ts';
 import { storable } from './text.ts';
 import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
@@ -77,7 +78,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     partitionMs = HOUR,
     say = () => undefined,
   } = options;
-  const readText = `select ${INDEX_COLUMNS.join(', ')}, document, (
+  const readText = `select document, (
       select json_object_agg(beside.name, beside.value) from ${quoted(schema)}.hindsight_amendments as beside
       where beside.token = profile.token and beside.started_at = profile.started_at
     ) as amendments
@@ -91,7 +92,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   let lookedForTrigrams = false;
 
   /** What is under way on the pool. */
-  const running = new Set<Promise<unknown>>();
+  const running = createOpenList<Promise<unknown>>();
 
   /** What goes wrong, also no answer in time, becomes an error of the catalogue. */
   function track<T>(work: Promise<T>, withinMs = Infinity): Promise<T> {
@@ -99,7 +100,9 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       if (isUnusable(error)) options.onUnusable?.();
       throw explain(error, findTimeoutMs);
     });
-    const over = (): void => void running.delete(result);
+    const over = (): void => {
+      running.delete(result);
+    };
     running.add(result);
     result.then(over, over);
     return withinMs === Infinity ? result : answerWithin(result, withinMs);
@@ -176,10 +179,9 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   /** Past Knex's builder: each profile page reads one, and the builder would cost as much as the page's panel. */
   async function read(session: Session, token: string): Promise<ReadProfile | null> {
     const { rows } = await session.query(readText, [storable(token)]);
-    const row = rows[0] as
-      (ProfileRow & { document: string; amendments: Record<string, string> | null }) | undefined;
+    const [row] = rows as { document: string; amendments: Record<string, string> | null }[];
     if (row === undefined) return null;
-    return { index: indexOfRow(row), document: row.document, amendments: parseAmendments(row.amendments) };
+    return { document: row.document, amendments: parseAmendments(row.amendments) };
   }
 
   async function amend(knex: Knex, token: string, name: string, value: unknown): Promise<boolean> {

@@ -80,7 +80,8 @@ describe('partitions of profiles', () => {
     const other = createPostgresStorage({ knex: () => knex, schema, onClash: (all) => clashes.push(...all) });
     await other.write([profileOf(1, at(3))]);
     expect(clashes).to.deep.equal(['000001']);
-    expect((await storage.read('000001'))?.index.startedAt).to.equal(at(0).startedAt);
+    const { rows } = await storage.find({ token: '000001', limit: 1, offset: 0 });
+    expect(rows[0]?.startedAt).to.equal(at(0).startedAt);
   });
 
   it('go as a whole when they are too old, with what is beside their profiles', async () => {
@@ -244,8 +245,10 @@ describe('partitions of profiles', () => {
     await runProfilerMigrations({ knex, schema });
     const [first] = await partitions();
     expect(first?.from).to.equal(profileOf(3).index.startedAt);
-    for (const { index, document } of stored)
-      expect(await storage.read(index.token)).to.deep.equal({ index, document, amendments: {} });
+    for (const { index, document } of stored) {
+      expect(await storage.read(index.token)).to.deep.equal({ document, amendments: {} });
+      expect((await storage.find({ token: index.token, limit: 1, offset: 0 })).rows).to.deep.equal([index]);
+    }
     await storage.write([profileOf(4, { startedAt: Date.now() })]);
     expect(await tokens()).to.have.length(4);
   });

@@ -136,7 +136,8 @@ describe("the writer's thread", () => {
       expect(outcome).to.equal('refused');
       expect(threads).to.have.length(2);
       expect(await storage.read('000001')).to.not.equal(null);
-      expect((await storage.read('000003'))?.index.url).to.equal('/items/3');
+      const { rows } = await storage.find({ token: '000003', limit: 1, offset: 0 });
+      expect(rows[0]?.url).to.equal('/items/3');
       await storage.close();
     });
   });
