@@ -35,7 +35,6 @@ function hasTag(header: string | undefined, etag: string): boolean {
 
 export function createRespond({ ownHeaders }: Pick<PageServices, 'ownHeaders'>): Respond {
   return ({ req, res }, { status = 200, type, body, cacheControl = UNCACHED, etag, headers = {} }) => {
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     for (const [name, value] of ownHeaders()) res.setHeader(name, value);
     res.setHeader('cache-control', cacheControl);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
@@ -49,8 +48,9 @@ export function createRespond({ ownHeaders }: Pick<PageServices, 'ownHeaders'>):
     }
     res.statusCode = status;
     res.setHeader('content-type', type);
-    res.setHeader('content-length', bytes.length);
-    res.end(req.method === 'HEAD' ? undefined : bytes);
+    res.setHeader('content-length', Buffer.byteLength(body));
+    // A text goes out in one piece with its head, without a copy of its own.
+    res.end(req.method === 'HEAD' ? undefined : body);
   };
 }
 
