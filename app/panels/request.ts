@@ -24,7 +24,7 @@ import {
   type SplitHeaders,
 } from './shared/common-headers.ts';
 import { createAuthorsWriter, layerName, type NamedAuthors } from './shared/header-authors.ts';
-import { layersOf, responseOf } from './shared/kept-panels.ts';
+import { authorsOf, layersOf } from './shared/kept-panels.ts';
 import { round } from './shared/rows.ts';
 
 export interface RequestPanelData {
@@ -146,17 +146,43 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
   return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
 }
 
-/** What the line of the profile says already is not kept twice. */
-function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | null {
-  if (kept === null) return null;
+/** Of the answer: what the line of the profile says already is not kept twice. */
+function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: DeriveFrom): Response {
   const { profile, shared, lost } = from;
-  const { method, url, requestId, clientAddress, origin, status, statusMessage, outcome } = profile;
-  const { response, client } = kept;
-  const ran = layersOf(profile);
+  const { status, statusMessage, outcome } = profile;
+  const { refused = [] } = kept;
+  const ran = refused.length === 0 ? [] : layersOf(profile);
   const nameOf = (layer: number): string | null => {
     const found = ran[layer];
     return found === undefined ? null : layerName(found);
   };
+  let authors: NamedAuthors | null | undefined;
+  return {
+    headers: mergeHeaders(kept.headers, shared),
+    headersLost: lost,
+    // Shown by two panels, and known from what a third one keeps.
+    get authors() {
+      if (authors === undefined) authors = lost ? null : authorsOf(from);
+      return authors;
+    },
+    headersAtMs: kept.headersAtMs,
+    contentType: kept.contentType,
+    bytes: kept.bytes,
+    text: kept.text,
+    truncated: kept.truncated ?? false,
+    status,
+    statusMessage,
+    outcome,
+    toolbarAbsent: kept.toolbarAbsent ?? null,
+    toolbarBytes: kept.toolbarBytes ?? 0,
+    refused: refused.map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
+  };
+}
+
+function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | null {
+  if (kept === null) return null;
+  const { method, url, requestId, clientAddress, origin } = from.profile;
+  const { response, client } = kept;
   return {
     method,
     url,
@@ -179,25 +205,7 @@ function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | 
     jar: kept.jar ?? [],
     body: kept.body ?? null,
     held: kept.held ?? null,
-    response:
-      response === undefined
-        ? null
-        : {
-            headers: mergeHeaders(response.headers, shared),
-            headersLost: lost,
-            authors: lost ? null : (responseOf(from)?.authors ?? null),
-            headersAtMs: response.headersAtMs,
-            contentType: response.contentType,
-            bytes: response.bytes,
-            text: response.text,
-            truncated: response.truncated ?? false,
-            status,
-            statusMessage,
-            outcome,
-            toolbarAbsent: response.toolbarAbsent ?? null,
-            toolbarBytes: response.toolbarBytes ?? 0,
-            refused: (response.refused ?? []).map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
-          },
+    response: response === undefined ? null : deriveResponse(response, from),
   };
 }
 

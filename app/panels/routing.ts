@@ -167,9 +167,18 @@ function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): Rout
   const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
   const asked = askedOf(profile);
   const ran = layers.map(fromLayerRow);
-  const { routes, routesCut } = (shared ?? { routes: null, routesCut: 0 }) as SharedRoutes;
+  const table = shared as SharedRoutes | null;
   const why = ({ methods, pattern }: RouteGroup): string | null =>
     route === null ? whyRouteDiffers(methods, pattern, asked) : null;
+  let trace: Trace | null = null;
+  let routes: RouteGroup[] | null = null;
+  const traced = (): Trace =>
+    (trace ??= buildTrace(ran, considered, {
+      asked,
+      profile,
+      headersBy: headersByLayer(profile),
+      near: new Map(nearest.map(({ pattern, why: reason }) => [pattern, reason ?? ''])),
+    }));
   return {
     asked,
     route,
@@ -178,14 +187,19 @@ function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): Rout
     redirect: redirect ?? null,
     allow,
     matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
-    ...buildTrace(ran, considered, {
-      asked,
-      profile,
-      headersBy: headersByLayer(profile),
-      near: new Map(nearest.map(({ pattern, why: reason }) => [pattern, reason ?? ''])),
-    }),
-    routes: (routes as RouteGroup[] | null)?.map((group) => ({ ...group, why: why(group) })) ?? null,
-    routesCut,
+    // Each profile page has this panel in its menu, and few show it.
+    get trace() {
+      return traced().trace;
+    },
+    get traceCut() {
+      return traced().traceCut;
+    },
+    ran: ran.length,
+    get routes() {
+      routes ??= table?.routes.map((group) => ({ ...group, why: why(group) })) ?? null;
+      return routes;
+    },
+    routesCut: table?.routesCut ?? 0,
   };
 }
 

@@ -5,8 +5,8 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { DeriveFrom, Panel } from '../profiler/panel.ts';
-import { authorsText, type NamedStep } from './shared/header-authors.ts';
-import { responseOf } from './shared/kept-panels.ts';
+import { authorsText, type NamedAuthors, type NamedStep } from './shared/header-authors.ts';
+import { authorsOf, responseOf } from './shared/kept-panels.ts';
 import { parsePolicy, type Policy } from './security/policy.ts';
 import { type Answer, checkHeaders, type HeaderCheck, LOOKED_AT, POLICY_HEADERS } from './security/rules.ts';
 import { parseSetCookie, type CookieFlags } from './security/set-cookie.ts';
@@ -77,23 +77,37 @@ function createTable<T>(): Record<string, T> {
   return Object.create(null) as Record<string, T>;
 }
 
+function authorsAt(
+  places: readonly [name: string, index: number][],
+  all: NamedAuthors | null,
+): SecurityPanelData['authors'] {
+  const authors = createTable<NamedStep[]>();
+  for (const [name, index] of places) authors[name] = all?.sent[index] ?? [];
+  return authors;
+}
+
 function derive(kept: KeptSecurity | null, from: DeriveFrom): SecurityPanelData | null {
   const response = responseOf(from);
   if (response === null) return null;
   const sent = createTable<string[]>();
-  const authors = createTable<NamedStep[]>();
+  const firsts: [name: string, index: number][] = [];
   response.headers.forEach(({ name, value }, index) => {
     const known = name.toLowerCase();
     if (!LOOKED_AT.has(known)) return;
+    if (sent[known] === undefined) firsts.push([known, index]);
     (sent[known] ??= []).push(value);
-    authors[known] ??= response.authors?.sent[index] ?? [];
   });
   const jar = kept?.jar ?? [];
+  let authors: SecurityPanelData['authors'] | null = null;
   const data: SecurityPanelData = {
     scheme: response.scheme,
     contentType: response.contentType,
     sent,
-    authors,
+    // Only the page of this panel shows them; each page counts what is missing.
+    get authors() {
+      authors ??= authorsAt(firsts, authorsOf(from));
+      return authors;
+    },
     jar,
     missing: 0,
     problems: jar.filter(({ problems, dropped }) => problems.length > 0 || dropped !== null).length,

@@ -59,11 +59,18 @@ function derive(profile: Profile): TimelineData {
     panel: 'request',
   };
   const others = [...work, ...between];
+  let shares: Share[] | null = null;
   return {
     totalMs: round(totalMs),
     headersMs: headersMs === null ? null : round(headersMs),
     spans: spansOf({ root, layers, others, answeredMs: profile.durationMs }),
-    shares: sharesOf(others, totalMs).map((share) => (share.kind === 'app' ? restOf(profile, share) : share)),
+    // The head of each page shows the spans, few ask for the shares.
+    get shares() {
+      shares ??= sharesOf(others, totalMs).map((share) =>
+        share.kind === 'app' ? restOf(profile, share) : share,
+      );
+      return shares;
+    },
   };
 }
 

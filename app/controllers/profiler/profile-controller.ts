@@ -1,6 +1,6 @@
 /** One profile: its page, the body of its exception panel, the toolbar's fragment, and all of it as JSON. */
 import { createError } from '../../errors.ts';
-import type { Panel } from '../../profiler/panel.ts';
+import type { Panel, PanelRecord } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -18,6 +18,23 @@ export interface ProfileController {
   exception: PageAction;
   toolbar: PageAction;
   json: PageAction;
+}
+
+/** What a panel works out when it is asked for may fail; here too that costs the panel only. */
+function withoutFailing(profile: Profile, jsonOf: (profile: Profile) => string): string {
+  try {
+    return jsonOf(profile);
+  } catch {
+    const panels = Object.entries(profile.panels).map(([name, record]): [string, PanelRecord] => {
+      try {
+        JSON.stringify(record);
+        return [name, record];
+      } catch (error) {
+        return [name, { data: null, summary: null, error: String(error) }];
+      }
+    });
+    return jsonOf({ ...profile, panels: Object.fromEntries(panels) });
+  }
 }
 
 export function createProfileController(services: PageServices): ProfileController {
@@ -84,8 +101,9 @@ export function createProfileController(services: PageServices): ProfileControll
     async json(page) {
       const { profile, amendments, source } = await requireProfile(services, page);
       const children = await childrenOf(profile);
-      const body = JSON.stringify({ version: JSON_VERSION, source, profile, amendments, children });
-      respond(page, { type: JSON_TYPE, body });
+      const jsonOf = (of: Profile): string =>
+        JSON.stringify({ version: JSON_VERSION, source, profile: of, amendments, children });
+      respond(page, { type: JSON_TYPE, body: withoutFailing(profile, jsonOf) });
     },
   };
 }

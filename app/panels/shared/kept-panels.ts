@@ -78,8 +78,6 @@ export interface KeptResponse {
   headersAtMs: number;
   contentType: string | null;
   headers: readonly { name: string; value: string }[];
-  /** Which layer set which of them; null where that is not known. */
-  authors: NamedAuthors | null;
 }
 
 interface KeptRequest {
@@ -121,14 +119,26 @@ export function responseOf({
 }: Pick<DeriveFrom, 'profile' | 'sharedOf'>): KeptResponse | null {
   const request = dataOf(profile, 'request') as KeptRequest | null;
   if (!request?.response) return null;
-  const { headersAtMs, contentType, headers, setBy } = request.response;
+  const { headersAtMs, contentType, headers } = request.response;
   if (headersAtMs === null) return null;
-  const all = mergeHeaders(headers, sharedOf('request'));
-  const names = all.map(({ name }) => name);
+  return {
+    scheme: request.client.scheme,
+    headersAtMs,
+    contentType,
+    headers: mergeHeaders(headers, sharedOf('request')),
+  };
+}
+
+/** Which layer set which header of what went out; null where that is not known. */
+export function authorsOf(from: Pick<DeriveFrom, 'profile' | 'sharedOf'>): NamedAuthors | null {
+  const { profile } = from;
+  const all = responseOf(from)?.headers;
+  const kept = (dataOf(profile, 'request') as KeptRequest | null)?.response;
   // Where some of them are stored no more, their places say nothing.
-  const named = all.length === headers.length ? nameAuthors(setBy, names, layersOf(profile)) : null;
-  const authors = named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;
-  return { scheme: request.client.scheme, headersAtMs, contentType, headers: all, authors };
+  if (all === undefined || all.length !== kept?.headers.length) return null;
+  const names = all.map(({ name }) => name);
+  const named = nameAuthors(kept.setBy, names, layersOf(profile));
+  return named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;
 }
 
 /** Milliseconds until the headers went out; null before. */

@@ -23,21 +23,27 @@ export interface BetweenOptions {
   layers: readonly Draft[];
 }
 
+/** Sorted as plain numbers, begins and ends apart: where as many have ended as have begun, nothing lasts. */
 function gapsOf(times: readonly Times[], totalMs: number): Times[] {
-  const sorted = [...times].sort((a, b) => a.startMs - b.startMs);
+  const begins = new Float64Array(times.length);
+  const ends = new Float64Array(times.length);
+  for (const [index, time] of times.entries()) {
+    begins[index] = time.startMs;
+    ends[index] = endOf(time);
+  }
+  begins.sort();
+  ends.sort();
   const gaps: Times[] = [];
-  let until = 0;
-  for (const time of [...sorted, { startMs: totalMs, durationMs: 0 }]) {
-    const startMs = Math.min(time.startMs, totalMs);
+  for (let index = 0; index <= times.length; index++) {
+    const until = Math.max(0, index === 0 ? 0 : (ends[index - 1] ?? 0));
+    const startMs = Math.min(begins[index] ?? totalMs, totalMs);
     if (startMs > until) gaps.push({ startMs: until, durationMs: startMs - until });
-    until = Math.max(until, endOf(time));
   }
   return gaps;
 }
 
 /** The part of a gap after the headers went out is the sending of the answer. */
-function splitAt(gap: Times, at: number | null): Times[] {
-  if (at === null || at <= gap.startMs || at >= endOf(gap)) return [gap];
+function splitAt(gap: Times, at: number): Times[] {
   return [
     { startMs: gap.startMs, durationMs: at - gap.startMs },
     { startMs: at, durationMs: endOf(gap) - at },
@@ -59,8 +65,19 @@ export function betweenDrafts(
       : 'code or wait, not recorded';
   }
 
-  return gapsOf(taken, totalMs)
-    .flatMap((gap) => splitAt(gap, headersMs))
-    .filter(({ durationMs }) => durationMs >= shortest)
-    .map((gap) => ({ ...gap, kind: 'wait', label: labelOf(gap), reason: 'between' }));
+  const drafts: Draft[] = [];
+  for (const gap of gapsOf(taken, totalMs)) {
+    if (gap.durationMs < shortest) continue;
+    const isSplit = headersMs !== null && headersMs > gap.startMs && headersMs < endOf(gap);
+    for (const { startMs, durationMs } of isSplit ? splitAt(gap, headersMs) : [gap])
+      if (durationMs >= shortest)
+        drafts.push({
+          startMs,
+          durationMs,
+          kind: 'wait',
+          label: labelOf({ startMs, durationMs }),
+          reason: 'between',
+        });
+  }
+  return drafts;
 }

@@ -1,6 +1,6 @@
 /** Where the time went: each millisecond counted once, for the first of its kinds in the order of `SHARES`. */
 import { round } from '../shared/rows.ts';
-import type { Draft, SpanKind } from './spans.ts';
+import type { Draft, SpanKind, WaitReason } from './spans.ts';
 
 export interface Share {
   kind: SpanKind;
@@ -10,24 +10,27 @@ export interface Share {
   count?: number;
 }
 
-const SHARES: readonly { kind: SpanKind; label: string; of: (draft: Draft) => boolean }[] = [
-  { kind: 'wait', label: 'Event loop held', of: ({ reason }) => reason === 'held' },
-  { kind: 'wait', label: 'Garbage collection', of: ({ reason }) => reason === 'collection' },
-  { kind: 'db', label: 'Database', of: ({ kind }) => kind === 'db' },
-  { kind: 'out', label: 'Outgoing calls', of: ({ kind }) => kind === 'out' },
-  { kind: 'view', label: 'Views', of: ({ kind }) => kind === 'view' },
-  { kind: 'wait', label: 'Waiting for the pool', of: ({ reason }) => reason === 'pool' },
-  { kind: 'wait', label: 'Not recorded', of: ({ reason }) => reason === 'between' },
+const SHARES: readonly { kind: SpanKind; label: string }[] = [
+  { kind: 'wait', label: 'Event loop held' },
+  { kind: 'wait', label: 'Garbage collection' },
+  { kind: 'db', label: 'Database' },
+  { kind: 'out', label: 'Outgoing calls' },
+  { kind: 'view', label: 'Views' },
+  { kind: 'wait', label: 'Waiting for the pool' },
+  { kind: 'wait', label: 'Not recorded' },
 ];
+/** Index in `SHARES`, by what tells a draft apart. */
+const OF_REASON: Readonly<Record<WaitReason, number>> = { held: 0, collection: 1, pool: 5, between: 6 };
+const OF_KIND: Readonly<Record<SpanKind, number>> = { db: 2, out: 3, view: 4, app: -1, wait: -1 };
 
 /** One sweep over begins and ends; what no draft covers is own code. */
 export function sharesOf(drafts: readonly Draft[], totalMs: number): Share[] {
   const edges: { at: number; share: number; step: 1 | -1 }[] = [];
   const counts = SHARES.map(() => 0);
-  for (const draft of drafts) {
-    const share = SHARES.findIndex(({ of }) => of(draft));
-    const from = Math.min(totalMs, Math.max(0, draft.startMs));
-    const to = Math.min(totalMs, draft.startMs + draft.durationMs);
+  for (const { kind, reason, startMs, durationMs } of drafts) {
+    const share = reason === undefined ? OF_KIND[kind] : OF_REASON[reason];
+    const from = Math.min(totalMs, Math.max(0, startMs));
+    const to = Math.min(totalMs, startMs + durationMs);
     if (share === -1 || to <= from) continue;
     counts[share] = (counts[share] ?? 0) + 1;
     edges.push({ at: from, share, step: 1 }, { at: to, share, step: -1 });

@@ -1,5 +1,5 @@
 /** Drafts -> spans in the order of reading: what ran inside of a span follows it, each level in the order of its start. */
-import { coveredMs, round } from '../shared/rows.ts';
+import { round } from '../shared/rows.ts';
 import { type Draft, endOf, type Span } from './spans.ts';
 
 export interface TreeOptions {
@@ -36,16 +36,19 @@ function childrenOf({ root, layers, others }: TreeOptions): Map<Draft, Draft[]> 
   return children;
 }
 
-/** Milliseconds of a span in which nothing of what is inside of it ran. */
+/** Milliseconds of a span in which nothing of what is inside of it, in the order of its start, ran. */
 function ownOf(draft: Draft, inside: readonly Draft[]): number {
   const end = endOf(draft);
-  const clipped = inside
-    .filter(({ reason }) => reason !== 'between' && reason !== 'collection')
-    .map((child) => {
-      const startMs = Math.max(draft.startMs, child.startMs);
-      return { startMs, durationMs: Math.max(0, Math.min(end, endOf(child)) - startMs) };
-    });
-  return Math.max(0, draft.durationMs - coveredMs(clipped));
+  let covered = 0;
+  let until = -Infinity;
+  for (const child of inside) {
+    if (child.reason === 'between' || child.reason === 'collection') continue;
+    const from = Math.max(draft.startMs, child.startMs);
+    const to = from + Math.max(0, Math.min(end, endOf(child)) - from);
+    covered += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return Math.max(0, draft.durationMs - covered);
 }
 
 export function spansOf(options: TreeOptions): Span[] {
@@ -53,23 +56,19 @@ export function spansOf(options: TreeOptions): Span[] {
   const children = childrenOf(options);
   const spans: Span[] = [];
 
+  /** One assignment for each field that it has: a profile has hundreds of spans, and copies by `...` cost several times that. */
   function spanOf(draft: Draft, depth: number, parent: number | null): Span {
-    const { kind, label, startMs, durationMs, parts, panel, anchor, token } = draft;
+    const { kind, label, startMs, parts, panel, anchor, token } = draft;
     const inside = children.get(draft);
-    return {
-      kind,
-      label,
-      startMs: round(startMs),
-      durationMs: round(durationMs),
-      depth,
-      parent,
-      ...(inside === undefined ? {} : { ownMs: round(ownOf(draft, inside)) }),
-      ...(parts === undefined ? {} : { parts }),
-      ...(panel === undefined ? {} : { panel }),
-      ...(anchor === undefined ? {} : { anchor }),
-      ...(token === undefined ? {} : { token }),
-      ...(answeredMs !== null && startMs > answeredMs ? { after: true } : {}),
-    };
+    const durationMs = round(draft.durationMs);
+    const span: Span = { kind, label, startMs: round(startMs), durationMs, depth, parent };
+    if (inside !== undefined) span.ownMs = round(ownOf(draft, inside));
+    if (parts !== undefined) span.parts = parts;
+    if (panel !== undefined) span.panel = panel;
+    if (anchor !== undefined) span.anchor = anchor;
+    if (token !== undefined) span.token = token;
+    if (answeredMs !== null && startMs > answeredMs) span.after = true;
+    return span;
   }
 
   const waiting: { draft: Draft; depth: number; parent: number | null }[] = [

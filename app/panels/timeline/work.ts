@@ -12,27 +12,34 @@ function lasting(durationMs: number | null, startMs: number, totalMs: number): n
 
 function queryDrafts(profile: Profile, totalMs: number): Draft[] {
   const { queries, statements } = databaseOf(profile);
-  return queries.flatMap((query, index): Draft[] => {
+  const drafts: Draft[] = [];
+  for (const [index, query] of queries.entries()) {
     const { sql, label } = statements[query.statement] ?? { sql: '', label: '' };
     const anchor = query.group === null ? `q${index + 1}` : `g${query.group + 1}`;
-    const place = { panel: 'database', anchor };
-    const durationMs = lasting(query.durationMs, query.startMs, totalMs);
-    const run: Draft = { kind: 'db', label, startMs: query.startMs, durationMs, ...place };
-    if (query.waitMs < SHORTEST_WAIT) return [run];
-    // A wait that no statement followed is a row of its own, from when it began.
-    const waited = sql === '' ? query.waitMs : Math.min(query.waitMs, query.startMs);
-    const startMs = sql === '' ? query.startMs : query.startMs - waited;
-    const label2 = 'waiting for a connection';
-    const wait: Draft = {
-      kind: 'wait',
-      label: label2,
-      startMs,
-      durationMs: waited,
-      ...place,
-      reason: 'pool',
-    };
-    return sql === '' ? [wait] : [wait, run];
-  });
+    if (query.waitMs >= SHORTEST_WAIT) {
+      // A wait that no statement followed is a row of its own, from when it began.
+      const durationMs = sql === '' ? query.waitMs : Math.min(query.waitMs, query.startMs);
+      drafts.push({
+        kind: 'wait',
+        label: 'waiting for a connection',
+        startMs: sql === '' ? query.startMs : query.startMs - durationMs,
+        durationMs,
+        panel: 'database',
+        anchor,
+        reason: 'pool',
+      });
+      if (sql === '') continue;
+    }
+    drafts.push({
+      kind: 'db',
+      label,
+      startMs: query.startMs,
+      durationMs: lasting(query.durationMs, query.startMs, totalMs),
+      panel: 'database',
+      anchor,
+    });
+  }
+  return drafts;
 }
 
 /** `POST rates.example/v2/quote`: without scheme and query. */

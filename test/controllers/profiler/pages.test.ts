@@ -12,6 +12,17 @@ const panels: Panel[] = [
   ...samplePanels(),
   { name: 'note', title: 'Note', collect: () => ({ kept: true }) },
   {
+    name: 'late_failure',
+    title: 'Late failure',
+    collect: () => ({ kept: true }),
+    derive: () => ({
+      kept: true,
+      get worked(): never {
+        throw new Error('not to be worked out');
+      },
+    }),
+  },
+  {
     name: 'exception',
     title: 'Exception',
     collect: (context) => (context.first('error') === undefined ? null : { thrown: true }),
@@ -312,6 +323,15 @@ describe('pages of the profiler', () => {
       expect(body.version).to.equal(1);
       expect(body.profile.token).to.equal(token);
       expect(body.children.map((row) => row.token)).to.deep.equal([child]);
+    });
+
+    it('gives what can be worked out, where a panel fails at that', async () => {
+      const { token } = await fixture.record();
+      const { profile } = (await (await get(`/_profiler/${token}.json`)).json()) as {
+        profile: { panels: Record<string, { data: unknown; error: string | null }> };
+      };
+      expect(profile.panels.late_failure?.error).to.contain('not to be worked out');
+      expect(profile.panels.note?.data).to.deep.equal({ kept: true });
     });
 
     it('gives the list with its filters and total', async () => {
