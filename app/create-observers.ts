@@ -27,6 +27,8 @@ export interface ObserverOptions {
   contextOf: (req: IncomingMessage) => Context | undefined;
   /** The application's folder: callers are shown relative to it. */
   root: string;
+  /** The code of a layer is about to run. */
+  onLayerEntered: (req: IncomingMessage) => void;
   /** The code of a layer goes on to the next one, or is over. */
   onLayerLeft: (req: IncomingMessage, layer: object) => void;
   /** Translates places of built files. */
@@ -55,7 +57,7 @@ export interface Observers {
 }
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, contextOf, onLayerLeft, root, maps, Router, explainer } = options;
+  const { tracker, contextOf, root, maps, Router, explainer } = options;
   const findCaller = createCallerFinder(root, maps);
   const registrations =
     Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
@@ -63,7 +65,13 @@ export function createObservers(options: ObserverOptions): Observers {
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
-  const layers = createLayerObserver({ contextOf, sourceOf, onLeave: onLayerLeft, Router });
+  const layers = createLayerObserver({
+    contextOf,
+    sourceOf,
+    onEnter: options.onLayerEntered,
+    onLeave: options.onLayerLeft,
+    Router,
+  });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
     layers,

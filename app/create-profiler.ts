@@ -224,13 +224,17 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       : undefined;
   const housekeeper = createHousekeeper({ storage, retention, warn });
   // The watch comes after the observers, which ask it.
-  const watched: Pick<Watch, 'contextOf' | 'layerLeft'> = {
+  const watched: Pick<Watch, 'contextOf' | 'layerEntered' | 'layerLeft'> = {
     contextOf: () => undefined,
+    layerEntered: () => undefined,
     layerLeft: () => undefined,
   };
   const observers = createObservers({
     tracker,
     contextOf: (req) => watched.contextOf(req),
+    onLayerEntered: (req) => {
+      watched.layerEntered(req);
+    },
     onLayerLeft: (req, layer) => {
       watched.layerLeft(req, layer);
     },
@@ -255,7 +259,8 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     onUpgrade: options.onRequest ?? [],
     onFinish: createHostRouting(observers.sourceOf).onFinish,
   });
-  Object.assign(watched, { contextOf: watch.contextOf, layerLeft: watch.layerLeft });
+  const { layerEntered, layerLeft } = watch;
+  Object.assign(watched, { contextOf: watch.contextOf, layerEntered, layerLeft });
 
   const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({

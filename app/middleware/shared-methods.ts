@@ -15,6 +15,8 @@ const NAMES = [
 export interface SharedMethods {
   /** The methods as they were below the shared ones; null where this response has to be watched on its own. */
   of(res: ServerResponse): ResponseMethods | null;
+  /** The same for one that is watched already, whatever has been put on it meanwhile: null where nothing can be shared. */
+  given(res: ServerResponse): ResponseMethods | null;
   /** Undoes what was replaced, where nobody has replaced it since. */
   restore(): void;
 }
@@ -77,16 +79,28 @@ export function createSharedMethods(
     return before;
   }
 
+  function below(prototype: object): ResponseMethods | null {
+    const target = outermost(prototype) as SharedResponseMethods | null;
+    const given = target === null ? undefined : installed.get(target);
+    return given ?? (target !== null && takesMethods(target) ? install(target) : null);
+  }
+
   return {
     of(res) {
       const prototype = Object.getPrototypeOf(res) as object;
       const before = known.get(prototype);
       if (before !== undefined) return before;
-      const target = outermost(prototype) as SharedResponseMethods | null;
-      const given = target === null ? undefined : installed.get(target);
-      const methods = given ?? (target !== null && takesMethods(target) ? install(target) : null);
+      const methods = below(prototype);
       // Whoever wrapped a method of this first response took the one below ours.
       if (NAMES.some((name) => Object.hasOwn(res, name))) return null;
+      known.set(prototype, methods);
+      return methods;
+    },
+    given(res) {
+      const prototype = Object.getPrototypeOf(res) as object;
+      const before = known.get(prototype);
+      if (before !== undefined) return before;
+      const methods = below(prototype);
       known.set(prototype, methods);
       return methods;
     },

@@ -50,6 +50,8 @@ export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
   /** The context that `watch` opened for a request, also outside its async context. */
   contextOf(req: IncomingMessage): Context | undefined;
+  /** The code of a layer is about to run. */
+  layerEntered(req: IncomingMessage): void;
   /** The code of a layer goes on to the next one, or is over. */
   layerLeft(req: IncomingMessage, layer: object | null): void;
   /** What a server upgrades is recorded from its first watched request on; of this one from now on. */
@@ -222,6 +224,10 @@ export function createWatch(options: WatchOptions): Watch {
   }
   return Object.assign(watch, {
     contextOf,
+    layerEntered(req: IncomingMessage) {
+      const { res } = req as IncomingMessage & { res?: ServerResponse };
+      if (res !== undefined) responses.layerEntered(res);
+    },
     layerLeft(req: IncomingMessage, layer: object | null) {
       const { res } = req as IncomingMessage & { res?: ServerResponse };
       if (res !== undefined) responses.layerLeft(res, layer);

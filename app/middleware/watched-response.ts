@@ -49,6 +49,10 @@ interface Watched {
   notes: HeaderNotes | null;
   /** Those that note what goes by are wrapped round these: of several wrapped round each other, one notes. */
   methods: ResponseMethods;
+  /** That of the application which has it now; null where it is watched on its own. */
+  prototype: object | null;
+  /** Those below the methods of that application, which may be another one than it was watched in (vhost). */
+  given: ResponseMethods | null;
 }
 
 type Observed = ServerResponse & { _hasBody?: boolean };
@@ -56,6 +60,8 @@ type Observed = ServerResponse & { _hasBody?: boolean };
 export interface ResponseWatch {
   /** Starts to watch a response; its fact is on the context at once. */
   watch(res: ServerResponse, context: Context): void;
+  /** A layer starts: another application may have the response now. */
+  layerEntered(res: ServerResponse): void;
   /** A layer goes on or is over. */
   layerLeft(res: ServerResponse, layer: object | null): void;
   /** Ends those that can never end by themselves: their client left before their turn on its connection came. */
@@ -71,11 +77,28 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   const open = createOpenList<ServerResponse>();
   const readBlock = createBlockReader();
 
+  /** An application that is called by another one, not mounted, gives the response a prototype with methods of its own. */
+  function follow(res: ServerResponse, known: Watched): void {
+    const prototype = Object.getPrototypeOf(res) as object;
+    if (known.prototype === null || known.prototype === prototype) return;
+    known.prototype = prototype;
+    known.given = shared.given(res);
+    // Not a hook that somebody has put there.
+    if (known.notes !== null && !Object.hasOwn(res, 'writeHead')) known.notes.head = res.writeHead;
+  }
+
+  /** Whether what goes through the functions round these methods is to be noted of this response. */
+  function isNotedBy(known: Watched, res: ServerResponse, methods: ResponseMethods): boolean {
+    if (known.methods === methods) return true;
+    follow(res, known);
+    return known.given === methods;
+  }
+
   /** The methods that note what goes by, and pass everything on to `methods` as it came. */
   function observe(methods: ResponseMethods): ResponseMethods {
     const find = (res: ServerResponse): Watched | undefined => {
       const found = watched.get(res);
-      return found?.methods === methods ? found : undefined;
+      return found !== undefined && isNotedBy(found, res, methods) ? found : undefined;
     };
     /** A HEAD, 204 or 304 answer sends no body, whatever is handed to it. */
     const findBody = (res: Observed): WatchedResponse | undefined => {
@@ -120,14 +143,16 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   }
 
   /** Many headers are set in a row: the last response is looked up once. */
-  let latest: { res: object; methods: ResponseMethods; notes: HeaderNotes | null } | null = null;
+  let latest: { res: object; known: Watched | undefined } | null = null;
 
-  function notesOf(res: object, methods: ResponseMethods): HeaderNotes | null {
-    if (latest?.res === res && latest.methods === methods) return latest.notes;
-    const known = watched.get(res as ServerResponse);
-    const notes = known?.methods === methods ? known.notes : null;
-    latest = { res, methods, notes };
-    return notes;
+  function latestOf(res: object): Watched | undefined {
+    if (latest?.res !== res) latest = { res, known: watched.get(res as ServerResponse) };
+    return latest.known;
+  }
+
+  function notesOf(res: ServerResponse, methods: ResponseMethods): HeaderNotes | null {
+    const known = latestOf(res);
+    return known !== undefined && isNotedBy(known, res, methods) ? known.notes : null;
   }
 
   const shared = createSharedMethods((methods) => ({
@@ -157,7 +182,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   return {
     watch(res, context) {
       // Our own pages show what is stored already: to mask and store it again would cost more than to show it.
-      let methods: ResponseMethods | null = shared.of(res);
+      const given = shared.of(res);
+      let methods = given;
       const notes = methods === null || context.outline ? null : new HeaderNotes(context, res.writeHead);
       const fact = new WatchedResponse({
         previewBytes: context.kind === 'profiler' ? 0 : previewBytes,
@@ -172,14 +198,21 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         for (const [name, value] of Object.entries(observe(methods)))
           Object.defineProperty(res, name, { value, writable: true, enumerable: true, configurable: true });
       }
-      watched.set(res, { context, fact, notes, methods });
+      const prototype = given === null ? null : (Object.getPrototypeOf(res) as object);
+      watched.set(res, { context, fact, notes, methods, prototype, given });
       open.add(res);
       latest = null;
       res.on('close', observedClose);
     },
+    layerEntered(res) {
+      const known = latestOf(res);
+      if (known !== undefined) follow(res, known);
+    },
     layerLeft(res, layer) {
-      const notes = latest?.res === res ? latest.notes : watched.get(res)?.notes;
-      if (notes) noticeHook(res, notes, layer);
+      const known = latestOf(res);
+      if (known === undefined) return;
+      follow(res, known);
+      if (known.notes !== null) noticeHook(res, known.notes, layer);
     },
     sweep() {
       for (const res of open) {

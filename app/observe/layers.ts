@@ -33,6 +33,8 @@ export interface LayerObserverOptions {
   contextOf: (req: IncomingMessage) => Context | undefined;
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
+  /** The code of a layer is about to run, also where the request is sampled out. */
+  onEnter?: (req: IncomingMessage) => void;
   /** The code of a layer goes on to the next one, or is over. */
   onLeave?: (req: IncomingMessage, layer: object) => void;
 }
@@ -100,7 +102,12 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 }
 
 function createLayerTrace(
-  { contextOf, sourceOf = () => null, onLeave = () => undefined }: LayerObserverOptions,
+  {
+    contextOf,
+    sourceOf = () => null,
+    onEnter = () => undefined,
+    onLeave = () => undefined,
+  }: LayerObserverOptions,
   seeRouter: (router: unknown) => void,
 ): LayerTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
@@ -212,6 +219,7 @@ function createLayerTrace(
   function started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null {
     const context = contextOf(req);
     if (context === undefined || context.ended) return null;
+    onEnter(req);
     const call = new LayerCall(req, layer, context, kind);
     if (context.outline) note(call);
     else begin(call, null);

@@ -1,0 +1,95 @@
+/**
+ * An application that another one calls instead of mounting it (vhost): Express gives the response the prototype of that application,
+ * whose methods are others than those of the one in which it was watched.
+ */
+import { expect } from 'chai';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { createProfiler, type Json, type ProfilerOptions } from '../../app/index.ts';
+
+const require = createRequire(import.meta.url);
+const express4 = require('express-4') as typeof express;
+const compression = require('compression') as (options: { threshold: number }) => express.Handler;
+
+interface Recorded {
+  status: number | null;
+  panels: { request: { data: { response: Record<string, Json> } }; routing: { data: Json } };
+}
+
+/** Asks a host which calls `inner` for `/` two times, and gives what was recorded. */
+async function recorded(
+  make: typeof express,
+  inner: express.Express,
+  { before = [], options = {} }: { before?: express.Handler[]; options?: ProfilerOptions } = {},
+): Promise<Recorded[]> {
+  const profiler = createProfiler({ toolbar: false, ...options });
+  const app = make();
+  app.use(profiler.watch, profiler.pages, ...before);
+  app.get('/', function calls(req, res, next) {
+    inner(req, res, next);
+  });
+  app.get('/own', (_req, res) => void res.send('own'));
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const profiles: Recorded[] = [];
+  for (const path of ['/', '/own', '/']) {
+    const answer = await fetch(origin + path);
+    await answer.text();
+    const read = await profiler.profiles.read(answer.headers.get('x-debug-token') ?? '');
+    if (path === '/') profiles.push(read?.profile as unknown as Recorded);
+  }
+  server.close();
+  server.closeAllConnections();
+  await profiler.close();
+  return profiles;
+}
+
+const responseOf = ({ panels }: Recorded): Record<string, Json> => panels.request.data.response;
+
+for (const [name, make] of [
+  ['Express 5', express],
+  ['Express 4', express4],
+] as const)
+  describe(`an application of ${name} that is called by another`, () => {
+    it('is recorded from its first answer on', async () => {
+      const inner = make();
+      inner.get('/', function answers(_req, res) {
+        res.status(201).set('x-mine', '1').send('inner');
+      });
+      for (const profile of await recorded(make, inner)) {
+        expect(profile.status).to.equal(201);
+        expect(responseOf(profile)).to.include({ status: 201, bytes: 5, text: 'inner', outcome: 'finished' });
+        expect(JSON.stringify(responseOf(profile).headers)).to.include('x-mine');
+        expect(JSON.stringify(profile.panels.routing.data)).to.include('set 4 headers, answered');
+      }
+    });
+
+    it('is recorded where the response was wrapped before', async () => {
+      const inner = make();
+      inner.get('/', (_req, res) => void res.send('inner'.repeat(1000)));
+      const before = [compression({ threshold: 0 })];
+      for (const profile of await recorded(make, inner, { before })) {
+        expect(profile.status).to.equal(200);
+        expect(JSON.stringify(responseOf(profile).headers)).to.include('gzip');
+        expect(responseOf(profile).bytes).to.be.within(20, 500);
+      }
+    });
+
+    it('is no hook on the headers', async () => {
+      const inner = make();
+      inner.get('/', function asks(_req, res) {
+        res.send(String(Object.hasOwn(res, 'writeHead')));
+      });
+      for (const profile of await recorded(make, inner)) expect(responseOf(profile).text).to.equal('false');
+    });
+
+    it('is kept in outline where it fails and is sampled out', async () => {
+      const inner = make();
+      inner.get('/', (_req, res) => void res.status(503).send('inner'));
+      const profiles = await recorded(make, inner, { options: { sampling: { rate: 0 } } });
+      expect(profiles.map(({ status }) => status)).to.deep.equal([503, 503]);
+    });
+  });
