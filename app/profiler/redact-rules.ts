@@ -81,8 +81,11 @@ function maskCookie(pair: string): string {
 }
 
 const PROTOCOLS = 'sec-websocket-protocol';
-/** Names of protocols are short and hold few digits. */
-const PROTOCOL = /^(?!(?:\D*\d){5})[\w.+-]{1,24}$/;
+/**
+ * Names of protocols are short and hold few digits, and those that are registered with IANA hold no digits together with letters of both
+ * cases. A secret that looks like one can't be told from it.
+ */
+const PROTOCOL = /^(?!(?:\D*\d){5})(?!(?=.*\d)(?=.*[a-z]).*[A-Z])[\w.+-]{1,24}$/;
 const TELLS_SECRET = /bearer|token|auth|jwt|secret|key|password|sid|session|ticket|credential/i;
 
 /**

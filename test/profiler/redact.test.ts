@@ -122,6 +122,7 @@ describe('masking', () => {
       ],
       ['9f86d081884c7d65', MASK],
       ['plantedOne/with+signs==', MASK],
+      ['mqtt, s3cretPlanted', `mqtt, ${MASK}`],
     ];
     for (const [value, result] of secrets) expect(shown(value).value.value).to.equal(result);
     for (const value of [
@@ -129,6 +130,8 @@ describe('masking', () => {
       'soap, wamp.2.json',
       'base64.channel.k8s.io',
       'ocpp2.0.1, mqtt',
+      'MBWS.huawei.com',
+      'v12.stomp',
     ])
       expect(shown(value)).to.deep.equal({ value: { name: 'Sec-WebSocket-Protocol', value }, masked: [] });
     expect(
