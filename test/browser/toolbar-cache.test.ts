@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 
 /** Run in the page. */
 const ITEMS = `[...(document.querySelector('hindsight-toolbar')?.shadowRoot.querySelectorAll('.item') ?? [])]`;
@@ -17,7 +17,7 @@ const document = (body: string, head = ''): string =>
 
 describe('the toolbar in a page from the cache', function () {
   this.timeout(60_000);
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let server: Server;
   let origin: string;
   let profiler: Profiler;
@@ -58,10 +58,6 @@ describe('the toolbar in a page from the cache', function () {
     server.on('request', app as RequestListener);
   }
 
-  before(async function () {
-    browser = await launchBrowser(this);
-  });
-  after(() => browser?.close());
   beforeEach(async () => {
     hasFront = false;
     server = createServer();

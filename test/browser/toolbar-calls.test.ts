@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { WebSocketServer } from 'ws';
 import type { FindingRule } from '../../app/index.ts';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { type OpenPage, useBrowser } from '../support/browser.ts';
 import {
   callsOf,
   callsWhen,
@@ -41,15 +41,14 @@ const FAULT: FindingRule = {
 
 describe("the calls of a page, in the toolbar's eyes", function () {
   this.timeout(60_000);
-  let browser: TestBrowser | undefined;
+  const browser = useBrowser();
   let host: ToolbarHost;
   let other: ToolbarHost;
   let sockets: WebSocketServer;
   let opened: OpenPage;
   let page: Page;
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     host = await openToolbarHost({ findings: [FAULT] }, ({ app, server }) => {
       app.get('/worker.js', (_req, res) => res.type('js').send(WORKER));
       app.get('/api/kept', (_req, res) => res.set('cache-control', 'max-age=60').json({}));
@@ -68,13 +67,12 @@ describe("the calls of a page, in the toolbar's eyes", function () {
     });
   });
   after(async () => {
-    await browser?.close();
     sockets?.close();
     await host?.close();
     await other?.close();
   });
   beforeEach(async () => {
-    opened = await browser!.open();
+    opened = await browser.open();
     ({ page } = opened);
     host.received.splice(0);
   });

@@ -1,7 +1,7 @@
 /** How the toolbar follows a page that goes on without loading a document, and what it tells of the loading of one. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { type OpenPage, useBrowser } from '../support/browser.ts';
 import { openToolbarHost, openToolbarPage, pageOf, type ToolbarHost } from '../support/toolbar-host.ts';
 
 interface Move {
@@ -16,13 +16,12 @@ const HTMX = { 2: '/modules/htmx-2/dist/htmx.js', 4: '/modules/htmx.org/dist/htm
 
 describe('the navigation of a page, in the toolbar’s eyes', function () {
   this.timeout(60_000);
-  let browser: TestBrowser | undefined;
+  const browser = useBrowser();
   let host: ToolbarHost;
   let opened: OpenPage;
   let page: Page;
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     host = await openToolbarHost({}, ({ app }) => {
       const answer = (body: string, library = ''): string =>
         pageOf({ token: '', before: '', body }).replace('</head>', `${library}</head>`);
@@ -51,11 +50,10 @@ describe('the navigation of a page, in the toolbar’s eyes', function () {
     });
   });
   after(async () => {
-    await browser?.close();
     await host?.close();
   });
   beforeEach(async () => {
-    opened = await browser!.open();
+    opened = await browser.open();
     ({ page } = opened);
   });
   afterEach(async () => {

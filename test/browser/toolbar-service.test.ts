@@ -6,7 +6,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { createProfiler, type Profiler } from '../../app/index.ts';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 
 /** Runs in the page. */
 const ROOT = `document.querySelector('hindsight-toolbar')?.shadowRoot`;
@@ -21,17 +21,13 @@ async function listen(handler: RequestListener): Promise<{ server: Server; origi
 
 describe('the toolbar of a service', function () {
   this.timeout(60_000);
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let frontEnd: Awaited<ReturnType<typeof listen>>;
   let service: Awaited<ReturnType<typeof listen>>;
   let profiler: Profiler;
   /** What the front end's page loads. */
   let script = '';
 
-  before(async function () {
-    browser = await launchBrowser(this);
-  });
-  after(() => browser?.close());
   beforeEach(async () => {
     frontEnd = await listen((_req, res) => {
       res.setHeader('content-type', 'text/html');

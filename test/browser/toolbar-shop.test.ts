@@ -2,22 +2,20 @@
 import axe from 'axe-core';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
 const PAGES = ['/', '/orders', '/products/1', '/checkout', '/login', '/reports/daily'];
 
 describe('the toolbar in the shop', function () {
   this.timeout(120_000);
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let shop: RunningShop;
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     shop = await startShop();
   });
   after(async () => {
-    await browser?.close();
     await shop?.close();
   });
 

@@ -74,3 +74,18 @@ export async function launchBrowser(context: Mocha.Context): Promise<TestBrowser
     close: () => browser.close(),
   };
 }
+
+/** Within a `describe`: a browser that is there for all of its tests. */
+export function useBrowser(): Pick<TestBrowser, 'open'> {
+  let browser: TestBrowser | undefined;
+  before(async function () {
+    browser = await launchBrowser(this);
+  });
+  after(() => browser?.close());
+  return {
+    open(options) {
+      if (browser === undefined) throw new Error('The browser is opened before the tests, not among them.');
+      return browser.open(options);
+    },
+  };
+}
