@@ -1,6 +1,8 @@
 // Questions to the service that served the script. Its own header tells it that a bar asks: where access is refused, the
 // answer then has no challenge, and no browser opens a password window over the page.
 
+import { jsonText } from './format.js';
+
 const MOST_MS = 10_000;
 const REASONS = { 401: 'signin', 403: 'refused', 404: 'missing' };
 
@@ -23,9 +25,11 @@ export function createAsk(source) {
   const send = window.fetch.bind(window);
   const headers = { 'x-hindsight-toolbar': '1' };
 
-  /** Hrefs of the service begin at its root; anything else is none. */
+  /** Hrefs of the service begin at its root and stay in it; anything else is none. */
   function url(href) {
-    return typeof href === 'string' && /^\/(?!\/)/.test(href) ? new URL(href, base).href : null;
+    if (typeof href !== 'string' || href[0] !== '/') return null;
+    const to = new URL(href, base);
+    return to.origin === base.origin ? to.href : null;
   }
 
   function address(path) {
@@ -62,7 +66,7 @@ export function createAsk(source) {
     async post(path, body) {
       const options = {
         method: 'POST',
-        body: JSON.stringify(body),
+        body: jsonText(body),
         keepalive: true,
         credentials: 'same-origin',
       };

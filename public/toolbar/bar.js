@@ -6,6 +6,7 @@
 // links and traps of focus it is no part of.
 import { control, watchDrag } from './controls.js';
 import { element, foreign, span, statusChip, toneClass } from './draw.js';
+import { jsonText } from './format.js';
 import { itemsOf, worstOf } from './items.js';
 import { CORNER_NAMES } from './place.js';
 import { createOpening, drawPreview } from './preview.js';
@@ -61,8 +62,8 @@ export function createBar({ ask, place }) {
   let popSign = '';
   let openLink = null;
 
-  const stops = () => [...Array.from(drawn.values(), ({ link }) => link), move, fold, close];
-  const signOf = (value) => JSON.stringify(value ?? null);
+  const stops = () => [...[...drawn.values()].map(({ link }) => link), move, fold, close];
+  const signOf = (value) => jsonText(value);
 
   function isHeld() {
     const focused = shadow.activeElement;

@@ -2,7 +2,7 @@
 // what went before the bar was there. What hooks.js hears at the call itself adds the token and what is still open. The service
 // knows the method and the token of what neither told (served-calls.js).
 import { linkOf, shownCall, sourceOf } from './call-facts.js';
-import { hookCalls } from './hooks.js';
+import { hookCalls, quietly } from './hooks.js';
 import { createServedCalls } from './served-calls.js';
 
 const ENTRY_TYPES = { fetch: 'fetch', xmlhttprequest: 'xhr', beacon: 'beacon' };
@@ -52,10 +52,10 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
 
   function changed() {
     if (stopped) return;
-    telling ??= setTimeout(tell, TOLD_EVERY_MS);
+    telling ??= setTimeout(() => quietly(tell), TOLD_EVERY_MS);
     served.askSoon();
     if (looking === null && calls.some((call) => call.look !== null && call.state === 'open'))
-      looking = setInterval(look, LOOKED_EVERY_MS);
+      looking = setInterval(() => quietly(look), LOOKED_EVERY_MS);
   }
 
   function add(given) {

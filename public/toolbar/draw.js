@@ -1,6 +1,6 @@
 // Elements from data. Nothing here parses text as markup: values are text, whatever they hold, and a policy that
 // demands trusted types has nothing to refuse. Namespaces are named, so that it holds in XHTML documents too.
-import { cutText } from './format.js';
+import { cutText, wholeOf } from './format.js';
 
 const XHTML = 'http://www.w3.org/1999/xhtml';
 const SVG = 'http://www.w3.org/2000/svg';
@@ -60,7 +60,7 @@ export function icon(path) {
 
 /** Where the time went, each part as long as its share. `name` says the same in words, absent where the words are beside it. */
 export function partsBar(parts, name) {
-  const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
+  const whole = wholeOf(parts);
   let from = 0;
   const bars = parts.map(({ kind, ms }) => {
     const at = (from / whole) * 100;

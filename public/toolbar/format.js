@@ -1,5 +1,8 @@
 // Numbers with their units, as the profiler's pages write them; texts cut to a length.
 
+// What old libraries put in the place of the language's own is not used: `Array.from` with a function (Prototype.js), `reduce`, and JSON
+// of arrays, which a `toJSON` of theirs turns into texts.
+
 const THIN_SPACE = '\u202f';
 
 export function isNumber(value) {
@@ -36,6 +39,21 @@ export function percentText(part, whole) {
 export function cutText(text, most) {
   const all = String(text);
   return all.length > most ? `${all.slice(0, most - 1)}…` : all;
+}
+
+/** As JSON.stringify writes plain data. */
+export function jsonText(value) {
+  if (Array.isArray(value)) return `[${value.map(jsonText).join()}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  const keys = Object.keys(value).filter((key) => value[key] !== undefined);
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${jsonText(value[key])}`).join()}}`;
+}
+
+/** Milliseconds of all parts. */
+export function wholeOf(parts) {
+  let whole = 0;
+  for (const { ms } of parts) whole += ms;
+  return whole;
 }
 
 /** An address without the origin where that is the page's own. */

@@ -2,7 +2,8 @@
 // what is still open. The call is made first, with what the page gave; what it returns or throws goes back as it is, and a
 // failure in here is nobody's. Whoever wraps these functions before or after does so as if nothing were in between.
 
-function quietly(work) {
+/** What fails in here is not told to the page. */
+export function quietly(work) {
   try {
     return work();
   } catch {

@@ -12,6 +12,7 @@ import {
   percentText,
   shortDuration,
   shortUrl,
+  wholeOf,
 } from './format.js';
 
 const PART_NAMES = { app: 'own code', db: 'database', out: 'outgoing calls', view: 'views', wait: 'waiting' };
@@ -78,7 +79,7 @@ function findingsItem({ findings, moreFindings, href }, ask) {
 }
 
 function partsRows(parts) {
-  const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
+  const whole = wholeOf(parts);
   const rows = parts.map(({ kind, label, ms }) =>
     element(
       'tr',

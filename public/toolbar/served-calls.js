@@ -109,6 +109,10 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     changed();
   }
 
+  function askQuietly() {
+    askNow().catch(() => {});
+  }
+
   function askSoon() {
     if (timer !== null || stopped || pages.size === 0 || document.hidden) return;
     const tries = list()
@@ -116,7 +120,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       .map((call) => call.tries);
     if (tries.length === 0) return;
     const delay = ASKED_AFTER_MS[Math.min(...tries)];
-    timer = setTimeout(() => void askNow(), Math.max(delay, askedAt + ASKED_EVERY_MS - performance.now()));
+    timer = setTimeout(askQuietly, Math.max(delay, askedAt + ASKED_EVERY_MS - performance.now()));
   }
 
   document.addEventListener('visibilitychange', askSoon);
@@ -131,7 +135,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       pages.add(first).add(page.token);
       for (const call of list()) if (call.token === null) call.tries = 0;
       // What began before the hooks is not known here: the service is asked at least once.
-      timer ??= setTimeout(() => void askNow(), ASKED_AFTER_MS[0]);
+      timer ??= setTimeout(askQuietly, ASKED_AFTER_MS[0]);
     },
     stop() {
       stopped = true;

@@ -4,6 +4,8 @@
 // anybody looks, so of that no paint is told.
 
 import { findHosts } from './bar.js';
+import { jsonText } from './format.js';
+import { quietly } from './hooks.js';
 
 /** After the load event. */
 const SETTLED_MS = 1500;
@@ -64,7 +66,7 @@ export function watchTiming({ send }) {
     if (startTime > LONGEST_MS) return;
     tasks.push({ start: roundedMs(startTime), duration: roundedMs(duration) });
     if (tasks.length <= MOST_TASKS) return;
-    const shortest = tasks.reduce((least, task) => (task.duration < least.duration ? task : least));
+    const [shortest] = [...tasks].sort((one, other) => one.duration - other.duration);
     tasks = tasks.filter((task) => task !== shortest);
     moreTasks += 1;
   }
@@ -108,20 +110,20 @@ export function watchTiming({ send }) {
     if (isOver) return;
     for (const [observer, take] of observers) observer.takeRecords().forEach(take);
     const timing = read();
-    const text = JSON.stringify(timing);
+    const text = jsonText(timing);
     if (timing === null || text === sent) return;
     sent = text;
     send(timing, isLast);
   }
 
   function settleSoon() {
-    timer = setTimeout(() => tell(false), SETTLED_MS);
+    timer = setTimeout(() => quietly(() => tell(false)), SETTLED_MS);
   }
 
   /** What is seen from here on belongs to a page that somebody came back to. */
   function leave() {
     if (document.visibilityState !== 'hidden' || sent === '') return;
-    tell(true);
+    quietly(() => tell(true));
     stop();
   }
 

@@ -102,7 +102,8 @@ function run(script) {
   let watched = null;
   let focusBefore = null;
   const place = createPlace(onPlace);
-  const isWanted = () => !place.get().closed;
+  let isBroken = false;
+  const isWanted = () => !isBroken && !place.get().closed;
 
   function attach() {
     for (const other of [...findHosts()]) other.remove();
@@ -110,7 +111,22 @@ function run(script) {
     bar.watch();
   }
 
+  /** What the page has put in the place of the browser's own does not do: it is left alone from here on. */
+  function giveUp() {
+    isBroken = true;
+    bar?.host.remove();
+  }
+
   function render() {
+    if (isBroken) return;
+    try {
+      draw();
+    } catch {
+      giveUp();
+    }
+  }
+
+  function draw() {
     // Nothing is known yet: a bar that would say nothing is not shown.
     const isEmpty =
       state.entry === null && state.reason === null && state.moved === null && state.token !== null;
@@ -120,7 +136,7 @@ function run(script) {
     bar.wasShown = true;
   }
 
-  async function sendTiming() {
+  async function sendTimingNow() {
     if (documentToken === undefined && revalidation() === null) documentToken = tagToken;
     if (!documentToken || unsent === null) return;
     const timing = unsent;
@@ -129,7 +145,15 @@ function run(script) {
     render();
   }
 
-  async function load(asked, attempt = 0) {
+  function sendTiming() {
+    sendTimingNow().catch(giveUp);
+  }
+
+  function load(asked, attempt) {
+    loadNow(asked, attempt).catch(giveUp);
+  }
+
+  async function loadNow(asked, attempt = 0) {
     if (asked === null || !mayAsk) return;
     const seek = asked === tagToken && documentToken === undefined ? revalidation() : null;
     const { value, reason } = await ask.toolbar(asked, seek);
@@ -138,12 +162,12 @@ function run(script) {
     if (seek !== null) {
       const mayBeFound = token === asked && (value !== null || reason === 'missing');
       if (mayBeFound && attempt < MOST_SEEKS - 1) {
-        setTimeout(() => void load(asked, attempt + 1), AGAIN_AFTER_MS[attempt]);
+        setTimeout(() => load(asked, attempt + 1), AGAIN_AFTER_MS[attempt]);
         return;
       }
       if (value !== null) documentToken = token === asked ? null : token;
       state.token = token;
-      void sendTiming();
+      sendTiming();
     }
     if (value !== null) {
       if (state.entry === null) watched?.setPage(value);
@@ -153,7 +177,7 @@ function run(script) {
     render();
     const mayCome = value === null ? reason === 'missing' : value.state === 'running';
     if (!mayCome || attempt >= AGAIN_AFTER_MS.length) return;
-    setTimeout(() => void load(token, attempt + 1), AGAIN_AFTER_MS[attempt]);
+    setTimeout(() => load(token, attempt + 1), AGAIN_AFTER_MS[attempt]);
   }
 
   /** Another page in the same document takes the place of the one before, which is kept. Without a token nobody was asked for it. */
@@ -163,7 +187,7 @@ function run(script) {
     Object.assign(state, { token, moved: token === null ? moved : null, entry: null, reason: refusal });
     if (!isWanted()) return;
     render();
-    void load(token);
+    load(token);
   }
 
   function watch() {
@@ -187,17 +211,26 @@ function run(script) {
   }
 
   function begin() {
+    try {
+      open();
+    } catch {
+      giveUp();
+    }
+  }
+
+  function open() {
     if (bar === null) {
       bar = createBar({ ask, place });
       bar.watch = keepThere(bar.host, isWanted);
       bar.show(place.get());
     }
     if (watched === null) watch();
-    void load(state.token);
+    load(state.token);
     render();
   }
 
   function onPlace(now) {
+    if (isBroken) return;
     if (now.closed) {
       bar?.host.remove();
       return;
@@ -209,12 +242,20 @@ function run(script) {
 
   /** Somebody comes back, from signing in perhaps. */
   function lookAgain() {
-    if (!document.hidden && state.reason === 'signin' && isWanted()) void load(state.token);
+    if (!document.hidden && state.reason === 'signin' && isWanted()) load(state.token);
   }
 
   /** Brings the bar back, leads into it, and out of it again. */
   function onKey(event) {
-    if (event.code !== 'KeyH' || !event.altKey || !event.shiftKey || event.ctrlKey || event.metaKey) return;
+    if (
+      event.code !== 'KeyH' ||
+      !event.altKey ||
+      !event.shiftKey ||
+      event.ctrlKey ||
+      event.metaKey ||
+      isBroken
+    )
+      return;
     event.preventDefault();
     if (bar?.hasFocus()) {
       focusBefore?.focus();
@@ -243,7 +284,7 @@ function run(script) {
       send(timing) {
         state.timing = timing;
         unsent = timing;
-        void sendTiming();
+        sendTiming();
         render();
       },
     });

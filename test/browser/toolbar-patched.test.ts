@@ -1,0 +1,74 @@
+/** The bar in pages whose libraries put their own in the place of what the language and the browser have. */
+import { expect } from 'chai';
+import { item, ITEMS, preview, texts, useBarPages, wait } from '../support/bar-pages.ts';
+import { shopPage } from '../support/toolbar-pages.ts';
+
+/** Told to the page: what its own error reporting would send home. */
+const HEAR = `window.told = []; onerror = (message) => told.push(message); onunhandledrejection = ({ reason }) => told.push(String(reason));`;
+
+/** As they stand in Prototype.js 1.6 and 1.7. */
+const OLD: Record<string, string> = {
+  'an Array.from that takes no function': `Array.from = function $A(iterable) {
+    if (!iterable) return [];
+    if ('toArray' in Object(iterable)) return iterable.toArray();
+    var length = iterable.length || 0, results = new Array(length);
+    while (length--) results[length] = iterable[length];
+    return results;
+  };`,
+  'arrays that write themselves as JSON': `Array.prototype.toJSON = function () { return '[' + this.join(', ') + ']'; };`,
+  'a reduce that is none': `Array.prototype.reduce = function () { return this.length > 1 ? this : this[0]; };`,
+  'names on every prototype': `Array.prototype.each = Object.prototype.extend = String.prototype.strip = Function.prototype.wrap = function () {};`,
+};
+/** With which no bar can be drawn. */
+const BROKEN: Record<string, string> = {
+  'attachShadow fails': `Element.prototype.attachShadow = function () { throw new Error('no shadow'); };`,
+  'append fails': `Element.prototype.append = function () { throw new Error('no append'); };`,
+  'JSON fails': `JSON.stringify = function () { throw new Error('no JSON'); };`,
+  'there is no MutationObserver': `window.MutationObserver = undefined;`,
+  'performance tells nothing': `window.PerformanceObserver = performance.getEntriesByType = undefined;`,
+  'nobody may listen': `window.addEventListener = document.addEventListener = function () { throw new Error('no listening'); };`,
+};
+
+describe('the toolbar in pages of old libraries', function () {
+  this.timeout(60_000);
+  const bar = useBarPages();
+  const { open } = bar;
+
+  function patch(script: string): void {
+    bar.host.pages['/'] = { body: shopPage({ head: `<script>${HEAR}${script}</script>` }) };
+  }
+
+  for (const [name, script] of Object.entries(OLD))
+    it(`works with ${name}`, async () => {
+      patch(script);
+      const { page, problems } = await open();
+      const sent = page.waitForRequest((request) => request.url().endsWith('/-/timing'));
+      await page.keyboard.press('Alt+Shift+KeyH');
+      for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+      await wait(page, 100);
+      expect((await texts(page)).length).to.be.above(9);
+      expect(await preview(page)).to.include('select * from items');
+      expect(
+        await page.evaluate(`${ITEMS}.filter((item) => item.getAttribute('tabindex') === '0').length`),
+      ).to.equal(1);
+      await item(page, 'time').hover();
+      await wait(page);
+      expect(await preview(page)).to.include('182.6 ms');
+      const { timing } = JSON.parse((await sent).postData() ?? '') as { timing: { longTasks: unknown } };
+      expect(timing.longTasks).to.be.an('array');
+      expect(await page.evaluate('told')).to.deep.equal([]);
+      expect(problems).to.deep.equal([]);
+    });
+
+  for (const [name, script] of Object.entries(BROKEN))
+    it(`stays away without a word where ${name}`, async () => {
+      patch(script);
+      const { page, problems } = await open('/', { without: true });
+      await wait(page, 1000);
+      await page.keyboard.press('Alt+Shift+KeyH');
+      await wait(page, 1200);
+      expect(await texts(page)).to.deep.equal([]);
+      expect(await page.evaluate('told')).to.deep.equal([]);
+      expect(problems).to.deep.equal([]);
+    });
+});
