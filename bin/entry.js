@@ -11,8 +11,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** What `dist` is made of. */
-const SOURCES = ['app', 'public', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json'];
+/** What `dist` is made of, and by. */
+const SOURCES = ['app', 'bin', 'public', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json'];
 /** Touched by the build with the moment it began. */
 const STAMP = join(root, 'dist', '.built');
 

@@ -4,12 +4,12 @@
  * What was kept was made of this script, byte for byte, by this Node.js, or is left alone: V8 itself looks at a length and at
  * its own version. Without it, or where V8 refuses it, the script is compiled as any other.
  */
-const { hash } = process.getBuiltinModule('node:crypto');
+const { createHash } = process.getBuiltinModule('node:crypto');
 const { readFileSync } = process.getBuiltinModule('node:fs');
 const { Script } = process.getBuiltinModule('node:vm');
 
 const DIGEST_BYTES = 32;
-const MADE_BY = Buffer.from(`${process.version} ${process.platform} ${process.arch}\n`);
+const MADE_BY = `${process.version} ${process.platform} ${process.arch}\n`;
 
 let listener = null;
 
@@ -18,8 +18,11 @@ export function onRun(listen) {
   listener = listen;
 }
 
-function digestOf(text, code) {
-  return hash('sha256', Buffer.concat([MADE_BY, text, code]), 'buffer');
+/** Of the parts, and of the Node that makes it. */
+export function digestOf(...parts) {
+  const hash = createHash('sha256').update(MADE_BY);
+  for (const part of parts) hash.update(part);
+  return hash.digest();
 }
 
 function fileOf(name) {
