@@ -1,32 +1,97 @@
 /**
  * The storage as a host makes it: writes in a thread, with a connection like those of the host's pool. It is loaded, and the
  * pool made, when it is first asked for something, which no answer waits for: two dozen modules and Knex less at a start.
+ *
+ * Where the host has no Knex and says where to connect, all that goes on by itself is done in the thread, and pages are
+ * read on connections of `pg`, which is loaded with the first page: 3 MB less that live while nobody looks.
  */
-import { startWorker } from './paths.ts';
+import type { Knex } from 'knex';
+import type pg from 'pg';
+import { requirePackage, startWorker } from './paths.ts';
+import { settledWithin } from './profiler/patience.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
-import type { PostgresStorageOptions } from './storage/postgres-profile-storage.ts';
+import type { GivenConnection } from './storage/knex-connection.ts';
+import type { StorageSettings } from './storage/postgres-profile-storage.ts';
 
-export interface HostStorageOptions extends Omit<PostgresStorageOptions, 'thread'> {
+export type HostStorageOptions = StorageSettings & {
   /**
    * Write in a thread with a connection of its own, beside those of the pool; default: true. Where the pool's settings
    * can't be had for a thread (functions in them, an `afterCreate`), profiles are written on the pool.
    */
   thread?: boolean;
-}
+} & (
+    | {
+        /** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
+        knex: () => Knex | Promise<Knex>;
+        connection?: undefined;
+      }
+    | {
+        /** Where there is no Knex: a URL, settings of `pg`, or what makes either when somebody connects. */
+        connection: GivenConnection;
+        knex?: undefined;
+      }
+  );
 
-async function openStorage({ thread = true, ...options }: HostStorageOptions): Promise<ProfileStorage> {
+/** Milliseconds for connections to close; one that hangs is left. */
+const CLOSE_WITHIN_MS = 1000;
+
+const startThread = (data: unknown): ReturnType<typeof startWorker> =>
+  startWorker('storage/writer-thread', data);
+
+async function openOnKnex(
+  knex: () => Knex | Promise<Knex>,
+  { thread = true, ...settings }: HostStorageOptions,
+): Promise<ProfileStorage> {
   const [{ createPostgresStorage: create }, { connectionOf }] = await Promise.all([
     import('./storage/postgres-profile-storage.ts'),
     import('./storage/knex-connection.ts'),
   ]);
-  if (!thread) return create(options);
-  return create({
-    ...options,
-    thread: {
-      start: (data) => startWorker('storage/writer-thread', data),
-      connection: async () => connectionOf(await options.knex()),
-    },
+  const writes = { start: startThread, connection: async () => connectionOf(await knex()) };
+  return create({ ...settings, pool: undefined, knex, ...(thread ? { thread: writes } : {}) });
+}
+
+async function openByItself(
+  connection: GivenConnection,
+  { thread = true, ...settings }: HostStorageOptions,
+): Promise<ProfileStorage> {
+  const [{ createPostgresStorage: create }, { settingsIn, threadSettings }, { createPgPools }, navigator] =
+    await Promise.all([
+      import('./storage/postgres-profile-storage.ts'),
+      import('./storage/knex-connection.ts'),
+      import('./storage/pg-pool.ts'),
+      import('./storage/navigator.ts'),
+    ]);
+  const pools = createPgPools(() => {
+    const takeAway = navigator.provideNavigator();
+    try {
+      return (requirePackage('pg') as typeof pg).Pool;
+    } finally {
+      takeAway();
+    }
   });
+  const writes = {
+    start: startThread,
+    connection: async () => threadSettings(await settingsIn(connection)),
+  };
+  const storage = create({
+    ...settings,
+    knex: undefined,
+    pool: async () => pools.at(await settingsIn(connection)),
+    ...(thread ? { thread: writes } : {}),
+  });
+  return {
+    ...storage,
+    async close() {
+      await storage.close();
+      await settledWithin(pools.end(), CLOSE_WITHIN_MS);
+    },
+  };
+}
+
+function openStorage(options: HostStorageOptions): Promise<ProfileStorage> {
+  return options.knex === undefined
+    ? openByItself(options.connection, options)
+    : openOnKnex(options.knex, options);
 }
 
 export function createPostgresStorage(options: HostStorageOptions): ProfileStorage {

@@ -1,6 +1,6 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
 export { createProfiler, type Profiler, type ProfilerOptions } from './create-profiler.ts';
-export { runProfilerMigrations } from './database/run-migrations.ts';
+export { type HostMigrationOptions, runProfilerMigrations } from './run-profiler-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage, type HostStorageOptions } from './create-postgres-storage.ts';
 export type { Comparable } from './profiler/comparable.ts';

@@ -1,6 +1,6 @@
 /**
- * Where a host's Knex connects, read off its client, so that a thread can connect there too. Null where a thread can't do
- * the same: another database or driver, a pool that prepares its connections, settings that hold functions.
+ * Where a host connects, so that a thread can connect there too: as it says, or read off the client of its Knex. Null where a thread
+ * can't do the same: another database or driver, a pool that prepares its connections, settings that hold functions.
  */
 import type { Knex } from 'knex';
 
@@ -40,6 +40,26 @@ async function passwordOf(settings: object): Promise<{ password?: unknown }> {
   return typeof password === 'function' ? { password: await (password as () => unknown)() } : {};
 }
 
+/** A URL, or settings of `pg`. */
+type Place = string | object;
+
+/** What makes it is asked when somebody connects. */
+export type GivenConnection = Place | (() => Place | Promise<Place>);
+
+/** Settings of `pg` as they are given. */
+export async function settingsIn(given: GivenConnection): Promise<Record<string, unknown>> {
+  const place = typeof given === 'function' ? await (given as () => Place | Promise<Place>)() : given;
+  const settings = typeof place === 'string' ? { connectionString: place } : place;
+  return { connectionTimeoutMillis: CONNECT_MS, keepAlive: true, ...settings };
+}
+
+/** The same as a thread can have them, in the form of `pg`. */
+export async function threadSettings(given: object): Promise<Record<string, unknown> | null> {
+  const plain = plainOf(given);
+  if (plain === null || plain.ssl === null) return null;
+  return { connectionTimeoutMillis: CONNECT_MS, keepAlive: true, ...plain, ...(await passwordOf(given)) };
+}
+
 /** In the form of `pg`. */
 export async function connectionOf(knex: Knex): Promise<Record<string, unknown> | null> {
   const { config } = knex.client as KnexClient;
@@ -49,8 +69,5 @@ export async function connectionOf(knex: Knex): Promise<Record<string, unknown> 
   let given = config.connection;
   if (typeof given === 'function') given = await (given as () => unknown)();
   if (typeof given === 'string') given = { connectionString: given };
-  if (typeof given !== 'object' || given === null) return null;
-  const plain = plainOf(given);
-  if (plain === null || plain.ssl === null) return null;
-  return { connectionTimeoutMillis: CONNECT_MS, keepAlive: true, ...plain, ...(await passwordOf(given)) };
+  return typeof given === 'object' && given !== null ? threadSettings(given) : null;
 }

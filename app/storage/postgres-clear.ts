@@ -51,7 +51,7 @@ function isOver({ until }: Partition): boolean {
 }
 
 export async function clearProfiles(purge: Purge): Promise<number> {
-  const { knex, schema } = purge;
+  const { pool, schema } = purge;
   let gone = 0;
   for (const partition of await purge.partitions()) {
     // Dropping one counts none where it could not be had; what is left then is emptied.
@@ -59,7 +59,7 @@ export async function clearProfiles(purge: Purge): Promise<number> {
   }
   for (const { name } of [...(await purge.partitions()), { name: NET }])
     gone += (await patiently(() => emptyTable(purge, name))) ?? 0;
-  await knex.raw(
+  await pool.raw(
     `delete from ??.hindsight_amendments as beside
      where not exists (select 1 from ??.hindsight_profiles as profile where profile.token = beside.token)`,
     [schema, schema],

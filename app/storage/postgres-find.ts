@@ -5,14 +5,14 @@
  * The newest page is looked for in the newest two partitions first: most filters fill it there, and planning for all
  * partitions alone takes longer than that.
  */
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import type { ProfileIndex } from '../profiler/profile.ts';
 import { type FindResult, MOST_COUNTED, type ProfileQuery } from '../profiler/storage.ts';
 import { conditionOf, orderOf, type Condition } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { searchText } from './postgres-text.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
-import { inTransaction, quoted, withSession, type Session } from './session.ts';
+import { inTransaction, quoted, type Session } from './session.ts';
 
 /** An estimate from here on is not checked by counting: each match may cost the server a page, so that 10 000 take 10 to 40 ms. */
 const SURELY_MORE = 10 * MOST_COUNTED;
@@ -84,7 +84,7 @@ async function estimateOf(session: Session, table: string, { sql, values }: Cond
 }
 
 export async function findProfiles(
-  knex: Knex,
+  pool: Pool,
   options: { schema: string; timeoutMs: number; partitionMs: number },
   query: ProfileQuery,
 ): Promise<FindResult> {
@@ -125,6 +125,6 @@ export async function findProfiles(
   }
 
   const { text } = query;
-  if (text !== undefined) return searchText(knex, { ...whole, text, timeoutMs: options.timeoutMs });
-  return withSession(knex, (session) => inTransaction(session, options.timeoutMs, () => find(session)));
+  if (text !== undefined) return searchText(pool, { ...whole, text, timeoutMs: options.timeoutMs });
+  return pool.session((session) => inTransaction(session, options.timeoutMs, () => find(session)));
 }

@@ -9,33 +9,31 @@
 import type { Knex } from 'knex';
 import { createOpenList } from '../profiler/open-list.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
-import type {
-  ProfileStorage,
-  QueuedProfile,
-  ReadProfile,
-  RetentionLimits,
-  TokenLease,
-} from '../profiler/storage.ts';
+import type { ProfileStorage, QueuedProfile, ReadProfile } from '../profiler/storage.ts';
+import { type Chores, createChores, purgeOf } from './chores.ts';
 import { createScratch } from './copy-csv.ts';
-import { createPartitionKeeper, listPartitions, NET } from './partitions.ts';
+import { createPartitionKeeper } from './partitions.ts';
+import { type Pool, poolOfKnex } from './pool.ts';
 import { findProfiles } from './postgres-find.ts';
 import { clearProfiles } from './postgres-clear.ts';
-import { purgeProfiles } from './postgres-purge.ts';
-import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
-import { keepShared, readShared } from './postgres-shared.ts';
-import type { Purge } from './purge-partition.ts';
+import { formKey } from './postgres-settings.ts';
+import { readShared } from './postgres-shared.ts';
 import { readStanding, summarizeProfiles } from './postgres-summarize.ts';
 import { surveyProfiles } from './postgres-survey.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { writeRowOf, type WriteRow } from './rows.ts';
-import { quoted, type Session, withSession } from './session.ts';
+import { quoted, type Session } from './session.ts';
 import { storable } from './text.ts';
 import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
 import { answerWithin, explain, isUnusable } from './unavailable.ts';
 
-export interface PostgresStorageOptions {
-  /** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
-  knex: () => Knex | Promise<Knex>;
+/** The pool to use; asked for at each call, so that it may be made late. Whoever gave it closes it. */
+export type PoolSource =
+  | { knex: () => Knex | Promise<Knex>; pool?: undefined }
+  /** For pages only: all that goes on by itself is done in the thread, where there is one. */
+  | { pool: () => Pool | Promise<Pool>; knex?: undefined };
+
+export interface StorageSettings {
   schema: string;
   /** Profiles not stored because another request has their token. */
   onClash?: (tokens: readonly string[]) => void;
@@ -45,13 +43,17 @@ export interface PostgresStorageOptions {
   findTimeoutMs?: number;
   /** Width of a partition in milliseconds; a whole partition goes at once. About a twelfth of the retention. */
   partitionMs?: number;
-  /** Write in a thread with a connection of its own; absent: on the pool, in this one. */
-  thread?: ThreadOptions;
   /** Takes sentences about what works less well than it could. */
   say?: (sentence: string) => void;
   /** Milliseconds that a page waits for a database that says nothing at all, beyond what a search may take. */
   answerTimeoutMs?: number;
 }
+
+export type PostgresStorageOptions = PoolSource &
+  StorageSettings & {
+    /** Write in a thread with a connection of its own; absent: on the pool, in this one. */
+    thread?: ThreadOptions;
+  };
 
 /**
  * Milliseconds for a batch. A connection that a network or a failover has swallowed says nothing for a quarter of an
@@ -88,8 +90,13 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   const thread =
     options.thread === undefined
       ? null
-      : createThreadWriter({ ...options.thread, data: { schema, partitionMs }, say });
-  let lookedForTrigrams = false;
+      : createThreadWriter({
+          ...options.thread,
+          data: { schema, partitionMs },
+          alone: options.pool !== undefined,
+          say,
+        });
+  const chores = createChores({ pool: openPool, schema, partitions, partitionMs, say });
 
   /** What is under way on the pool. */
   const running = createOpenList<Promise<unknown>>();
@@ -108,9 +115,26 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return withinMs === Infinity ? result : answerWithin(result, withinMs);
   }
 
+  async function openPool(): Promise<Pool> {
+    return options.pool === undefined ? poolOfKnex(await options.knex()) : options.pool();
+  }
+
   /** Runs `work` on the pool. */
-  function using<T>(work: (knex: Knex) => Promise<T>, withinMs = Infinity): Promise<T> {
-    return track((async () => work(await options.knex()))(), withinMs);
+  function using<T>(work: (pool: Pool) => Promise<T>, withinMs = Infinity): Promise<T> {
+    return track((async () => work(await openPool()))(), withinMs);
+  }
+
+  /** In the thread where that is alone with them, else here. */
+  async function doChore<Name extends keyof Chores>(
+    name: Name,
+    given: Parameters<Chores[Name]>,
+  ): Promise<Awaited<ReturnType<Chores[Name]>>> {
+    const done = await thread?.ask(name, given);
+    if (done !== null && done !== undefined) return done.result as Awaited<ReturnType<Chores[Name]>>;
+    const chore = chores[name] as (
+      ...values: Parameters<Chores[Name]>
+    ) => Promise<Awaited<ReturnType<Chores[Name]>>>;
+    return chore(...given);
   }
 
   /** Lets what is under way end, such as a lease of tokens, since the pool is closed next; a database that hangs is left. */
@@ -125,7 +149,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   }
 
   async function writeHere(rows: readonly WriteRow[], signal: AbortSignal): Promise<string[]> {
-    return withSession(await options.knex(), (session) =>
+    return (await openPool()).session((session) =>
       writeProfiles(session, { schema, partitions, scratch, signal }, rows),
     );
   }
@@ -146,36 +170,6 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     }
   }
 
-  async function checkTrigrams(knex: Knex): Promise<void> {
-    if (lookedForTrigrams) return;
-    lookedForTrigrams = true;
-    const found = await knex.raw<{ rows: unknown[] }>(
-      `select 1 from pg_indexes where schemaname = ? and tablename = ? and indexdef like '%trgm_ops%'`,
-      [schema, NET],
-    );
-    if (found.rows.length === 0)
-      say(
-        'Profiles are searched by parts of their URL without an index, since the extension pg_trgm could not be ' +
-          'created; docs/decisions/0009 says how to add it.',
-      );
-  }
-
-  async function purge(knex: Knex, limits: RetentionLimits): Promise<number> {
-    await checkTrigrams(knex);
-    // The next partition is there before the first profile that needs it.
-    const now = Date.now();
-    await withSession(knex, (session) => partitions.prepare(session, [now, now + partitionMs]));
-    return purgeProfiles(purgeOf(knex), limits);
-  }
-
-  function purgeOf(knex: Knex): Purge {
-    return {
-      knex,
-      schema,
-      partitions: () => withSession(knex, (session) => listPartitions(session, schema)),
-    };
-  }
-
   /** Past Knex's builder: each profile page reads one, and the builder would cost as much as the page's panel. */
   async function read(session: Session, token: string): Promise<ReadProfile | null> {
     const { rows } = await session.query(readText, [storable(token)]);
@@ -184,26 +178,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     return { document: row.document, amendments: parseAmendments(row.amendments) };
   }
 
-  async function amend(knex: Knex, token: string, name: string, value: unknown): Promise<boolean> {
-    const result = await knex.raw<{ rowCount: number }>(
-      `insert into ??.hindsight_amendments (token, started_at, name, value)
-       select token, started_at, ?::text, ?::text from ??.hindsight_profiles where token = ?
-       on conflict (token, name) do update set started_at = excluded.started_at, value = excluded.value`,
-      [schema, storable(name), JSON.stringify(value ?? null), schema, storable(token)],
-    );
-    return result.rowCount > 0;
-  }
-
-  async function leaseTokens(knex: Knex, proposed?: Buffer): Promise<TokenLease> {
-    const key = await tokenKey({ knex, schema }, proposed);
-    const result = await knex.raw<{ rows: { start: string }[] }>('select nextval(?::regclass) as start', [
-      `${quoted(schema)}.hindsight_tokens`,
-    ]);
-    return { start: Number(result.rows[0]?.start ?? 0), count: LEASE_SIZE, key };
-  }
-
-  async function leasedUntil(knex: Knex): Promise<number> {
-    const result = await knex.raw<{ rows: { last: string }[] }>(
+  async function leasedUntil(pool: Pool): Promise<number> {
+    const result = await pool.raw<{ rows: { last: string }[] }>(
       'select last_value as last from ??.hindsight_tokens',
       [schema],
     );
@@ -216,29 +192,33 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       const clashes = await write(profiles);
       if (clashes.length > 0) onClash?.(clashes);
     },
-    keepShared: (parts) => using((knex) => keepShared({ knex, schema }, parts), WRITE_WITHIN_MS),
-    readShared: (ids) => using((knex) => readShared({ knex, schema }, ids), answerTimeoutMs),
-    amend: (token, name, value) => using((knex) => amend(knex, token, name, value), answerTimeoutMs),
-    read: (token) => using((knex) => withSession(knex, (session) => read(session, token)), answerTimeoutMs),
+    keepShared: (parts) => track(doChore('keepShared', [parts]), WRITE_WITHIN_MS),
+    readShared: (ids) => using((pool) => readShared({ pool, schema }, ids), answerTimeoutMs),
+    amend: (token, name, value) =>
+      track(doChore('amend', [token, name, JSON.stringify(value ?? null)]), answerTimeoutMs),
+    read: (token) => using((pool) => pool.session((session) => read(session, token)), answerTimeoutMs),
     find: (query) =>
       using(
-        (knex) => findProfiles(knex, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
+        (pool) => findProfiles(pool, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
         2 * findTimeoutMs + answerTimeoutMs,
       ),
-    standing: (query) => using((knex) => readStanding(knex, schema, query), answerTimeoutMs),
+    standing: (query) => using((pool) => readStanding(pool, schema, query), answerTimeoutMs),
     summarize: (query) =>
       using(
-        (knex) => summarizeProfiles(knex, { schema, timeoutMs: findTimeoutMs }, query),
+        (pool) => summarizeProfiles(pool, { schema, timeoutMs: findTimeoutMs }, query),
         2 * findTimeoutMs + answerTimeoutMs,
       ),
-    survey: (query) => using((knex) => surveyProfiles(knex, { schema }, query), answerTimeoutMs),
-    clear: () => using((knex) => clearProfiles(purgeOf(knex))),
-    readSetting: (name) => using((knex) => readSetting({ knex, schema }, name), answerTimeoutMs),
-    writeSetting: (name, value) =>
-      using((knex) => writeSetting({ knex, schema }, name, value), answerTimeoutMs),
-    formKey: () => using((knex) => formKey({ knex, schema }), answerTimeoutMs),
-    purge: (limits) => using((knex) => purge(knex, limits)),
-    leaseTokens: (key) => using((knex) => leaseTokens(knex, key), WRITE_WITHIN_MS),
+    survey: (query) => using((pool) => surveyProfiles(pool, { schema }, query), answerTimeoutMs),
+    clear: () => using((pool) => clearProfiles(purgeOf(pool, schema))),
+    readSetting: (name) => track(doChore('readSetting', [name]), answerTimeoutMs),
+    writeSetting: (name, value) => track(doChore('writeSetting', [name, value]), answerTimeoutMs),
+    formKey: () => using((pool) => formKey({ pool, schema }), answerTimeoutMs),
+    purge: (limits) => track(doChore('purge', [limits])),
+    async leaseTokens(proposed) {
+      const lease = doChore('leaseTokens', [proposed?.toString('hex') ?? null]);
+      const { key, ...numbers } = await track(lease, WRITE_WITHIN_MS);
+      return { ...numbers, key: Buffer.from(key, 'hex') };
+    },
     leasedUntil: () => using(leasedUntil, answerTimeoutMs),
     close,
   };

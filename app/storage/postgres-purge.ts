@@ -57,11 +57,11 @@ async function purgeByAge(
 
 /** The first row of a relation beyond the newest `allowed` of a kind: it and all older ones go. */
 async function cutByCount(
-  { knex, schema }: Purge,
+  { pool, schema }: Purge,
   relation: string,
   options: { kind: ProfileKind; allowed: number; ordinary: string },
 ): Promise<Pick<Rows, 'sql' | 'values'> | null> {
-  const result = await knex.raw<{ rows: Cut[] }>(
+  const result = await pool.raw<{ rows: Cut[] }>(
     `select started_at, token from ??.?? where kind = ? and ${options.ordinary}
      order by started_at desc, token offset ? limit 1`,
     [schema, relation, options.kind, options.allowed],
@@ -85,11 +85,11 @@ function fromCutOn(cut: Cut | undefined, also: string): Pick<Rows, 'sql' | 'valu
 
 /** The newest row at which the documents of a relation, from the newest on, take more than `allowed` bytes. */
 async function cutByBytes(
-  { knex, schema }: Purge,
+  { pool, schema }: Purge,
   relation: string,
   options: { allowed: number; ordinary: string },
 ): Promise<Pick<Rows, 'sql' | 'values'> | null> {
-  const result = await knex.raw<{ rows: Cut[] }>(
+  const result = await pool.raw<{ rows: Cut[] }>(
     `select started_at, token from (
        select started_at, token, sum(bytes) over (order by started_at desc, token) as reached
        from ??.?? where ${options.ordinary}
@@ -158,10 +158,10 @@ async function purgeByLimits(purge: Purge, limits: RetentionLimits): Promise<num
 }
 
 /** Who was pinned or unpinned after its time was over: a pin keeps it, and without one it is as old as it is. */
-async function followPins({ knex, schema }: Purge): Promise<void> {
+async function followPins({ pool, schema }: Purge): Promise<void> {
   const pinned = pinnedIn(schema);
   const isPinned = `(token in (${pinned}) or parent in (${pinned}))`;
-  await knex.raw(
+  await pool.raw(
     `update ??.?? set kept = case when ${isPinned} then 'pinned' end
      where kept is not null and (kept = 'pinned') is distinct from (${isPinned} is true)`,
     [schema, NET],
@@ -192,9 +192,9 @@ async function purgeSpared(purge: Purge, { spare }: RetentionLimits): Promise<nu
 const VANISHED = '42P01';
 
 /** Whether a partition is gone that another process has dropped meanwhile. */
-async function wasTaken({ knex, schema }: Purge, error: unknown): Promise<boolean> {
+async function wasTaken({ pool, schema }: Purge, error: unknown): Promise<boolean> {
   if (!(error instanceof Error && 'code' in error && error.code === VANISHED)) return false;
-  const result = await knex.raw<{ rows: unknown[] }>(
+  const result = await pool.raw<{ rows: unknown[] }>(
     'select 1 from pg_tables where schemaname = ? and tablename = ?',
     [schema, NET],
   );

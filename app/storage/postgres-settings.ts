@@ -1,18 +1,18 @@
 /** Settings that all processes of one schema share, and the secrets among them: made by whichever process comes first. */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import { storable } from './text.ts';
 
 export interface SettingsTable {
-  knex: Knex;
+  pool: Pool;
   schema: string;
 }
 
 const KEY_BYTES = 16;
 const TOKEN_KEY = 'token_key';
 
-export async function readSetting({ knex, schema }: SettingsTable, name: string): Promise<string | null> {
-  const result = await knex.raw<{ rows: { value: string }[] }>(
+export async function readSetting({ pool, schema }: SettingsTable, name: string): Promise<string | null> {
+  const result = await pool.raw<{ rows: { value: string }[] }>(
     'select value from ??.hindsight_settings where name = ?',
     [schema, storable(name)],
   );
@@ -20,14 +20,14 @@ export async function readSetting({ knex, schema }: SettingsTable, name: string)
 }
 
 export async function writeSetting(
-  { knex, schema }: SettingsTable,
+  { pool, schema }: SettingsTable,
   name: string,
   value: string | null,
 ): Promise<void> {
   if (value === null)
-    await knex.raw('delete from ??.hindsight_settings where name = ?', [schema, storable(name)]);
+    await pool.raw('delete from ??.hindsight_settings where name = ?', [schema, storable(name)]);
   else
-    await knex.raw(
+    await pool.raw(
       `insert into ??.hindsight_settings (name, value) values (?, ?)
        on conflict (name) do update set value = excluded.value`,
       [schema, storable(name), storable(value)],
@@ -39,10 +39,10 @@ export async function tokenKey(
   table: SettingsTable,
   proposed: Buffer = randomBytes(KEY_BYTES),
 ): Promise<Buffer> {
-  const { knex, schema } = table;
+  const { pool, schema } = table;
   let key = await readSetting(table, TOKEN_KEY);
   if (key === null) {
-    await knex.raw(
+    await pool.raw(
       'insert into ??.hindsight_settings (name, value) values (?, ?) on conflict (name) do nothing',
       [schema, TOKEN_KEY, proposed.toString('hex')],
     );

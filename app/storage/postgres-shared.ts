@@ -4,12 +4,12 @@
  * A row is used again hourly by each process that writes profiles which refer to it; those that no stored profile can
  * refer to any more go with the retention. Moments are the database's own.
  */
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import type { SharedPart } from '../profiler/storage.ts';
 import { storable, storableDocument } from './text.ts';
 
 export interface SharedTable {
-  knex: Knex;
+  pool: Pool;
   schema: string;
 }
 
@@ -19,10 +19,10 @@ const MINUTE = 60_000;
 const SLACK_MS = 2 * 3_600_000;
 
 /** In one order everywhere, so that two processes never wait for each other crosswise. */
-export async function keepShared({ knex, schema }: SharedTable, parts: readonly SharedPart[]): Promise<void> {
+export async function keepShared({ pool, schema }: SharedTable, parts: readonly SharedPart[]): Promise<void> {
   if (parts.length === 0) return;
   const sorted = [...parts].sort((a, b) => (a.id < b.id ? -1 : 1));
-  await knex.raw(
+  await pool.raw(
     `insert into ??.hindsight_shared as stored (id, text, used_at)
      select id, text, ${NOW} from unnest(?::text[], ?::text[]) as part (id, text)
      on conflict (id) do update set used_at = excluded.used_at
@@ -32,11 +32,11 @@ export async function keepShared({ knex, schema }: SharedTable, parts: readonly 
 }
 
 export async function readShared(
-  { knex, schema }: SharedTable,
+  { pool, schema }: SharedTable,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map();
-  const result = await knex.raw<{ rows: { id: string; text: string }[] }>(
+  const result = await pool.raw<{ rows: { id: string; text: string }[] }>(
     'select id, text from ??.hindsight_shared where id = any(?::text[])',
     [schema, ids.map(storable)],
   );
@@ -44,8 +44,8 @@ export async function readShared(
 }
 
 /** Deletes what was last used well before the oldest profile began; what is in use this moment is left. */
-export async function purgeShared({ knex, schema }: SharedTable): Promise<void> {
-  await knex.raw(
+export async function purgeShared({ pool, schema }: SharedTable): Promise<void> {
+  await pool.raw(
     `delete from ??.hindsight_shared where id in (
        select id from ??.hindsight_shared where used_at < coalesce(
          (select min(started_at) from ??.hindsight_profiles), ${NOW}) - ${SLACK_MS}

@@ -5,7 +5,7 @@
  * `newest` is read once; what is counted of it (figures, steps of time, durations, marks, both ends) is joined by the
  * columns of the group, which hold no null so that the joins can hash.
  */
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import {
   DURATION_EDGES,
   LOOKED_BACK,
@@ -22,7 +22,7 @@ import {
   type SummaryQuery,
   type SummaryStep,
 } from '../profiler/route-summary.ts';
-import { inTransaction, quoted, withSession } from './session.ts';
+import { inTransaction, quoted } from './session.ts';
 import { storable } from './text.ts';
 
 const GROUP = 'missed, route, method, missed_status';
@@ -169,14 +169,14 @@ function whole(at: number): number {
 }
 
 export async function summarizeProfiles(
-  knex: Knex,
+  pool: Pool,
   { schema, timeoutMs }: { schema: string; timeoutMs: number },
   { from, until, group, most = MOST_SUMMARIZED }: SummaryQuery,
 ): Promise<RouteSummaries> {
   const { sql, values } = conditionOf(group);
   const statement = statementOf(`${quoted(schema)}.hindsight_profiles`, sql);
   const limit = Math.min(most, MOST_SUMMARIZED);
-  const found = await withSession(knex, (session) =>
+  const found = await pool.session((session) =>
     inTransaction(session, timeoutMs, () =>
       session.query(statement, [whole(from), whole(until), limit, ...values]),
     ),
@@ -198,11 +198,11 @@ export async function summarizeProfiles(
 
 /** One statement of its own, bounded by rows and by time, so that it needs no timeout. */
 export async function readStanding(
-  knex: Knex,
+  pool: Pool,
   schema: string,
   { route, method, before }: StandingQuery,
 ): Promise<Standing> {
-  const { rows } = await withSession(knex, (session) =>
+  const { rows } = await pool.session((session) =>
     session.query(
       `select count(*)::int as count, percentile_disc(array[0.5, 0.95]) within group (order by duration_ms) as percentiles
        from (

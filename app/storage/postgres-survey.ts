@@ -2,10 +2,10 @@
  * What a list shows beside its rows: how many match each saved view, and requests over time. Both stop at a bound of rows
  * and of time: a list is worth more without them than after a second.
  */
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import { MOST_COUNTED, MOST_IN_PULSE, type Survey, type SurveyQuery } from '../profiler/storage.ts';
 import { conditionOf } from './find-sql.ts';
-import { inTransaction, quoted, type Session, withSession } from './session.ts';
+import { inTransaction, quoted, type Session } from './session.ts';
 
 const COUNTING_MS = 100;
 /** Of one count, where all of them together took too long. */
@@ -99,12 +99,12 @@ async function pulseOf(
 }
 
 export function surveyProfiles(
-  knex: Knex,
+  pool: Pool,
   { schema: name }: { schema: string },
   { counts, pulse }: SurveyQuery,
 ): Promise<Survey> {
   const schema = quoted(name);
-  return withSession(knex, async (session) => ({
+  return pool.session(async (session) => ({
     counts: await countAll(session, schema, counts),
     pulse:
       pulse === undefined ? null : await within(session, PULSE_MS, () => pulseOf(session, schema, pulse)),

@@ -3,14 +3,14 @@
  * what it finds read once more here, since a document is JSON whose own names match words too. It ends with a full page, at a
  * bound of profiles, or when the time of a search is nearly over, and says how far it came.
  */
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import { escapedForJson, findText } from '../profiler/find-text.ts';
 import type { ProfileIndex } from '../profiler/profile.ts';
 import type { FindResult, ProfileQuery, TextPlace } from '../profiler/storage.ts';
 import { type Condition, holds, likePattern } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
-import { inTransaction, type Session, withSession } from './session.ts';
+import { inTransaction, type Session } from './session.ts';
 
 /** Profiles looked through at most, and at once. */
 const MOST_LOOKED = 5000;
@@ -76,7 +76,7 @@ async function lookThrough(
   };
 }
 
-export function searchText(knex: Knex, search: TextQuery): Promise<FindResult> {
+export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
   const { query, schema, text, timeoutMs } = search;
   const until = performance.now() + timeoutMs * TIME_SHARE;
   const rows: ProfileIndex[] = [];
@@ -101,7 +101,7 @@ export function searchText(knex: Knex, search: TextQuery): Promise<FindResult> {
     }
   }
 
-  return withSession(knex, (session) =>
+  return pool.session((session) =>
     inTransaction(session, timeoutMs, async () => {
       await look(session);
       const page = rows.slice(query.offset, query.offset + query.limit);

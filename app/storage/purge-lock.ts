@@ -1,5 +1,5 @@
 /** The transaction of one step of retention: while no other process is at it, and without waiting long for a lock. */
-import type { Knex } from 'knex';
+import type { Pool, Statements } from './pool.ts';
 
 const LOCK_WAIT_MS = 300;
 const STATEMENT_MS = 10_000;
@@ -12,11 +12,11 @@ function isBusy(error: unknown): boolean {
 
 /** Undefined where another process purges, or where a lock can't be had now. */
 export async function alone<T>(
-  { knex, schema }: { knex: Knex; schema: string },
-  work: (trx: Knex.Transaction) => Promise<T>,
+  { pool, schema }: { pool: Pool; schema: string },
+  work: (trx: Statements) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await knex.transaction(async (trx) => {
+    return await pool.transaction(async (trx) => {
       await trx.raw(
         `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${STATEMENT_MS}`,
       );

@@ -2,7 +2,7 @@
  * A partition that goes: who survives is looked up first, then, in one short transaction, it is detached, the survivors
  * are put back (into the net, since their time has no partition any more) and the table is dropped.
  */
-import type { Knex } from 'knex';
+import type { Pool } from './pool.ts';
 import { pinnedIn } from './pins.ts';
 import { NET, PARENT, type Partition } from './partitions.ts';
 import { alone } from './purge-lock.ts';
@@ -10,7 +10,7 @@ import { COLUMNS } from './rows.ts';
 
 /** What one round of retention works with. */
 export interface Purge {
-  knex: Knex;
+  pool: Pool;
   schema: string;
   partitions: () => Promise<readonly Partition[]>;
 }
@@ -26,13 +26,13 @@ const SPARED_ROUTES = 200;
 
 /** Who outlives a table of profiles: `where` narrows it. The first reason counts. */
 async function survivorsOf(
-  { knex, schema }: Purge,
+  { pool, schema }: Purge,
   relation: string,
   where: { sql: string; values: readonly string[] },
 ): Promise<Survivor[]> {
   const { sql, values } = where;
   const from = [schema, relation, ...values];
-  const result = await knex.raw<{ rows: Survivor[] }>(
+  const result = await pool.raw<{ rows: Survivor[] }>(
     `with pinned as (
        select token from ??.?? where ${sql} and token in (${pinnedIn(schema)})
      ), failed as (
@@ -59,9 +59,9 @@ async function survivorsOf(
   return result.rows;
 }
 
-async function countOf({ knex, schema }: Purge, { name, size }: Partition): Promise<number> {
+async function countOf({ pool, schema }: Purge, { name, size }: Partition): Promise<number> {
   if (size !== undefined) return size.requests;
-  const result = await knex.raw<{ rows: { count: number }[] }>('select count(*)::int as count from ??.??', [
+  const result = await pool.raw<{ rows: { count: number }[] }>('select count(*)::int as count from ??.??', [
     schema,
     name,
   ]);
@@ -109,7 +109,7 @@ export async function markSurvivors(
   options: { sql: string; values: readonly string[]; reasons?: readonly string[] },
 ): Promise<void> {
   const { sql, values, reasons } = options;
-  const any = await purge.knex.raw<{ rows: unknown[] }>(`select 1 from ??.?? where ${sql} limit 1`, [
+  const any = await purge.pool.raw<{ rows: unknown[] }>(`select 1 from ??.?? where ${sql} limit 1`, [
     purge.schema,
     relation,
     ...values,

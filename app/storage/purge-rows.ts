@@ -2,7 +2,7 @@
  * Deleting rows in bounded steps. Children (error pages) go with their parents, what was put beside a profile goes with
  * it. Rows are taken in the order of their tokens, as the writers do, so that the two never wait crosswise.
  */
-import type { Knex } from 'knex';
+import type { Pool, Statements } from './pool.ts';
 import type { ProfileKind } from '../profiler/context.ts';
 import { NET, PARENT } from './partitions.ts';
 import { alone } from './purge-lock.ts';
@@ -20,13 +20,13 @@ export interface Rows {
   withinMs: number;
 }
 
-async function tokensOf(trx: Knex.Transaction, sql: string, values: readonly unknown[]): Promise<string[]> {
-  const result = await trx.raw<{ rows: { token: string }[] }>(sql, values as Knex.RawBinding[]);
+async function tokensOf(trx: Statements, sql: string, values: readonly unknown[]): Promise<string[]> {
+  const result = await trx.raw<{ rows: { token: string }[] }>(sql, values);
   return result.rows.map(({ token }) => token);
 }
 
 async function deleteStep(
-  where: { knex: Knex; schema: string },
+  where: { pool: Pool; schema: string },
   { relation, kind, sql, values }: Rows,
 ): Promise<number> {
   const { schema } = where;
@@ -59,7 +59,7 @@ async function deleteStep(
 }
 
 /** Returns how many went. */
-export async function deleteRows(where: { knex: Knex; schema: string }, rows: Rows): Promise<number> {
+export async function deleteRows(where: { pool: Pool; schema: string }, rows: Rows): Promise<number> {
   const deadline = performance.now() + rows.withinMs;
   let total = 0;
   for (;;) {

@@ -3,7 +3,7 @@
  * all processes, which writes it down as the table's comment; so a round of retention reads little more than what came
  * since. Deleting rows of a partition takes its comment away.
  */
-import type { Knex } from 'knex';
+import type { Statements } from './pool.ts';
 import { NET, noteOf, type Partition, type PartitionSize } from './partitions.ts';
 import { alone } from './purge-lock.ts';
 import type { Purge } from './purge-partition.ts';
@@ -21,7 +21,7 @@ const LATE_MS = 60_000;
 const SUM_TIMEOUT_MS = 10_000;
 
 async function measure(
-  trx: Knex.Transaction,
+  trx: Statements,
   { schema, name, condition }: { schema: string; name: string; condition: string },
 ): Promise<PartitionSize> {
   await trx.raw(`set local statement_timeout = ${SUM_TIMEOUT_MS}`);
@@ -36,11 +36,11 @@ async function measure(
 
 /** Undefined where another process purges. */
 async function measureAndNote(
-  { knex, schema }: Purge,
+  { pool, schema }: Purge,
   name: string,
   condition: string,
 ): Promise<PartitionSize | undefined> {
-  return alone({ knex, schema }, async (trx) => {
+  return alone({ pool, schema }, async (trx) => {
     const size = await measure(trx, { schema, name, condition });
     await trx.raw(`comment on table ??.?? is '${noteOf(size)}'`, [schema, name]);
     return size;
@@ -56,7 +56,7 @@ export async function relationSizes(purge: Purge, condition: string): Promise<Re
     const known = closed ? (partition.size ?? (await measureAndNote(purge, name, condition))) : undefined;
     const size =
       known ??
-      (await purge.knex.transaction((trx) => measure(trx, { schema: purge.schema, name, condition })));
+      (await purge.pool.transaction((trx) => measure(trx, { schema: purge.schema, name, condition })));
     sizes.push({ name, partition, closed, ...size });
   }
   return sizes;

@@ -2,6 +2,7 @@
  * What goes between the writer's thread and the one that serves requests. A batch goes over as columns: an object per
  * profile would cost more than all else. The documents stay where they lie, in memory that both threads share.
  */
+import type { Chores } from './chores.ts';
 import type { WriteRow } from './rows.ts';
 
 export interface ThreadData {
@@ -28,12 +29,21 @@ export type ToThread =
       settings: Record<string, unknown>;
       rows: PackedRows;
     }
+  | {
+      type: 'chore';
+      id: number;
+      settings: Record<string, unknown>;
+      name: keyof Chores;
+      given: readonly unknown[];
+    }
   | { type: 'close' };
 
 export type FromThread =
   /** The thread is up, not yet connected. */
   | { type: 'ready' }
   | { type: 'written'; id: number; clashes: string[] }
+  /** Of a chore. */
+  | { type: 'done'; id: number; result: unknown }
   /** `connecting`: there was no connection to write on. */
   | { type: 'failed'; id: number; message: string; code?: string; connecting: boolean }
   | { type: 'notice'; sentence: string };

@@ -1,12 +1,15 @@
 /**
- * The near side of the writer's thread: a batch goes over, its outcome comes back.
+ * The near side of the writer's thread: a batch or a chore goes over, its outcome comes back.
  *
  * The thread starts with the first batch, which does not wait for it: until it is up, the caller writes by itself. One
  * that does not answer within its time is ended, and only then the batch counts as failed, so that nobody reads its
  * bytes any more; the writer tries again, storing twice is harmless. Where no thread can be started, it keeps dying, or
  * it has no way to the database where the caller has one, the caller writes by itself from then on.
+ *
+ * Where the thread is alone with what goes on by itself, a caller does so only when no thread can be had at all.
  */
 import type { Worker } from 'node:worker_threads';
+import type { Chores } from './chores.ts';
 import type { WriteRow } from './rows.ts';
 import { packRows, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
 import { answerWithin } from './unavailable.ts';
@@ -21,6 +24,8 @@ export interface ThreadOptions {
 export interface ThreadWriter {
   /** The tokens that clashed; null where the caller has to write the batch by itself. */
   write(rows: readonly WriteRow[]): Promise<string[] | null>;
+  /** Null where the caller has to do it by itself. */
+  ask(chore: keyof Chores, given: readonly unknown[]): Promise<{ result: unknown } | null>;
   /** The caller has stored what was left to it. */
   wroteInstead(): void;
   close(withinMs: number): Promise<void>;
@@ -33,16 +38,29 @@ const MOST_DEATHS = 3;
 /** Batches that a thread which never connected left to the caller, who could store them. */
 const MOST_DETOURS = 3;
 
+type Outcome = FromThread & { type: 'written' | 'done' };
+
 interface Waiting {
-  resolve: (clashes: string[] | null) => void;
+  resolve: (outcome: Outcome | null) => void;
   reject: (error: Error) => void;
-  timer: NodeJS.Timeout;
+  /** Of a batch: a chore may take its time. */
+  timer: NodeJS.Timeout | undefined;
 }
 
+/** What is sent, without its number. */
+type Order =
+  | Omit<ToThread & { type: 'write' }, 'id' | 'settings'>
+  | Omit<ToThread & { type: 'chore' }, 'id' | 'settings'>;
+
 export function createThreadWriter(
-  options: ThreadOptions & { data: ThreadData; say: (sentence: string) => void },
+  options: ThreadOptions & {
+    data: ThreadData;
+    /** Chores are done there too, and batches wait until it is up. */
+    alone?: boolean;
+    say: (sentence: string) => void;
+  },
 ): ThreadWriter {
-  const { data, say } = options;
+  const { data, say, alone = false } = options;
   let worker: Worker | null = null;
   let isReady = false;
   let settings: Record<string, unknown> | null = null;
@@ -80,9 +98,10 @@ export function createThreadWriter(
         say(message.sentence);
         return;
       case 'written':
+      case 'done':
+        connects ||= message.type === 'written';
         deaths = 0;
-        connects = true;
-        take(message.id)?.resolve(message.clashes);
+        take(message.id)?.resolve(message);
         return;
       case 'failed':
         receiveFailure(message);
@@ -92,7 +111,7 @@ export function createThreadWriter(
   function receiveFailure({ id, message, code, connecting }: FromThread & { type: 'failed' }): void {
     settings = null;
     const found = take(id);
-    refused = connecting && !connects;
+    refused = connecting && !connects && !alone;
     if (refused) found?.resolve(null);
     else found?.reject(Object.assign(new Error(message), code === undefined ? {} : { code }));
   }
@@ -137,29 +156,54 @@ export function createThreadWriter(
     if (worker === thread) worker = null;
     settings = null;
     await thread.terminate();
-    take(id)?.reject(new Error(`the database did not answer within ${ANSWER_WITHIN_MS / 1000} s.`));
+    const late = new Error(`the database did not answer within ${ANSWER_WITHIN_MS / 1000} s.`);
+    take(id)?.reject(late);
+    rejectAll(late);
+  }
+
+  function rejectAll(error: Error): void {
+    for (const id of [...waiting.keys()]) take(id)?.reject(error);
+  }
+
+  /** Null where there is none, and will be none. */
+  async function running(): Promise<{ thread: Worker; to: Record<string, unknown> } | null> {
+    if (deaths >= MOST_DEATHS) return null;
+    settings ??= await answerWithin(options.connection(), ANSWER_WITHIN_MS);
+    if (settings === null) {
+      deaths = MOST_DEATHS;
+      return null;
+    }
+    worker ??= start();
+    return worker === null ? null : { thread: worker, to: settings };
+  }
+
+  function send(
+    { thread, to }: { thread: Worker; to: Record<string, unknown> },
+    order: Order,
+  ): Promise<Outcome | null> {
+    const id = nextId++;
+    return new Promise((resolve, reject) => {
+      const timer =
+        order.type === 'write' ? setTimeout(() => void late(thread, id), ANSWER_WITHIN_MS) : undefined;
+      timer?.unref();
+      waiting.set(id, { resolve, reject, timer });
+      thread.ref();
+      thread.postMessage({ ...order, id, settings: to } satisfies ToThread);
+    });
   }
 
   return {
     async write(rows) {
-      if (deaths >= MOST_DEATHS) return null;
-      settings ??= await answerWithin(options.connection(), ANSWER_WITHIN_MS);
-      if (settings === null) {
-        deaths = MOST_DEATHS;
-        return null;
-      }
-      worker ??= start();
-      const thread = worker;
-      if (thread === null || !isReady) return null;
-      const id = nextId++;
-      const message: ToThread = { type: 'write', id, settings, rows: packRows(rows) };
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => void late(thread, id), ANSWER_WITHIN_MS);
-        timer.unref();
-        waiting.set(id, { resolve, reject, timer });
-        thread.ref();
-        thread.postMessage(message);
-      });
+      const found = await running();
+      if (found === null || !(isReady || alone)) return null;
+      const outcome = await send(found, { type: 'write', rows: packRows(rows) });
+      return outcome?.type === 'written' ? outcome.clashes : null;
+    },
+    async ask(name, given) {
+      const found = alone ? await running() : null;
+      if (found === null) return null;
+      const outcome = await send(found, { type: 'chore', name, given });
+      return outcome?.type === 'done' ? { result: outcome.result } : null;
     },
     wroteInstead() {
       if (!refused) return;
@@ -188,6 +232,7 @@ export function createThreadWriter(
       thread.postMessage({ type: 'close' } satisfies ToThread);
       await ended;
       clearTimeout(patience);
+      rejectAll(new Error('the storage is closed.'));
     },
   };
 }

@@ -3,16 +3,48 @@
  * costs a request anything.
  *
  * In: batches (thread-messages.ts), whose documents are read where they lie until the batch is answered. Out: the tokens
- * that clashed, or what went wrong. One batch after the other; after a failure the connection is made anew. Loaded as a
- * worker only.
+ * that clashed, or what went wrong. One batch after the other; after a failure the connection is made anew. Chores are done
+ * beside them, on connections of their own. Loaded as a worker only.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import pg from 'pg';
+import type pg from 'pg';
+import { type Chores, createChores } from './chores.ts';
 import { createScratch } from './copy-csv.ts';
+import { provideNavigator } from './navigator.ts';
 import { createPartitionKeeper } from './partitions.ts';
+import { createPgPools } from './pg-pool.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { sessionOf } from './session.ts';
 import { unpackRows, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
+
+type Settings = Record<string, unknown>;
+
+/** When it is first needed: what is said before has been done by then. */
+async function driver(): Promise<typeof pg> {
+  return (await import('pg')).default;
+}
+
+function failureOf(error: unknown): { message: string; code?: string } {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return {
+    message: error instanceof Error ? error.message : String(error),
+    ...(typeof code === 'string' ? { code } : {}),
+  };
+}
+
+/** Does chores on connections where the latest of them says. */
+function createDesk(options: Omit<Parameters<typeof createChores>[0], 'pool'>) {
+  const pools = createPgPools(async () => (await driver()).Pool);
+  let latest: Settings = {};
+  const chores = createChores({ ...options, pool: () => pools.at(latest) });
+  return {
+    run(name: keyof Chores, given: readonly unknown[], settings: Settings): Promise<unknown> {
+      latest = settings;
+      return (chores[name] as (...values: readonly unknown[]) => Promise<unknown>)(...given);
+    },
+    end: pools.end,
+  };
+}
 
 function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: ThreadData): void {
   const answer = (message: FromThread): void => {
@@ -23,6 +55,7 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
   };
   const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
   const scratch = createScratch();
+  const desk = createDesk({ schema, partitions, partitionMs, say });
   let client: pg.Client | null = null;
   let last: Promise<void> = Promise.resolve();
 
@@ -32,9 +65,10 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
     old?.end().catch(() => undefined);
   }
 
-  async function connected(settings: Record<string, unknown>): Promise<pg.Client> {
+  async function connected(settings: Settings): Promise<pg.Client> {
     if (client !== null) return client;
-    const opened = new pg.Client(settings);
+    const { Client } = await driver();
+    const opened = new Client(settings);
     // An idle connection that breaks is found at the next batch.
     opened.on('error', () => {
       if (client === opened) client = null;
@@ -53,28 +87,36 @@ function serve(port: NonNullable<typeof parentPort>, { schema, partitionMs }: Th
       answer({ type: 'written', id, clashes });
     } catch (error) {
       drop();
-      const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-      answer({
-        type: 'failed',
-        id,
-        message: error instanceof Error ? error.message : String(error),
-        connecting,
-        ...(typeof code === 'string' ? { code } : {}),
-      });
+      answer({ type: 'failed', id, connecting, ...failureOf(error) });
+    }
+  }
+
+  async function doChore({ id, settings, name, given }: ToThread & { type: 'chore' }): Promise<void> {
+    try {
+      answer({ type: 'done', id, result: await desk.run(name, given, settings) });
+    } catch (error) {
+      answer({ type: 'failed', id, connecting: false, ...failureOf(error) });
     }
   }
 
   port.on('message', (message: ToThread) => {
+    if (message.type === 'chore') {
+      void doChore(message);
+      return;
+    }
     last = last.then(async () => {
       if (message.type === 'write') {
         await write(message);
         return;
       }
       await client?.end().catch(() => undefined);
+      // Chores that go on have been waited for as long as can be.
+      desk.end().catch(() => undefined);
       port.close();
     });
   });
   answer({ type: 'ready' });
 }
 
+provideNavigator();
 if (parentPort !== null) serve(parentPort, workerData as ThreadData);

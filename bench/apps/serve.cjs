@@ -9,15 +9,11 @@ function openKnex(connection, pool) {
   return require('knex')({ client: 'pg', connection, pool });
 }
 
-/** Default settings where no options are given; the tables are there already. */
+/** Default settings where no options are given; the tables are there already. The profiles have connections of their own. */
 async function startProfiler({ connection, schema, options = {} }) {
   const { createPostgresStorage, createProfiler } = await import('../../dist/app/index.js');
-  let knex = null;
   return createProfiler({
-    storage: createPostgresStorage({
-      knex: () => (knex ??= openKnex(connection, { min: 0, max: 2 })),
-      schema,
-    }),
+    storage: createPostgresStorage({ connection, schema }),
     Router: require('express').Router,
     ...options,
   });

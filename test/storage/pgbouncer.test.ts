@@ -6,10 +6,9 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
-import {
-  createPostgresStorage,
-  type PostgresStorageOptions,
-} from '../../app/storage/postgres-profile-storage.ts';
+import { createPostgresStorage as createHostStorage } from '../../app/create-postgres-storage.ts';
+import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
+import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withDebianPostgres } from '../support/postgres.ts';
@@ -50,7 +49,7 @@ describe('storage behind pgbouncer in transaction mode', function () {
 
   const optionsOf = (
     onClash?: (tokens: readonly string[]) => void,
-  ): PostgresStorageOptions & { knex: () => Knex } => ({
+  ): StorageSettings & { knex: () => Knex } => ({
     knex: () => knex,
     schema: SCHEMA,
     ...(onClash === undefined ? {} : { onClash }),
@@ -65,6 +64,25 @@ describe('storage behind pgbouncer in transaction mode', function () {
   describe('in the thread', () => {
     describeStorageContract({
       create: (onClash) => createThreadedStorage(optionsOf(onClash), connection),
+    });
+  });
+
+  describe('of a host without Knex', () => {
+    const opened: ProfileStorage[] = [];
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((storage) => storage.close()));
+    });
+
+    describeStorageContract({
+      create(onClash) {
+        const storage = createHostStorage({
+          connection: { ...connection },
+          schema: SCHEMA,
+          ...(onClash === undefined ? {} : { onClash }),
+        });
+        opened.push(storage);
+        return Promise.resolve(storage);
+      },
     });
   });
 

@@ -3,10 +3,8 @@ import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
-import {
-  createPostgresStorage,
-  type PostgresStorageOptions,
-} from '../../app/storage/postgres-profile-storage.ts';
+import { createPostgresStorage as createHostStorage } from '../../app/create-postgres-storage.ts';
+import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { openKnex, withDebianPostgres, withEmbeddedPostgres, type TestServer } from '../support/postgres.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
 import { createThreadedStorage } from './threaded.ts';
@@ -14,8 +12,13 @@ import { createThreadedStorage } from './threaded.ts';
 const SCHEMA = 'odd "schema" é';
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
 
-/** `threaded`: writing in the writer's thread, as the service does. */
-function describePostgresStorage(server: () => TestServer, { threaded }: { threaded: boolean }): void {
+/**
+ * `thread`: writing in the writer's thread, as the service does. `connection`: for a host that has no Knex, which also does in the thread
+ * what goes on by itself.
+ */
+type Kind = 'pool' | 'thread' | 'connection';
+
+function describePostgresStorage(server: () => TestServer, kind: Kind): void {
   let knex: Knex;
   const opened: ProfileStorage[] = [];
   const said: string[] = [];
@@ -40,18 +43,22 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
 
   function optionsOf(
     options: { onClash?: (tokens: readonly string[]) => void; findTimeoutMs?: number } = {},
-  ): PostgresStorageOptions & { knex: () => Knex } {
+  ): StorageSettings & { knex: () => Knex } {
     return { knex: () => knex, schema: SCHEMA, say: (sentence) => said.push(sentence), ...options };
   }
 
   function open(options: Parameters<typeof optionsOf>[0] = {}): ProfileStorage {
-    const storage = createPostgresStorage(optionsOf(options));
+    const { knex: _knex, ...settings } = optionsOf(options);
+    const storage =
+      kind === 'connection'
+        ? createHostStorage({ ...settings, connection: { ...server().connection } })
+        : createPostgresStorage(optionsOf(options));
     opened.push(storage);
     return storage;
   }
 
   async function create(options: Parameters<typeof optionsOf>[0] = {}): Promise<ProfileStorage> {
-    if (!threaded) return open(options);
+    if (kind !== 'thread') return open(options);
     const storage = await createThreadedStorage(optionsOf(options), server().connection);
     opened.push(storage);
     return storage;
@@ -222,6 +229,7 @@ function describePostgresStorage(server: () => TestServer, { threaded }: { threa
 }
 
 describe('storage in the embedded PostgreSQL', () =>
-  describePostgresStorage(withEmbeddedPostgres(), { threaded: true }));
-describe("storage in Debian's PostgreSQL", () =>
-  describePostgresStorage(withDebianPostgres(), { threaded: false }));
+  describePostgresStorage(withEmbeddedPostgres(), 'thread'));
+describe("storage in Debian's PostgreSQL", () => describePostgresStorage(withDebianPostgres(), 'pool'));
+describe("storage in Debian's PostgreSQL, of a host without Knex", () =>
+  describePostgresStorage(withDebianPostgres(), 'connection'));

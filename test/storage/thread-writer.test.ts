@@ -1,6 +1,7 @@
 /** The thread that writes: what happens where it can't be started, ends, or its database goes away and comes back. */
 import { expect } from 'chai';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Knex } from 'knex';
@@ -19,7 +20,10 @@ import { profileOf } from './contract.ts';
 
 const data = { schema: 'threaded', partitionMs: 3_600_000 };
 
-function writerWith(start: ThreadOptions['start']): {
+function writerWith(
+  start: ThreadOptions['start'],
+  { alone = false, to = { host: '/nowhere' } }: { alone?: boolean; to?: Record<string, unknown> } = {},
+): {
   writer: ThreadWriter;
   write: () => Promise<string[] | null>;
   said: string[];
@@ -27,8 +31,9 @@ function writerWith(start: ThreadOptions['start']): {
   const said: string[] = [];
   const writer = createThreadWriter({
     start,
-    connection: () => Promise.resolve({ host: '/nowhere' }),
+    connection: () => Promise.resolve(to),
     data,
+    alone,
     say: (sentence) => said.push(sentence),
   });
   return { writer, write: () => writer.write([writeRowOf(profileOf(1))]), said };
@@ -99,6 +104,49 @@ describe("the writer's thread", () => {
     expect(said[0]).to.match(/no way to the database/);
     expect(await write()).to.equal(null);
     expect(threads).to.have.length(1);
+  });
+
+  describe('that is alone', () => {
+    it('is waited for while it starts', async () => {
+      const { start } = startReal();
+      const { writer, write } = writerWith(start, { alone: true });
+      const outcome: unknown = await write().catch((error: unknown) => error);
+      expect(outcome).to.be.instanceOf(Error);
+      expect(outcome).to.include({ code: 'ENOENT' });
+      await writer.close(1000);
+    });
+
+    it('leaves chores to the caller where no thread can be had', async () => {
+      const { writer, said } = writerWith(() => new Worker('throw new Error("no module")', { eval: true }), {
+        alone: true,
+      });
+      expect(await writer.ask('readSetting', ['paused'])).to.equal(null);
+      expect(await writer.ask('readSetting', ['paused'])).to.equal(null);
+      expect(said).to.have.length(1);
+    });
+
+    it('is asked for no chore where it is not', async () => {
+      const { writer } = writerWith(() => {
+        throw new Error('not to be started');
+      });
+      expect(await writer.ask('readSetting', ['paused'])).to.equal(null);
+    });
+
+    it('ends with its chores, also where the database says nothing', async () => {
+      const silent = createServer().listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      const to = { host: '127.0.0.1', port: (silent.address() as AddressInfo).port };
+      const { start, up } = startReal();
+      const { writer } = writerWith(start, { alone: true, to });
+      const asked = writer.ask('readSetting', ['paused']).catch((error: unknown) => error);
+      await up();
+      await once(silent, 'connection');
+      const began = performance.now();
+      await writer.close(200);
+      expect(performance.now() - began).to.be.below(3000);
+      expect(await asked).to.be.instanceOf(Error);
+      silent.close();
+    });
   });
 
   describe('with a database', () => {

@@ -3,15 +3,12 @@ import { once } from 'node:events';
 import type { Knex } from 'knex';
 import { startWorker } from '../../app/paths.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
-import {
-  createPostgresStorage,
-  type PostgresStorageOptions,
-} from '../../app/storage/postgres-profile-storage.ts';
+import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import type { TestConnection } from '../support/postgres.ts';
 import { profileOf } from './contract.ts';
 
 export async function createThreadedStorage(
-  options: Omit<PostgresStorageOptions, 'knex'> & { knex: () => Knex },
+  options: StorageSettings & { knex: () => Knex },
   connection: TestConnection,
 ): Promise<ProfileStorage> {
   let up: Promise<unknown> | undefined;

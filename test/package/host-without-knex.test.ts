@@ -1,0 +1,82 @@
+/** A host that has no Knex and says where to connect: what is loaded in the thread that answers, and when. */
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { withDebianPostgres } from '../support/postgres.ts';
+
+const host = `
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import express from 'express';
+import { createPostgresStorage, createProfiler, runProfilerMigrations } from './app/index.ts';
+
+const settings = JSON.parse(process.env.SETTINGS);
+if (process.env.MIGRATE === '1') {
+  await runProfilerMigrations(settings);
+  process.exit();
+}
+const profiler = createProfiler({ storage: createPostgresStorage(settings) });
+const app = express();
+app.use(profiler.watch);
+app.use(profiler.pages);
+app.get('/hello', (_request, response) => void response.send('hello'));
+const server = app.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const origin = 'http://127.0.0.1:' + server.address().port;
+const { cache } = createRequire(import.meta.url);
+const loaded = () => Object.keys(cache).filter((file) => /node_modules\\/(knex|pg)\\//.test(file)).length > 0;
+
+const answer = await fetch(origin + '/hello');
+await answer.text();
+await profiler.refillTokens();
+await profiler.profiles.amend(answer.headers.get('x-debug-token'), 'note', 'seen');
+while (profiler.counters().written === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+const before = loaded();
+const page = await fetch(origin + '/_profiler/' + answer.headers.get('x-debug-token'));
+const text = await page.text();
+const found = await profiler.profiles.read(answer.headers.get('x-debug-token'));
+server.close();
+server.closeAllConnections();
+const { dropped } = await profiler.close();
+console.log(JSON.stringify({
+  before, after: loaded(), status: page.status, shown: text.includes('/hello'), dropped,
+  source: found.source, amendments: found.amendments, navigator: typeof globalThis.navigator,
+}));
+`;
+
+describe('a host without Knex', () => {
+  const server = withDebianPostgres();
+
+  async function runHost(options: { migrate?: boolean } = {}): Promise<string> {
+    const { host: address, port, user, password = '', database } = server().connection;
+    const connection = { host: address, port, user, password, database };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '--eval', host],
+      {
+        env: {
+          PATH: process.env.PATH ?? '',
+          SETTINGS: JSON.stringify({ connection, schema: 'alone' }),
+          ...(options.migrate === true ? { MIGRATE: '1' } : {}),
+        },
+      },
+    );
+    return stdout;
+  }
+
+  it('stores its profiles with no client of the database in its own thread until a page is read', async function () {
+    this.timeout(30_000);
+    await runHost({ migrate: true });
+    const told = JSON.parse(await runHost()) as Record<string, unknown>;
+    expect(told).to.deep.include({
+      before: false,
+      after: true,
+      status: 200,
+      shown: true,
+      source: 'stored',
+      dropped: {},
+      amendments: { note: 'seen' },
+      navigator: Number(process.versions.node.split('.')[0]) < 21 ? 'undefined' : 'object',
+    });
+  });
+});
