@@ -103,7 +103,7 @@ export function createPostgresStorage(options: HostStorageOptions): ProfileStora
     keepShared: async (parts) => (await open()).keepShared(parts),
     readShared: async (ids) => (await open()).readShared(ids),
     amend: async (token, name, value) => (await open()).amend(token, name, value),
-    read: async (token) => (await open()).read(token),
+    read: async (token, known) => (await open()).read(token, known),
     find: async (query) => (await open()).find(query),
     summarize: async (query) => (await open()).summarize(query),
     standing: async (query) => (await open()).standing(query),

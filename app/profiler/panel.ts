@@ -68,6 +68,7 @@ export interface Panel<Data = unknown, Kept = Data> {
   /**
    * What the panel's view shows, made when a page is asked for: order, filter, groups, colours. The view gets it as
    * `model`, beside `data`. `query` holds the GET parameters as they came: strings, nothing is trusted.
+   * Neither `data` nor the profile may be changed: the next page of the profile is made from the same ones.
    */
   present?(data: Data, page: PanelPage): object;
   /**

@@ -7,7 +7,7 @@
  * leased yet, and is answered at once; so are the tokens of this process, whose profiles it would know.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProfileStorage, ReadProfile } from './storage.ts';
+import type { ProfileStorage } from './storage.ts';
 import type { TokenSource } from './token-source.ts';
 
 /** Milliseconds before each further look: a second in all. */
@@ -16,15 +16,15 @@ const PAUSES = [20, 40, 80, 120, 160, 180, 200, 200];
 export function createPatientRead(
   storage: ProfileStorage,
   tokens: Pick<TokenSource, 'leasedElsewhere'>,
-): (token: string) => Promise<ReadProfile | null> {
+): ProfileStorage['read'] {
   async function mayArrive(token: string): Promise<boolean> {
     const number = tokens.leasedElsewhere(token);
     if (number === null || storage.leasedUntil === undefined) return false;
     return number < (await storage.leasedUntil());
   }
 
-  return async (token) => {
-    const found = await storage.read(token);
+  return async (token, known) => {
+    const found = await storage.read(token, known);
     if (found !== null || !(await mayArrive(token))) return found;
     for (const pause of PAUSES) {
       await sleep(pause);

@@ -9,6 +9,7 @@ import { sleep } from './patience.ts';
 import type { Recorder } from './recorder.ts';
 import type { RouteSummaries, Standing, SummaryQuery } from './route-summary.ts';
 import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
+import { createShownLately } from './shown-lately.ts';
 import { findUnstored } from './unstored.ts';
 import type { Writer } from './writer.ts';
 
@@ -72,7 +73,8 @@ export function createProfiles(options: {
   isSampledOut?: (token: string) => boolean;
 }): Profiles {
   const { recorder, writer, storage, isSampledOut = () => false } = options;
-  const readStored = options.readStored ?? ((token: string) => storage.read(token));
+  const readStored =
+    options.readStored ?? ((token: string, version?: string) => storage.read(token, version));
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
     if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
@@ -108,15 +110,34 @@ export function createProfiles(options: {
     for (const [id, text] of texts) known.set(id, JSON.parse(text) as SharedValue);
   }
 
+  function isKnown(id: string): boolean {
+    return recorder.sharedOf(id) !== undefined || known.has(id);
+  }
+
   /** A document that refers to what this process does not know yet is completed by the storage's. */
-  async function complete(text: string): Promise<Profile> {
+  async function complete(text: string): Promise<{ profile: Profile; isWhole: boolean }> {
     const document = JSON.parse(text) as ProfileDocument;
-    const missing = sharedIdsOf(document).filter(
-      (id) => recorder.sharedOf(id) === undefined && !known.has(id),
-    );
+    const ids = sharedIdsOf(document);
+    const missing = ids.filter((id) => !isKnown(id));
     // What is lost with a storage that fails is the common part of some panels; they say so.
     if (missing.length > 0) await readShared(missing).catch(() => undefined);
-    return recorder.complete(document, known);
+    return { profile: recorder.complete(document, known), isWhole: missing.every(isKnown) };
+  }
+
+  const lately = createShownLately();
+
+  async function completeStored(token: string): Promise<FoundProfile | null> {
+    const shown = lately.of(token);
+    const found = await readStored(token, shown?.version);
+    if (found?.document === null && shown !== undefined)
+      return { profile: shown.profile, amendments: found.amendments, source: 'stored' };
+    lately.forget(token);
+    const text = found?.document ?? null;
+    if (found === null || text === null) return null;
+    const { amendments, version } = found;
+    const { profile, isWhole } = await complete(text);
+    if (version !== undefined && isWhole) lately.keep({ version, length: text.length, profile });
+    return { profile, amendments, source: 'stored' };
   }
 
   return {
@@ -126,15 +147,9 @@ export function createProfiles(options: {
         return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
       const queued = writer.peek(token);
       if (queued !== undefined)
-        return { profile: await complete(queued.document), amendments: {}, source: 'queued' };
+        return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
       try {
-        const found = await readStored(token);
-        if (found === null) return null;
-        return {
-          profile: await complete(found.document),
-          amendments: found.amendments,
-          source: 'stored',
-        };
+        return await completeStored(token);
       } catch (error) {
         throw unavailable(error);
       }

@@ -29,7 +29,10 @@ export interface SharedPart {
 
 /** A profile as it is read: what its columns say stands in the document. */
 export interface ReadProfile {
-  document: string;
+  /** null: it is the one of the version that is known. */
+  document: string | null;
+  /** Another one with each document that is stored; absent: nobody can tell. */
+  version?: string;
   /** Late facts by name: browser timing, a pin. */
   amendments: Record<string, unknown>;
 }
@@ -173,7 +176,8 @@ export interface ProfileStorage {
   readShared(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Puts a late fact beside the document; false where the profile is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
-  read(token: string): Promise<ReadProfile | null>;
+  /** `known`: the version of a document that need not be read again. */
+  read(token: string, known?: string): Promise<ReadProfile | null>;
   find(query: ProfileQuery): Promise<FindResult>;
   /** Requests added up by route; looks at the newest ones only where there are many. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;

@@ -15,6 +15,8 @@ import {
 
 /** A profile with what lies beside it, as JSON text by name. */
 export interface Entry extends StoredProfile {
+  /** Of the document. */
+  version: string;
   amendments: Map<string, string>;
 }
 

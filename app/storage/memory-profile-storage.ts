@@ -27,6 +27,7 @@ export function createMemoryStorage({
   const shared = new Map<string, { text: string; usedAt: number }>();
   const settings = new Map<string, string>();
   let bytes = 0;
+  let written = 0;
 
   function remove(token: string): number {
     const entry = entries.get(token);
@@ -53,6 +54,7 @@ export function createMemoryStorage({
         method: index.method.toWellFormed(),
       },
       document,
+      version: String(++written),
       amendments: before?.amendments ?? new Map<string, string>(),
     });
     bytes += document.length;
@@ -106,13 +108,14 @@ export function createMemoryStorage({
       entry?.amendments.set(name, JSON.stringify(value ?? null));
       return Promise.resolve(entry !== undefined);
     },
-    read(token) {
+    read(token, known) {
       const entry = entries.get(token);
       if (entry === undefined) return Promise.resolve(null);
       const amendments = Object.fromEntries(
         Array.from(entry.amendments, ([name, text]) => [name, JSON.parse(text) as unknown]),
       );
-      return Promise.resolve({ document: entry.document, amendments });
+      const { version } = entry;
+      return Promise.resolve({ version, document: version === known ? null : entry.document, amendments });
     },
     find: (query) => Promise.resolve(findEntries(entries.values(), query)),
     survey: (query) => Promise.resolve(surveyEntries(entries.values(), query)),

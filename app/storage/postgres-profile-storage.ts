@@ -80,7 +80,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     partitionMs = HOUR,
     say = () => undefined,
   } = options;
-  const readText = `select document, (
+  const readText = `select xmin::text as version, case when xmin::text = $2 then null else document end as document, (
       select json_object_agg(beside.name, beside.value) from ${quoted(schema)}.hindsight_amendments as beside
       where beside.token = profile.token and beside.started_at = profile.started_at
     ) as amendments
@@ -171,11 +171,11 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   }
 
   /** Past Knex's builder: each profile page reads one, and the builder would cost as much as the page's panel. */
-  async function read(session: Session, token: string): Promise<ReadProfile | null> {
-    const { rows } = await session.query(readText, [storable(token)]);
-    const [row] = rows as { document: string; amendments: Record<string, string> | null }[];
+  async function read(session: Session, token: string, known?: string): Promise<ReadProfile | null> {
+    const { rows } = await session.query(readText, [storable(token), known ?? null]);
+    const [row] = rows as (ReadProfile & { amendments: Record<string, string> | null })[];
     if (row === undefined) return null;
-    return { document: row.document, amendments: parseAmendments(row.amendments) };
+    return { ...row, amendments: parseAmendments(row.amendments) };
   }
 
   async function leasedUntil(pool: Pool): Promise<number> {
@@ -196,7 +196,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     readShared: (ids) => using((pool) => readShared({ pool, schema }, ids), answerTimeoutMs),
     amend: (token, name, value) =>
       track(doChore('amend', [token, name, JSON.stringify(value ?? null)]), answerTimeoutMs),
-    read: (token) => using((pool) => pool.session((session) => read(session, token)), answerTimeoutMs),
+    read: (token, known) =>
+      using((pool) => pool.session((session) => read(session, token, known)), answerTimeoutMs),
     find: (query) =>
       using(
         (pool) => findProfiles(pool, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),

@@ -6,6 +6,7 @@ import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createTokenSource } from '../../app/profiler/token-source.ts';
+import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
 
@@ -149,6 +150,85 @@ describe('profiles', () => {
       failure = error;
     });
     expect(failure).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
+  });
+
+  describe('that were shown lately', () => {
+    let memory: ProfileStorage;
+    /** Whether the storage gave a document, by read. */
+    let reads: boolean[];
+
+    beforeEach(() => {
+      memory = createMemoryStorage();
+      reads = [];
+      storage.resolve({
+        ...memory,
+        async read(token, known) {
+          const found = await memory.read(token, known);
+          reads.push(found !== null && found.document !== null);
+          return found;
+        },
+      });
+    });
+
+    async function stored(url: string): Promise<string> {
+      const context = open(url);
+      recorder.finish(context);
+      await sleep(20);
+      await writer.flush(1000);
+      return context.token;
+    }
+
+    async function storeAgain(token: string, change: (text: string) => string): Promise<void> {
+      const { rows } = await profiles.find({ ...everything, token });
+      const document = change((await memory.read(token))?.document ?? '');
+      await memory.write(rows.map((index) => ({ index, document, bytes: Buffer.from(document) })));
+    }
+
+    /** Whether the document was read, at each of two reads of a profile that was stored so. */
+    async function readTwice(change: (text: string) => string): Promise<boolean[]> {
+      const token = await stored('/twice');
+      await storeAgain(token, change);
+      reads = [];
+      for (let read = 0; read < 2; read++) await profiles.read(token);
+      return reads;
+    }
+
+    it('are not read and completed again, what lies beside them is', async () => {
+      const token = await stored('/a');
+      const first = await profiles.read(token);
+      await profiles.amend(token, 'plan', 1);
+      const second = await profiles.read(token);
+      expect(second?.profile).to.equal(first?.profile);
+      expect(second?.amendments).to.deep.equal({ plan: 1 });
+      expect(reads).to.deep.equal([true, false]);
+    });
+
+    it('are gone when they are stored no more', async () => {
+      const token = await stored('/a');
+      await profiles.read(token);
+      await profiles.clear();
+      expect(await profiles.read(token)).to.equal(null);
+    });
+
+    it('are read again when another process has stored them anew', async () => {
+      const token = await stored('/a');
+      await profiles.read(token);
+      await storeAgain(token, (text) => text.replace('"/a"', '"/late"'));
+      expect((await profiles.read(token))?.profile.url).to.equal('/late');
+      expect(reads).to.deep.equal([true, true]);
+    });
+
+    it('are few, and none that runs or is very large', async () => {
+      const tokens = [];
+      for (const url of ['/1', '/2', '/3', '/4', '/5']) tokens.push(await stored(url));
+      for (const token of tokens) await profiles.read(token);
+      reads = [];
+      for (const token of tokens.toReversed()) await profiles.read(token);
+      expect(reads).to.deep.equal([false, false, false, false, true]);
+      expect(await readTwice((text) => `${text}${' '.repeat(300_000)}`)).to.deep.equal([true, true]);
+      expect(await readTwice((text) => text.replace('"final"', '"running"'))).to.deep.equal([true, true]);
+      expect(await readTwice((text) => text)).to.deep.equal([true, false]);
+    });
   });
 
   it('know their children', async () => {
