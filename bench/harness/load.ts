@@ -15,11 +15,16 @@ export interface Load {
 
 export interface Target {
   port: number;
-  path: string;
+  /** Several are asked for in turn. */
+  path: string | readonly string[];
   connections?: number;
 }
 
 const CONNECTIONS = 8;
+
+function pathAt(path: Target['path'], number: number): string {
+  return typeof path === 'string' ? path : (path[number % path.length] ?? '/');
+}
 
 /** Until `ms` are over or `requests` were answered. */
 export function closedLoop(target: Target, end: { ms?: number; requests?: number }): Promise<Load> {
@@ -38,8 +43,7 @@ export function closedLoop(target: Target, end: { ms?: number; requests?: number
         if (--running === 0) resolve(load);
         return;
       }
-      sent++;
-      connection.get(path, (status) => {
+      connection.get(pathAt(path, sent++), (status) => {
         load.requests++;
         if (status !== 200) load.errors++;
         load.latencies.push(performance.now() - askedAt);
@@ -63,10 +67,10 @@ export async function openLoop(
   const total = Math.round((perSecond * ms) / 1000);
   const startedAt = performance.now();
 
-  function send(dueAt: number): Promise<void> {
+  function send(dueAt: number, number: number): Promise<void> {
     const connection = idle.pop() ?? openConnection(target.port);
     return new Promise((resolve) => {
-      connection.get(target.path, (status) => {
+      connection.get(pathAt(target.path, number), (status) => {
         load.requests++;
         if (status !== 200) load.errors++;
         load.latencies.push(performance.now() - dueAt);
@@ -81,8 +85,7 @@ export async function openLoop(
     const wait = dueAt - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     else {
-      answers.push(send(dueAt));
-      sent++;
+      answers.push(send(dueAt, sent++));
     }
   }
   await Promise.all(answers);

@@ -26,7 +26,8 @@ export interface Pair {
 }
 
 export interface PairOptions {
-  path: string;
+  /** Several are asked for in turn. */
+  path: Target['path'];
   pairs: number;
   sliceMs: number;
   /** Requests that each process answers before the first slice: the same number, not the same time. */
