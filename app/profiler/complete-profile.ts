@@ -87,10 +87,11 @@ export function completeProfile(
   };
   // The first version stored what pages see.
   if (document.version < PROFILE_VERSION) return { ...profile, panels: document.panels as Profile['panels'] };
-  const sharedBy = (name: string): SharedValue | undefined => {
-    const id = document.panels[name]?.shared;
-    return id === undefined ? undefined : sharedOf(id);
-  };
+  // As it is now: panels may ask for it when a page does, long after.
+  const shared = new Map<string, SharedValue | undefined>();
+  for (const [name, { shared: id }] of Object.entries(document.panels))
+    if (id !== undefined) shared.set(name, sharedOf(id));
+  const sharedBy = (name: string): SharedValue | undefined => shared.get(name);
   const complete: Record<string, PanelRecord> = {};
   const masked = [...profile.masked];
   for (const panel of panels) {
