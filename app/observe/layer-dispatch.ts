@@ -9,6 +9,7 @@
  *
  * Callbacks of `router.param` are no layers: they are wrapped where their router keeps them, once it is known.
  */
+import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { types } from 'node:util';
 import type { CallKind, Layer, LayerCall, RoutedRequest } from './layer-call.ts';
@@ -89,6 +90,9 @@ function heedOf(name: string, method: unknown): Heed {
   const source = Function.prototype.toString.call(method);
   return IGNORING.test(source) && !/then|promise/i.test(source) ? 'ignored' : 'unknown';
 }
+
+/** Who listens to it (Express 5.3) is handed what stands for the layer's function. */
+const toldStarts = channel('tracing:express.router.request:start');
 
 /** A router's own method, which reads the layer's function first and calls it: nobody else sees what stands for it. */
 const OWN = /^function \w* ?\((?:error, )?req, res, next\) \{\s+(?:const|var) fn = this\.handle\b/;
@@ -213,7 +217,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       const isTraced = !closed && route === undefined && typeof handle === 'function' && handle.length <= 3;
       const call = isTraced ? trace.started(req, this) : null;
       if (call === null) return original.call(this, req, res, next);
-      const direct = isDirect && isPlain(this);
+      const direct = isDirect && !toldStarts.hasSubscribers && isPlain(this);
       const own = direct
         ? { value: handle, writable: true }
         : Object.getOwnPropertyDescriptor(this, 'handle');

@@ -1,4 +1,5 @@
 /** What the profiler does to routers, seen from the host: nothing it can tell, on Express 4 and 5. */
+import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
@@ -78,7 +79,7 @@ async function trace(
     return { context, text: texts.join(' ') };
   } finally {
     server.close();
-    for (const observer of watching) observer.close();
+    for (const observer of watching.reverse()) observer.close();
   }
 }
 
@@ -341,6 +342,32 @@ for (const [name, make] of [
         ['go', 3, undefined],
         ['named', 2, 1],
       ]);
+    });
+
+    it('look like themselves to whoever listens to the tracing channel', async () => {
+      const told: unknown[] = [];
+      const channel = tracingChannel<unknown, { layer: Layer; handler: typeof go }>('express.router.request');
+      const start = ({ layer, handler }: { layer: Layer; handler: typeof go }): void => {
+        told.push([handler.name, handler.length, (layer.handle as typeof go).name]);
+      };
+      const none = (): void => undefined;
+      const handlers = { start, end: none, asyncStart: none, asyncEnd: none, error: none };
+      channel.subscribe(handlers);
+      const { text } = await trace(make, (app) => {
+        app.use(go);
+        app.get('/', answer);
+      }).finally(() => {
+        channel.unsubscribe(handlers);
+      });
+      expect(text).to.equal('ok');
+      expect(told.slice(1)).to.deep.equal(
+        make === express
+          ? [
+              ['go', 3, 'go'],
+              ['answer', 2, 'answer'],
+            ]
+          : [],
+      );
     });
 
     it('are themselves again where their router fails before it calls them', async () => {
