@@ -9,9 +9,9 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Json, type ProfilerOptions } from '../../app/index.ts';
 
-const require = createRequire(import.meta.url);
-const express4 = require('express-4') as typeof express;
-const compression = require('compression') as (options: { threshold: number }) => express.Handler;
+const load = createRequire(import.meta.url);
+const express4 = load('express-4') as typeof express;
+const compression = load('compression') as (options: { threshold: number }) => express.Handler;
 
 interface Recorded {
   status: number | null;
