@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './entry.js';
 import { packPackages } from './kept-packages.js';
@@ -29,15 +29,15 @@ async function answerOnce(varDir) {
 }
 
 const packages = watchPackages(root);
-const { onRun, pack } = await moduleOf('hindsight-run');
+const { onRun } = await moduleOf('hindsight-run');
 const scripts = new Map();
-onRun((name, script, text) => scripts.set(name, { script, text }));
+const home = pathToFileURL(join(root, 'dist', 'app', sep)).href;
+onRun((name, _script, packed) => scripts.set(name, packed), home);
 const varDir = mkdtempSync(join(tmpdir(), 'hindsight-build-'));
 try {
   await answerOnce(varDir);
   mkdirSync(join(folder, 'code'));
-  for (const [name, { script, text }] of scripts)
-    writeFileSync(join(folder, 'code', name), pack(text, script.createCachedData()));
+  for (const [name, packed] of scripts) writeFileSync(join(folder, 'code', name), packed());
   const { index, code } = packages.kept();
   writeFileSync(join(folder, 'code', 'packages'), packPackages(root, index, code));
 } finally {

@@ -27,7 +27,7 @@ function installedIn(root) {
 }
 
 /**
- * `index`: `{ first, modules }`, files from `root` on. `first`: those that the service itself asks for. `modules`: of each file
+ * Fits this `root` alone: V8 keeps the names of files. `index`: `{ first, modules }`, files from `root` on. `first`: those that the service itself asks for. `modules`: of each file
  * `from` and `to`, where its code lies in `code`, and `known`, the files that it asks for, by the names it asks by.
  */
 export function packPackages(root, index, code) {
@@ -35,7 +35,7 @@ export function packPackages(root, index, code) {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(head.length);
   const files = Object.keys(index.modules).map((file) => readFileSync(join(root, file)));
-  return Buffer.concat([digestOf(installedIn(root), ...files, head, code), length, head, code]);
+  return Buffer.concat([digestOf(root, installedIn(root), ...files, head, code), length, head, code]);
 }
 
 /** null where what was kept does not fit. Throws where a file can't be read. */
@@ -46,7 +46,7 @@ function unpack(root, packed) {
   // It may be anything until the digest says that it is not.
   const index = JSON.parse(head.toString());
   const texts = new Map(Object.keys(index.modules).map((file) => [file, readFileSync(join(root, file))]));
-  const digest = digestOf(installedIn(root), ...texts.values(), head, code);
+  const digest = digestOf(root, installedIn(root), ...texts.values(), head, code);
   return digest.equals(packed.subarray(0, DIGEST_BYTES)) ? { index, code, texts } : null;
 }
 

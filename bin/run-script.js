@@ -11,11 +11,16 @@ const { Script } = process.getBuiltinModule('node:vm');
 const DIGEST_BYTES = 32;
 const MADE_BY = `${process.version} ${process.platform} ${process.arch}\n`;
 
+let home = import.meta.url;
 let listener = null;
 
-/** `listen(name, script, text)` is called for each script that is run from now on; the build keeps them. */
-export function onRun(listen) {
+/**
+ * `listen(name, script, packed)` is called for each script that is run from now on, where `packed()` makes what is to be kept of it.
+ * The build keeps them, for scripts that will lie in another folder: `folder`, a URL with a slash at its end.
+ */
+export function onRun(listen, folder = home) {
   listener = listen;
+  home = folder;
 }
 
 /** Of the parts, and of the Node that makes it. */
@@ -29,16 +34,16 @@ function fileOf(name) {
   return new URL(`../code/${name}`, import.meta.url);
 }
 
-/** What V8 made of the script, and before it a digest of both. */
-export function pack(text, code) {
-  return Buffer.concat([digestOf(text, code), code]);
+/** What V8 made of the script, and before it a digest of all. The name of the script is part of what V8 made. */
+export function pack(filename, text, code) {
+  return Buffer.concat([digestOf(filename, text, code), code]);
 }
 
-function readKept(name, text) {
+function readKept(name, filename, text) {
   try {
     const packed = readFileSync(fileOf(name));
     const code = packed.subarray(DIGEST_BYTES);
-    return digestOf(text, code).equals(packed.subarray(0, DIGEST_BYTES)) ? code : undefined;
+    return digestOf(filename, text, code).equals(packed.subarray(0, DIGEST_BYTES)) ? code : undefined;
   } catch {
     return undefined;
   }
@@ -46,9 +51,9 @@ function readKept(name, text) {
 
 /** The function that the script of the module `name` is. */
 export function run(name) {
-  const url = new URL(`${name}.code.js`, import.meta.url);
-  const text = readFileSync(url);
-  const script = new Script(text.toString(), { filename: url.href, cachedData: readKept(name, text) });
-  listener?.(name, script, text);
+  const text = readFileSync(new URL(`${name}.code.js`, import.meta.url));
+  const filename = new URL(`${name}.code.js`, home).href;
+  const script = new Script(text.toString(), { filename, cachedData: readKept(name, filename, text) });
+  listener?.(name, script, () => pack(filename, text, script.createCachedData()));
   return script.runInThisContext();
 }

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import {
   copyFile,
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -21,7 +22,7 @@ import { Script } from 'node:vm';
 
 interface Runner {
   onRun(listen: (name: string, script: Script) => void): void;
-  pack(text: Buffer, code: Buffer): Buffer;
+  pack(filename: string, text: Buffer, code: Buffer): Buffer;
   run(name: string): () => unknown;
 }
 
@@ -94,6 +95,14 @@ describe('what V8 made of a script', () => {
   let folder: string;
   let runner: Runner;
 
+  async function keep(change: (code: Buffer) => void = () => undefined): Promise<void> {
+    const filename = pathToFileURL(join(folder, 'app', 'a.code.js')).href;
+    // Under no name: a script that this process has compiled before would be taken from there.
+    const code = new Script(TEXT).createCachedData();
+    change(code);
+    await writeFile(join(folder, 'code', 'a'), runner.pack(filename, Buffer.from(TEXT), code));
+  }
+
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-kept-'));
     for (const name of ['app', 'code']) await mkdir(join(folder, name));
@@ -101,8 +110,7 @@ describe('what V8 made of a script', () => {
     await copyFile('bin/run-script.js', join(folder, 'app', 'hindsight-run.js'));
     runner = (await import(pathToFileURL(join(folder, 'app', 'hindsight-run.js')).href)) as Runner;
     await writeFile(join(folder, 'app', 'a.code.js'), TEXT);
-    const code = new Script(TEXT).createCachedData();
-    await writeFile(join(folder, 'code', 'a'), runner.pack(Buffer.from(TEXT), code));
+    await keep();
   });
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -141,11 +149,20 @@ describe('what V8 made of a script', () => {
     expect(outcome()).to.deep.equal({ value: 1, refused: undefined });
   });
 
+  it('is left alone where the folder is another, since V8 keeps its name', async () => {
+    const moved = `${folder}-moved`;
+    await cp(folder, moved, { recursive: true });
+    try {
+      runner = (await import(pathToFileURL(join(moved, 'app', 'hindsight-run.js')).href)) as Runner;
+      expect(outcome()).to.deep.equal({ value: 1, refused: undefined });
+    } finally {
+      await rm(moved, { recursive: true });
+    }
+  });
+
   it('is refused by a V8 that is another, and the script runs all the same', async () => {
-    const code = new Script(TEXT).createCachedData();
     // The second word of V8's head tells its version.
-    code.writeUInt8(code.readUInt8(4) ^ 1, 4);
-    await writeFile(join(folder, 'code', 'a'), runner.pack(Buffer.from(TEXT), code));
+    await keep((code) => code.writeUInt8(code.readUInt8(4) ^ 1, 4));
     expect(outcome()).to.deep.equal({ value: 1, refused: true });
   });
 });
@@ -292,12 +309,18 @@ const FIRST_ANSWER = `
   const { onRun } = await import(app + 'hindsight-run.js');
   onRun((name, script) => (scripts[name] = script.cachedDataRejected));
   const { createService, readConfig } = await import(app + 'service.js');
+  let frame = '';
+  try {
+    createService({});
+  } catch (error) {
+    frame = error.stack.split('\\n')[1];
+  }
   const config = readConfig({ APP_ENV: 'dev', VAR_DIR: varDir });
   const { server } = createService({ config, routes: [], log() {} });
   server.listen(0, '127.0.0.1', () => {
     get({ port: server.address().port, headers: { accept: 'text/html' } }, (answer) => {
       const packages = Object.keys(createRequire(app).cache).map((file) => /.*node_modules.([^\\\\/]+)/.exec(file)?.[1]);
-      console.log(JSON.stringify({ status: answer.statusCode, kept, scripts, packages: [...new Set(packages)] }));
+      console.log(JSON.stringify({ status: answer.statusCode, kept, frame, scripts, packages: [...new Set(packages)] }));
       process.exit(0);
     });
   });
@@ -321,15 +344,19 @@ describe('the first answer of the built service', function () {
         `${bin}/`,
         resolve('.'),
       ]);
-      const { status, kept, scripts, packages } = JSON.parse(
+      const { status, kept, frame, scripts, packages } = JSON.parse(
         stdout.split('\n').find((line) => line.startsWith('{'))!,
       ) as {
         status: number;
         kept: boolean;
+        frame: string;
         scripts: Record<string, boolean | undefined>;
         packages: string[];
       };
       expect({ status, kept }).to.deep.equal({ status: 404, kept: true });
+      expect(frame)
+        .to.include('/dist/app/')
+        .and.to.match(/\.code\.js:\d+:\d+\)?$/);
       expect(Object.values(scripts)).to.have.lengthOf.within(3, 12);
       expect(new Set(Object.values(scripts))).to.deep.equal(new Set([false]));
       expect(packages).to.include('express');
