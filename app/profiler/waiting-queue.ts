@@ -42,7 +42,7 @@ export interface QueueOptions {
 
 const CHUNK_BYTES = 256 * 1024;
 /** Of a full queue the newest part that keeps its detail: somebody may be looking at it. */
-const DETAIL_SHARE = 3 / 8;
+const DETAIL_SHARE = 1 / 2;
 /** Room made at once where whole profiles are dropped, so that not each newcomer searches for the next. */
 const DROP_SHARE = 1 / 64;
 /** Of one that waits as text: its place in the line and in the table of tokens. */

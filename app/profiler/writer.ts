@@ -58,7 +58,7 @@ const WARN_EVERY = 60_000;
 
 export function createWriter({
   storage,
-  maxBytes = 8 * 1024 * 1024,
+  maxBytes = 6 * 1024 * 1024,
   lingerMs = 150,
   warn,
 }: WriterOptions): Writer {

@@ -157,12 +157,12 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
   /** In the thread where there is one that can. Once this has settled, the bytes of the profiles are not read any more. */
   async function write(profiles: readonly QueuedProfile[]): Promise<string[]> {
     if (profiles.length === 0) return [];
-    const rows = profiles.map(writeRowOf);
-    const written = await track(thread?.write(rows) ?? Promise.resolve(null));
+    const rowsOf = (): WriteRow[] => profiles.map(writeRowOf);
+    const written = await track(thread?.write(rowsOf) ?? Promise.resolve(null));
     if (written !== null) return written;
     const given = new AbortController();
     try {
-      const clashes = await track(writeHere(rows, given.signal), WRITE_WITHIN_MS);
+      const clashes = await track(writeHere(rowsOf(), given.signal), WRITE_WITHIN_MS);
       thread?.wroteInstead();
       return clashes;
     } finally {

@@ -22,8 +22,8 @@ export interface ThreadOptions {
 }
 
 export interface ThreadWriter {
-  /** The tokens that clashed; null where the caller has to write the batch by itself. */
-  write(rows: readonly WriteRow[]): Promise<string[] | null>;
+  /** The tokens that clashed; null where the caller has to write the batch by itself. `rowsOf`: so that none live while it lasts. */
+  write(rowsOf: () => readonly WriteRow[]): Promise<string[] | null>;
   /** Null where the caller has to do it by itself. */
   ask(chore: keyof Chores, given: readonly unknown[]): Promise<{ result: unknown } | null>;
   /** The caller has stored what was left to it. */
@@ -192,11 +192,17 @@ export function createThreadWriter(
     });
   }
 
+  /** Apart, since a function that waits keeps alive whatever it has made. */
+  const sendRows = (
+    to: Parameters<typeof send>[0],
+    rowsOf: () => readonly WriteRow[],
+  ): ReturnType<typeof send> => send(to, { type: 'write', rows: packRows(rowsOf()) });
+
   return {
-    async write(rows) {
+    async write(rowsOf) {
       const found = await running();
       if (found === null || !(isReady || alone)) return null;
-      const outcome = await send(found, { type: 'write', rows: packRows(rows) });
+      const outcome = await sendRows(found, rowsOf);
       return outcome?.type === 'written' ? outcome.clashes : null;
     },
     async ask(name, given) {

@@ -36,7 +36,7 @@ function writerWith(
     alone,
     say: (sentence) => said.push(sentence),
   });
-  return { writer, write: () => writer.write([writeRowOf(profileOf(1))]), said };
+  return { writer, write: () => writer.write(() => [writeRowOf(profileOf(1))]), said };
 }
 
 /** Starts the real thread, and lets a test wait until it is up. */
