@@ -13,12 +13,32 @@ import type { QueuedProfile, SharedPart } from './storage.ts';
 const ROW_BYTES = 700;
 const NO_PARTS: readonly SharedPart[] = [];
 
-/** What a row that waits as text holds, in this order. */
-const FIELDS = [
-  'token', 'kind', 'state', 'parent', 'child', 'method', 'url', 'origin', 'status', 'route', 'clientAddress',
-  'startedAt', 'durationMs', 'process', 'error', 'queries', 'findings', 'mark', 'marks', 'bytes',
-  'location', 'referrer', 'dest',
-] as const satisfies readonly (keyof ProfileIndex)[]; // prettier-ignore
+/** What a row that waits as text holds, in this order: all of it. */
+const FIELDS = Object.keys({
+  token: 0,
+  kind: 0,
+  state: 0,
+  parent: 0,
+  child: 0,
+  method: 0,
+  url: 0,
+  origin: 0,
+  status: 0,
+  route: 0,
+  clientAddress: 0,
+  startedAt: 0,
+  durationMs: 0,
+  process: 0,
+  error: 0,
+  queries: 0,
+  findings: 0,
+  mark: 0,
+  marks: 0,
+  bytes: 0,
+  location: 0,
+  referrer: 0,
+  dest: 0,
+} satisfies Record<keyof ProfileIndex, 0>) as (keyof ProfileIndex)[];
 
 /** An index row as text, half as long as its JSON. */
 export function packRow(index: ProfileIndex): string {
