@@ -1,5 +1,5 @@
 /**
- * Keeps what V8 makes of the joined modules, and of the packages that come with them, until the service gave its first answer: `node bin/keep-code.js <folder>`, where
+ * Keeps what V8 makes of the joined modules until the service gave its first answer: `node bin/keep-code.js <folder>`, where
  * the folder holds `app` and gets `code` (run-script.js reads it). Run by the build, in a process of its own: only what is
  * compiled by then is kept. The service has no routes and no database here, and listens on a port that the system gives.
  */
@@ -10,8 +10,6 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './entry.js';
-import { packPackages } from './kept-packages.js';
-import { watchPackages } from './watch-packages.js';
 
 const folder = process.argv[2];
 const moduleOf = (name) => import(pathToFileURL(join(folder, 'app', `${name}.js`)).href);
@@ -28,7 +26,6 @@ async function answerOnce(varDir) {
   if (answer.statusCode !== 404) throw new Error(`The service answered ${answer.statusCode}.`);
 }
 
-const packages = watchPackages(root);
 const { onRun } = await moduleOf('hindsight-run');
 const scripts = new Map();
 const home = pathToFileURL(join(root, 'dist', 'app', sep)).href;
@@ -38,8 +35,6 @@ try {
   await answerOnce(varDir);
   mkdirSync(join(folder, 'code'));
   for (const [name, packed] of scripts) writeFileSync(join(folder, 'code', name), packed());
-  const { index, code } = packages.kept();
-  writeFileSync(join(folder, 'code', 'packages'), packPackages(root, index, code));
 } finally {
   rmSync(varDir, { recursive: true, force: true });
 }

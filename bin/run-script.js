@@ -24,7 +24,7 @@ export function onRun(listen, folder = home) {
 }
 
 /** Of the parts, and of the Node that makes it. */
-export function digestOf(...parts) {
+function digestOf(...parts) {
   const hash = createHash('sha256').update(MADE_BY);
   for (const part of parts) hash.update(part);
   return hash.digest();

@@ -1,21 +1,9 @@
 /** Joined modules as scripts, and what the build keeps of compiling them: used where it fits, left alone where not. */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
-import {
-  copyFile,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Script } from 'node:vm';
@@ -167,111 +155,6 @@ describe('what V8 made of a script', () => {
   });
 });
 
-/** Runs a package and keeps it, as the build does. */
-const KEEP = `
-  import { mkdirSync, writeFileSync } from 'node:fs';
-  import { createRequire } from 'node:module';
-  const [bin, root] = process.argv.slice(1);
-  const { packPackages } = await import(bin + 'kept-packages.js');
-  const { watchPackages } = await import(bin + 'watch-packages.js');
-  const watched = watchPackages(root);
-  createRequire(root + '/app.js')('outer').value();
-  const { index, code } = watched.kept();
-  mkdirSync(root + '/dist/code', { recursive: true });
-  writeFileSync(root + '/dist/code/packages', packPackages(root, index, code));
-`;
-
-/** Starts with it, and tells what it gives. */
-const START = `
-  import { createRequire } from 'node:module';
-  import { pathToFileURL } from 'node:url';
-  const [bin, root, before] = process.argv.slice(1);
-  const require = createRequire(root + '/app.js');
-  if (before !== undefined) require(before);
-  const { loadPackages } = await import(bin + 'kept-packages.js');
-  const loaded = loadPackages(root);
-  const there = Object.keys(require.cache).length;
-  const outer = require('outer');
-  const imported = await import(pathToFileURL(require.resolve('outer')));
-  const same = imported.default === outer && imported.inner === outer.inner && require('inner') === outer.inner;
-  console.log(JSON.stringify({ loaded, there, same, value: outer.value(), place: outer.place() }));
-`;
-
-describe('packages that are kept', function () {
-  this.timeout(30_000);
-  const bin = pathToFileURL(resolve('bin/')).href + '/';
-  let root: string;
-
-  beforeEach(async () => {
-    root = await realpath(await mkdtemp(join(tmpdir(), 'hindsight-packages-')));
-    const files = {
-      'node_modules/.package-lock.json': '{}',
-      'node_modules/outer/index.js':
-        "exports.inner = require('inner'); const { sep } = require('path'); exports.sep = sep;\nexports.value = () => exports.inner.one + require('./data.json').two;\nexports.place = () => new Error().stack.split('\\n')[1];",
-      'node_modules/outer/data.json': '{"two":2}',
-      'node_modules/inner/index.js': 'exports.one = 1; require("outer").late = exports;',
-      'node_modules/other/index.js': '',
-    };
-    for (const [name, text] of Object.entries(files)) {
-      await mkdir(join(root, dirname(name)), { recursive: true });
-      await writeFile(join(root, name), text);
-    }
-    await run(process.execPath, ['--input-type=module', '-e', KEEP, bin, root]);
-  });
-
-  afterEach(() => rm(root, { recursive: true, force: true }));
-
-  async function start(before: string[] = [], options: string[] = []): Promise<Record<string, unknown>> {
-    const child = await run(process.execPath, [
-      ...options,
-      '--input-type=module',
-      '-e',
-      START,
-      bin,
-      root,
-      ...before,
-    ]);
-    return JSON.parse(child.stdout) as Record<string, unknown>;
-  }
-
-  it('are where `require` looks for them, under the names of their files', async () => {
-    const { place, ...rest } = await start();
-    expect(rest).to.deep.equal({ loaded: true, there: 2, value: 3, same: true });
-    expect(place).to.include(`${join(root, 'node_modules', 'outer', 'index.js')}:3:`);
-  });
-
-  it('are left to `require` where one is another, though of the same length', async () => {
-    await writeFile(
-      join(root, 'node_modules/inner/index.js'),
-      'exports.one = 5; require("outer").late = exports;',
-    );
-    expect(await start()).to.include({ loaded: false, there: 0, value: 7, same: true });
-  });
-
-  it('are left to `require` where something was installed, or one is gone', async () => {
-    await writeFile(join(root, 'node_modules/.package-lock.json'), '{"packages":{}}');
-    expect(await start()).to.include({ loaded: false, value: 3 });
-    await rm(join(root, 'node_modules/.package-lock.json'));
-    expect(await start()).to.include({ loaded: false, value: 3 });
-  });
-
-  it('are left to `require` where what was kept is cut off, or gone', async () => {
-    const file = join(root, 'dist/code/packages');
-    const { size } = await stat(file);
-    for (const bytes of [size - 1, 60, 33, 0]) {
-      await truncate(file, bytes);
-      expect(await start(), `${bytes} bytes`).to.include({ loaded: false, there: 0, value: 3 });
-    }
-    await rm(file);
-    expect(await start()).to.include({ loaded: false, value: 3 });
-  });
-
-  it('are left to `require` where something comes before, or is asked to', async () => {
-    expect(await start(['other'])).to.include({ loaded: false, there: 1, value: 3 });
-    expect(await start([], ['--import', 'data:text/javascript,'])).to.include({ loaded: false, value: 3 });
-  });
-});
-
 describe('the build', function () {
   this.timeout(30_000);
 
@@ -302,9 +185,7 @@ describe('the build', function () {
 const FIRST_ANSWER = `
   import { createRequire } from 'node:module';
   import { get } from 'node:http';
-  const [app, varDir, bin, root] = process.argv.slice(1);
-  const { loadPackages } = await import(bin + 'kept-packages.js');
-  const kept = loadPackages(root);
+  const app = process.argv[1];
   const scripts = {};
   const { onRun } = await import(app + 'hindsight-run.js');
   onRun((name, script) => (scripts[name] = script.cachedDataRejected));
@@ -315,12 +196,12 @@ const FIRST_ANSWER = `
   } catch (error) {
     frame = error.stack.split('\\n')[1];
   }
-  const config = readConfig({ APP_ENV: 'dev', VAR_DIR: varDir });
+  const config = readConfig({ APP_ENV: 'dev', VAR_DIR: process.argv[2] });
   const { server } = createService({ config, routes: [], log() {} });
   server.listen(0, '127.0.0.1', () => {
     get({ port: server.address().port, headers: { accept: 'text/html' } }, (answer) => {
       const packages = Object.keys(createRequire(app).cache).map((file) => /.*node_modules.([^\\\\/]+)/.exec(file)?.[1]);
-      console.log(JSON.stringify({ status: answer.statusCode, kept, frame, scripts, packages: [...new Set(packages)] }));
+      console.log(JSON.stringify({ status: answer.statusCode, frame, scripts, packages: [...new Set(packages)] }));
       process.exit(0);
     });
   });
@@ -334,26 +215,23 @@ describe('the first answer of the built service', function () {
     await entryOf('service');
     const folder = await mkdtemp(join(tmpdir(), 'hindsight-first-'));
     try {
-      const [app, bin] = ['dist/app', 'bin'].map((name) => pathToFileURL(resolve(name)).href);
+      const app = pathToFileURL(resolve('dist/app/')).href;
       const { stdout } = await run(process.execPath, [
         '--input-type=module',
         '-e',
         FIRST_ANSWER,
         `${app}/`,
         folder,
-        `${bin}/`,
-        resolve('.'),
       ]);
-      const { status, kept, frame, scripts, packages } = JSON.parse(
+      const { status, frame, scripts, packages } = JSON.parse(
         stdout.split('\n').find((line) => line.startsWith('{'))!,
       ) as {
         status: number;
-        kept: boolean;
         frame: string;
         scripts: Record<string, boolean | undefined>;
         packages: string[];
       };
-      expect({ status, kept }).to.deep.equal({ status: 404, kept: true });
+      expect(status).to.equal(404);
       expect(frame)
         .to.include('/dist/app/')
         .and.to.match(/\.code\.js:\d+:\d+\)?$/);
