@@ -44,6 +44,8 @@ export interface App {
   app: Express;
   /** Lets the error page answer what the HTTP parser refuses, too. */
   refuse(server: Server): void;
+  /** Listens to nothing of the process any more. */
+  close(): void;
 }
 
 const express = requirePackage('express') as typeof expressPackage;
@@ -81,7 +83,7 @@ export function createApp(options: AppOptions): App {
         })
       : { handler: profiler.errors, answer: profiler.answerError };
 
-  routeAllTargets(app, answers.answer);
+  const close = routeAllTargets(app, answers.answer);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
   if (profiler !== null) {
@@ -108,6 +110,7 @@ export function createApp(options: AppOptions): App {
   const methods = (): string[] => matcher.routes().map(({ method }) => method);
   return {
     app,
+    close,
     refuse(server) {
       if (profiler === null)
         createRefusal({

@@ -289,6 +289,7 @@ export function createService(options: ServiceOptions): Service {
       redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     async close() {
       await responses.drain();
+      app.close();
       const counters = await profiler?.close(storing ? STORE_WITHIN : 0);
       const lost = Object.entries(counters?.dropped ?? {});
       if (lost.length > 0)

@@ -89,9 +89,8 @@ function matchedOf(req: IncomingMessage): unknown {
   return key === undefined ? undefined : (req as unknown as Record<symbol, unknown>)[key];
 }
 
-/** How Express 4 writes a parameter, a star, and the end of a path. */
-const PARAMETER = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)/g;
-const STAR = /\(\.\*\)/g;
+/** How Express 4 writes a parameter or a star, and the end of a path. */
+const KEY = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)|\(\.\*\)/g;
 const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
 const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
 
@@ -106,10 +105,13 @@ function pathOf(regexp: RegExp, keys: unknown): string {
   const path = regexp.source
     .replace(/^\^/, '')
     .replace(END, '')
-    .replace(PARAMETER, (_group, optional: string) => `/:${names[used++] ?? ''}${optional}`)
-    .replace(STAR, () => (used++, '*'))
+    .replace(KEY, (found, optional?: string) => {
+      const name = names[used++] ?? '';
+      return found === '(.*)' ? '*' : `/:${name}${optional ?? ''}`;
+    })
     .replace(/\\(.)/g, '$1');
-  const isWhole = regexp.source.startsWith('^') && PLAIN.test(path) && used === names.length;
+  const isItsOwn = regexp.source.startsWith('^') && END.test(regexp.source);
+  const isWhole = isItsOwn && PLAIN.test(path) && used === names.length;
   const made = isWhole ? path || '/' : regexp.toString();
   paths.set(regexp, made);
   return made;

@@ -9,21 +9,14 @@
  *
  * Callbacks of `router.param` are no layers: they are wrapped where their router keeps them, once it is known.
  */
-import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { types } from 'node:util';
 import type { CallKind, Layer, LayerCall, RoutedRequest } from './layer-call.ts';
+import { type CallTrace, createStandIns, type Heed, heedOf, isOwn } from './layer-stand-in.ts';
 
 /** What is told; nothing of it may throw. */
-export interface DispatchTrace {
+export interface DispatchTrace extends CallTrace {
   /** null: the call is not traced. */
   started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null;
-  /** The function returned. */
-  ended(call: LayerCall): void;
-  /** Its promise settled. */
-  settled(call: LayerCall): void;
-  /** It threw or rejected. */
-  failed(call: LayerCall, error: unknown): void;
   /** An error looks for its handler: whoever ran last has handed it to `next`, or it is known already. */
   handedOn(req: IncomingMessage, error: unknown): void;
   /** The router that holds this layer, which is none of its stack. */
@@ -51,8 +44,6 @@ type ParamHandle = (
   name: string,
 ) => unknown;
 
-const { isAsyncFunction, isPromise } = types;
-
 const FOR_ERRORS: CallKind = { isErrorHandler: true, param: null };
 
 /** Router 2 and Express 4. */
@@ -71,144 +62,12 @@ export function routerOf(app: unknown): unknown {
   return '_router' in app ? app._router : (app as { router?: unknown }).router;
 }
 
-/** One whose `then` is Node's own: that of a Knex query would run it once more. */
-function isPlainPromise(value: unknown): value is Promise<unknown> {
-  return isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
-}
-
-/**
- * What a router does with the promise that a handler returns. To look at a promise is to have handled it, and Node then
- * tells nobody of its rejection: so the look must be one of several, or the rejection must go on.
- */
-type Heed = 'heeded' | 'ignored' | 'unknown';
-
-/** Express 4's own, which calls the handler and does no more. */
-const IGNORING = /^function \w*\((?:error, )?req, res, next\) \{\s+var fn = this\.handle;/;
-
-function heedOf(name: string, method: unknown): Heed {
-  if (name === 'handleRequest' || name === 'handleError') return 'heeded';
-  const source = Function.prototype.toString.call(method);
-  return IGNORING.test(source) && !/then|promise/i.test(source) ? 'ignored' : 'unknown';
-}
-
-/** Who listens to it (Express 5.3) is handed what stands for the layer's function. */
-const toldStarts = channel('tracing:express.router.request:start');
-
-/** A router's own method, which reads the layer's function first and calls it: nobody else sees what stands for it. */
-const OWN = /^function \w* ?\((?:error, )?req, res, next\) \{\s+(?:const|var) fn = this\.handle\b/;
-
-function isOwn(method: unknown): boolean {
-  return OWN.test(Function.prototype.toString.call(method));
-}
-
-/** A promise that nobody but the router was given is that of an async function called by it. */
-function mayWatch(heed: Heed, handle: unknown): boolean {
-  return heed === 'heeded' || (heed === 'ignored' && isAsyncFunction(handle));
-}
-
-/** Puts a function in the place of a layer's, which holds it as `own` tells; false where it can't be. */
-function put(layer: Layer, own: PropertyDescriptor | undefined, standIn: unknown): boolean {
-  try {
-    if (own?.writable === true) layer.handle = standIn;
-    // An accessor of the prototype (express-async-errors) would take it for the layer's new function.
-    else Object.defineProperty(layer, 'handle', { value: standIn, writable: true, configurable: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Puts the layer's function back, unless it was done or somebody has put another there; true: it was. */
-function giveBack(layer: Layer, own: PropertyDescriptor | undefined, standIn: unknown): boolean {
-  if (layer.handle !== standIn) return false;
-  if (own === undefined) delete layer.handle;
-  else if (own.writable === true) layer.handle = own.value;
-  else Object.defineProperty(layer, 'handle', own);
-  return true;
-}
-
 export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const seen = new WeakSet();
   const heeds = new WeakMap<object, Heed>();
-  /** Layers that hold their function as a property of their own, as a router makes them. */
-  const plain = new WeakSet<Layer>();
+  const standIns = createStandIns(trace);
   const restore: (() => void)[] = [];
   let closed = false;
-
-  function returned(call: LayerCall, result: unknown, handle: unknown, heed: Heed): void {
-    trace.ended(call);
-    if (!isPlainPromise(result) || !mayWatch(heed, handle)) return;
-    result.then(
-      () => {
-        trace.settled(call);
-      },
-      // Before the router hears of it, which has not looked at the promise yet.
-      (error: unknown) => {
-        trace.failed(call, error);
-        trace.settled(call);
-        if (heed === 'ignored') throw error;
-      },
-    );
-  }
-
-  function threw(call: LayerCall, error: unknown): void {
-    trace.failed(call, error);
-    trace.ended(call);
-  }
-
-  /** What stands for the layer's function during one call, and looks like it to whoever asks meanwhile. */
-  function standInFor<H extends (...args: never[]) => unknown>(
-    layer: Layer,
-    {
-      handle,
-      own,
-      call,
-      heed,
-    }: { handle: H; own: PropertyDescriptor | undefined; call: LayerCall; heed: Heed },
-  ): H {
-    const standIn = new Proxy(handle, {
-      apply(_handle, self: unknown, args: Parameters<H>) {
-        giveBack(layer, own, standIn);
-        let result: unknown;
-        try {
-          result = Reflect.apply(handle, self, args);
-        } catch (error) {
-          threw(call, error);
-          throw error;
-        }
-        returned(call, result, handle, heed);
-        return result;
-      },
-    });
-    return standIn;
-  }
-
-  function isPlain(layer: Layer): boolean {
-    if (plain.has(layer)) return true;
-    if (Object.getOwnPropertyDescriptor(layer, 'handle')?.writable !== true) return false;
-    plain.add(layer);
-    return true;
-  }
-
-  /** The same where nobody can ask: most calls by far, and a tenth of the time. */
-  function plainStandIn(
-    layer: Layer,
-    handle: Handle,
-    { call, heed }: { call: LayerCall; heed: Heed },
-  ): Handle {
-    return (req, res, next) => {
-      layer.handle = handle;
-      let result: unknown;
-      try {
-        result = handle(req, res, next);
-      } catch (error) {
-        threw(call, error);
-        throw error;
-      }
-      returned(call, result, handle, heed);
-      return result;
-    };
-  }
 
   function tracingRequest(original: Handle, heed: Heed): Handle {
     const isDirect = isOwn(original);
@@ -217,18 +76,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       const isTraced = !closed && route === undefined && typeof handle === 'function' && handle.length <= 3;
       const call = isTraced ? trace.started(req, this) : null;
       if (call === null) return original.call(this, req, res, next);
-      const direct = isDirect && !toldStarts.hasSubscribers && isPlain(this);
-      const own = direct
-        ? { value: handle, writable: true }
-        : Object.getOwnPropertyDescriptor(this, 'handle');
-      const standIn = direct
-        ? plainStandIn(this, handle, { call, heed })
-        : standInFor(this, { handle, own, call, heed });
-      const stands = put(this, own, standIn);
+      const standIn = standIns.put({ layer: this, handle, call, heed, isDirect });
       try {
         return original.call(this, req, res, next);
       } finally {
-        if (!stands || giveBack(this, own, standIn)) trace.ended(call);
+        standIns.takeBack(standIn);
       }
     };
   }
@@ -240,13 +92,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       const isTraced = !closed && typeof handle === 'function' && handle.length === 4;
       const call = isTraced ? trace.started(req, this, FOR_ERRORS) : null;
       if (call === null) return original.call(this, error, req, res, next);
-      const own = Object.getOwnPropertyDescriptor(this, 'handle');
-      const standIn = standInFor(this, { handle, own, call, heed });
-      const stands = put(this, own, standIn);
+      const standIn = standIns.put({ layer: this, handle, call, heed, isDirect: false });
       try {
         return original.call(this, error, req, res, next);
       } finally {
-        if (!stands || giveBack(this, own, standIn)) trace.ended(call);
+        standIns.takeBack(standIn);
       }
     };
   }
@@ -293,10 +143,10 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       try {
         result = original.call(this, req, res, next, value, name);
       } catch (error) {
-        threw(call, error);
+        standIns.threw(call, error);
         throw error;
       }
-      returned(call, result, original, heed);
+      standIns.returned(call, result, { handle: original, heed });
       return result;
     };
     Object.defineProperty(traced, 'name', { value: original.name, configurable: true });

@@ -35,12 +35,13 @@ export function createShownLately(): ShownLately {
   return {
     of: (token) => all.find(({ profile }) => profile.token === token),
     keep(shown) {
-      let room = MOST_LENGTH - shown.length;
-      const kept = others(shown.profile.token).filter(({ length }, index) => {
+      const before = others(shown.profile.token);
+      const isKept = shown.length <= MOST_LENGTH && shown.profile.state === 'final';
+      let room = MOST_LENGTH;
+      all = (isKept ? [shown, ...before] : before).filter(({ length }, index) => {
         room -= length;
-        return room >= 0 && index < MOST - 1;
+        return room >= 0 && index < MOST;
       });
-      all = shown.length > MOST_LENGTH || shown.profile.state !== 'final' ? kept : [shown, ...kept];
     },
     forget(token) {
       if (all.length > 0) all = others(token);

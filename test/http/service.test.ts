@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { channel } from 'node:diagnostics_channel';
 import express from 'express';
 import { readConfig } from '../../app/config.ts';
 import { createService } from '../../app/service.ts';
@@ -106,6 +107,18 @@ describe('the service', () => {
     this.timeout(30_000);
     await service.close();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it('listens to nothing of the process any more once it is closed', async () => {
+    const told = channel('tracing:express.router.request:end');
+    const other = await start({});
+    await service.close();
+    expect(told.hasSubscribers).to.equal(true);
+    await other.service.close();
+    await rm(other.folder, { recursive: true, force: true });
+    expect(told.hasSubscribers).to.equal(false);
+    await rm(folder, { recursive: true, force: true });
+    ({ service, port, folder } = await start({}));
   });
 
   async function open(token: string | undefined): Promise<RawResponse | undefined> {

@@ -106,7 +106,8 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         ),
       );
       const plan = first(await kept.of(context.token));
-      const text = JSON.stringify(plan);
+      // The moment it was planned at is a number of many digits.
+      const text = JSON.stringify({ ...plan, plannedAt: 0 });
       for (const value of ['secret', '12.5', '311', '2026-11', '18:06']) expect(text).not.to.contain(value);
       expect(text).to.contain('(name = $1::text)');
       expect(text).to.contain("'own literal'");

@@ -507,3 +507,18 @@ for (const [name, make] of [
     });
   });
 }
+
+describe('a mount of Express 4', () => {
+  it('is told as it was written, where it can be read back', async () => {
+    const seen = async (mount: string | RegExp | string[], path: string): Promise<string | undefined> => {
+      const { context } = await trace(express4, (app) => app.use(mount, go), { path });
+      return context.last('layer')?.pattern;
+    };
+    expect(await seen('/', '/x')).to.equal('/');
+    expect(await seen('/a.b/:id/c', '/a.b/1/c')).to.equal('/a.b/:id/c');
+    expect(await seen('/a/*/:id', '/a/b/1')).to.equal('/a/*/:id');
+    expect(await seen('/:x?', '/1')).to.equal('/:x?');
+    expect(await seen(/^\/re/, '/re')).to.equal('/^\\/re/');
+    expect(await seen(['/a', '/b'], '/b')).to.match(/^\/\^.*a.*\|.*b/);
+  });
+});

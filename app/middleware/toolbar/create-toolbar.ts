@@ -6,7 +6,7 @@
  * the headers ahead of it. Of several wrappers of ours only the outermost does anything.
  *
  * Rejected: the shared methods of watched-response.ts, below all that a host puts on a response, where compressed bytes go by; and to look
- * when a layer goes on, which only Express 5.3 tells.
+ * when a layer goes on, which is too late for what it has sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../profiler/context.ts';
