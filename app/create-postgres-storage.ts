@@ -7,6 +7,7 @@
  */
 import type { Knex } from 'knex';
 import type pg from 'pg';
+import { createError } from './errors.ts';
 import { requirePackage, startWorker } from './paths.ts';
 import { settledWithin } from './profiler/patience.ts';
 import type { ProfileStorage } from './profiler/storage.ts';
@@ -34,6 +35,8 @@ export type HostStorageOptions = StorageSettings & {
 
 /** Milliseconds for connections to close; one that hangs is left. */
 const CLOSE_WITHIN_MS = 1000;
+/** Milliseconds for a host to say where to connect, before it is asked again. */
+const SETTINGS_WITHIN_MS = 5000;
 
 const startThread = (data: unknown): ReturnType<typeof startWorker> =>
   startWorker('storage/writer-thread', data);
@@ -54,20 +57,29 @@ async function openByItself(
   connection: GivenConnection,
   { thread = true, ...settings }: HostStorageOptions,
 ): Promise<ProfileStorage> {
-  const [{ createPostgresStorage: create }, { settingsIn, threadSettings }, { createPgPools }, navigator] =
+  const [{ createPostgresStorage: create }, { settingsIn, threadSettings }, { createPgPool }, navigator] =
     await Promise.all([
       import('./storage/postgres-profile-storage.ts'),
       import('./storage/knex-connection.ts'),
       import('./storage/pg-pool.ts'),
       import('./storage/navigator.ts'),
     ]);
-  const pools = createPgPools(() => {
-    const takeAway = navigator.provideNavigator();
-    try {
-      return (requirePackage('pg') as typeof pg).Pool;
-    } finally {
-      takeAway();
-    }
+  const { answerWithin } = await import('./storage/unavailable.ts');
+  /** Until they are refused: what makes them may take its time, or give another password each time. */
+  let known: ReturnType<typeof settingsIn> | null = null;
+  const pool = createPgPool({
+    load() {
+      const takeAway = navigator.provideNavigator();
+      try {
+        return (requirePackage('pg') as typeof pg).Pool;
+      } finally {
+        takeAway();
+      }
+    },
+    settings: () => (known ??= answerWithin(settingsIn(connection), SETTINGS_WITHIN_MS)),
+    onRefused() {
+      known = null;
+    },
   });
   const writes = {
     start: startThread,
@@ -76,14 +88,14 @@ async function openByItself(
   const storage = create({
     ...settings,
     knex: undefined,
-    pool: async () => pools.at(await settingsIn(connection)),
+    pool: () => pool,
     ...(thread ? { thread: writes } : {}),
   });
   return {
     ...storage,
     async close() {
       await storage.close();
-      await settledWithin(pools.end(), CLOSE_WITHIN_MS);
+      await settledWithin(pool.end(), CLOSE_WITHIN_MS);
     },
   };
 }
@@ -96,7 +108,12 @@ function openStorage(options: HostStorageOptions): Promise<ProfileStorage> {
 
 export function createPostgresStorage(options: HostStorageOptions): ProfileStorage {
   let opening: Promise<ProfileStorage> | null = null;
-  const open = (): Promise<ProfileStorage> => (opening ??= openStorage(options));
+  let closed = false;
+  /** Nothing is opened that nobody would close. */
+  async function open(): Promise<ProfileStorage> {
+    if (closed && opening === null) throw createError('STORAGE_UNAVAILABLE', ['the storage is closed.']);
+    return (opening ??= openStorage(options));
+  }
   return {
     name: 'postgresql',
     write: async (profiles) => (await open()).write(profiles),
@@ -124,6 +141,7 @@ export function createPostgresStorage(options: HostStorageOptions): ProfileStora
     },
     leasedUntil: async () => (await open()).leasedUntil?.() ?? 0,
     async close() {
+      closed = true;
       await (await opening)?.close();
     },
   };

@@ -4,7 +4,7 @@
  */
 import type { Knex } from 'knex';
 
-const CONNECT_MS = 5000;
+const DEFAULTS = { connectionTimeoutMillis: 5000, keepAlive: true };
 const CLIENTS = new Set(['pg', 'postgres', 'postgresql']);
 /** Functions in the settings that make no difference to what is written here. */
 const NEEDLESS = new Set(['types', 'expirationChecker', 'password']);
@@ -50,14 +50,14 @@ export type GivenConnection = Place | (() => Place | Promise<Place>);
 export async function settingsIn(given: GivenConnection): Promise<Record<string, unknown>> {
   const place = typeof given === 'function' ? await (given as () => Place | Promise<Place>)() : given;
   const settings = typeof place === 'string' ? { connectionString: place } : place;
-  return { connectionTimeoutMillis: CONNECT_MS, keepAlive: true, ...settings };
+  return { ...DEFAULTS, ...settings };
 }
 
 /** The same as a thread can have them, in the form of `pg`. */
 export async function threadSettings(given: object): Promise<Record<string, unknown> | null> {
   const plain = plainOf(given);
   if (plain === null || plain.ssl === null) return null;
-  return { connectionTimeoutMillis: CONNECT_MS, keepAlive: true, ...plain, ...(await passwordOf(given)) };
+  return { ...DEFAULTS, ...plain, ...(await passwordOf(given)) };
 }
 
 /** In the form of `pg`. */

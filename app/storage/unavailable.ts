@@ -27,6 +27,12 @@ export function isUnusable(error: unknown): boolean {
   return MISSING.has(code) || code === FORBIDDEN;
 }
 
+/** What of it goes from one thread to another. */
+export function failureOf(error: unknown): { message: string; code?: string } {
+  const code = codeOf(error);
+  return { message: messageOf(error), ...(code === null ? {} : { code }) };
+}
+
 /** `timeoutMs`: what a search was given. The original is the cause. */
 export function explain(error: unknown, timeoutMs: number): HindsightError {
   if (error instanceof HindsightError) return error;

@@ -8,14 +8,15 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type pg from 'pg';
-import { type Chores, createChores } from './chores.ts';
+import { type ChoreOptions, type Chores, createChores } from './chores.ts';
 import { createScratch } from './copy-csv.ts';
 import { provideNavigator } from './navigator.ts';
 import { createPartitionKeeper } from './partitions.ts';
-import { createPgPools } from './pg-pool.ts';
+import { createPgPool } from './pg-pool.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { sessionOf } from './session.ts';
 import { unpackRows, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
+import { failureOf } from './unavailable.ts';
 
 type Settings = Record<string, unknown>;
 
@@ -24,25 +25,17 @@ async function driver(): Promise<typeof pg> {
   return (await import('pg')).default;
 }
 
-function failureOf(error: unknown): { message: string; code?: string } {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  return {
-    message: error instanceof Error ? error.message : String(error),
-    ...(typeof code === 'string' ? { code } : {}),
-  };
-}
-
 /** Does chores on connections where the latest of them says. */
-function createDesk(options: Omit<Parameters<typeof createChores>[0], 'pool'>) {
-  const pools = createPgPools(async () => (await driver()).Pool);
+function createDesk(options: Omit<ChoreOptions, 'pool'>) {
   let latest: Settings = {};
-  const chores = createChores({ ...options, pool: () => pools.at(latest) });
+  const pool = createPgPool({ load: async () => (await driver()).Pool, settings: () => latest });
+  const chores = createChores({ ...options, pool: () => pool });
   return {
     run(name: keyof Chores, given: readonly unknown[], settings: Settings): Promise<unknown> {
       latest = settings;
       return (chores[name] as (...values: readonly unknown[]) => Promise<unknown>)(...given);
     },
-    end: pools.end,
+    end: () => pool.end(),
   };
 }
 

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { createPostgresStorage } from '../../app/create-postgres-storage.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 
 const host = `
@@ -63,6 +64,60 @@ describe('a host without Knex', () => {
     );
     return stdout;
   }
+
+  it('reads pages side by side where each question about the place has another answer', async () => {
+    await runHost({ migrate: true });
+    let asked = 0;
+    const storage = createPostgresStorage({
+      connection: () => ({ ...server().connection, application_name: `answer ${asked++}` }),
+      schema: 'alone',
+    });
+    const tokens = ['000001', '000002', '000003', '000004'];
+    for (let round = 0; round < 5; round++)
+      await Promise.all([
+        ...tokens.map((token) => storage.read(token)),
+        storage.find({ limit: 1, offset: 0 }),
+        storage.readSetting('paused'),
+      ]);
+    await storage.close();
+    expect(asked).to.be.within(1, 2);
+  });
+
+  it('is asked for its place again when nobody is let in there', async () => {
+    await runHost({ migrate: true });
+    const { connection } = server();
+    const places = [{ ...connection, port: 1 }, connection];
+    const storage = createPostgresStorage({
+      connection: () => places.shift() ?? connection,
+      schema: 'alone',
+      thread: false,
+    });
+    const refused: unknown = await storage.read('000001').catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(Error);
+    expect(await storage.read('000001')).to.equal(null);
+    await storage.close();
+  });
+
+  it('opens nothing after its storage has closed', async () => {
+    for (const used of [true, false]) {
+      let asked = 0;
+      const storage = createPostgresStorage({
+        connection: () => {
+          asked++;
+          return server().connection;
+        },
+        schema: 'alone',
+      });
+      if (used) await storage.read('000001');
+      await storage.close();
+      const before = asked;
+      for (const work of [() => storage.read('000001'), () => storage.readSetting('paused')]) {
+        const refused: unknown = await work().catch((error: unknown) => error);
+        expect((refused as Error).message).to.match(/the storage is closed/);
+      }
+      expect(asked).to.equal(before);
+    }
+  });
 
   it('stores its profiles with no client of the database in its own thread until a page is read', async function () {
     this.timeout(30_000);
