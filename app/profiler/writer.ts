@@ -83,6 +83,8 @@ export function createWriter({
   let warnedAt = -Infinity;
   const fullSaidAt = new Map<string, number>();
   let closed = false;
+  /** Nothing is written any more. */
+  let ended = false;
   const counters = {
     written: 0,
     failedWrites: 0,
@@ -122,7 +124,8 @@ export function createWriter({
       counters.failedWrites++;
       pause = Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
       parts.forget();
-      queue.giveBack(batch);
+      if (ended) queue.letGo(batch);
+      else queue.giveBack(batch);
       complain(error);
     }
     writing = 0;
@@ -133,7 +136,7 @@ export function createWriter({
   }
 
   function schedule(): void {
-    if (active !== null || queue.size === 0) return;
+    if (ended || active !== null || queue.size === 0) return;
     // The first one of a process goes at once: somebody has just started it and looks.
     const atOnce = pause === 0 && (closed || isFull() || counters.written === 0);
     if (timer !== null && !atOnce) return;
@@ -190,6 +193,7 @@ export function createWriter({
       if (closed) return;
       closed = true;
       await flush(timeoutMs);
+      ended = true;
       if (timer !== null) clearTimeout(timer);
       timer = null;
       queue.dropAll();

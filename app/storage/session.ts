@@ -1,8 +1,8 @@
 /**
  * One connection for one piece of work: statements with values, transactions, and COPY.
  *
- * In: a client of `pg`, the writer thread's own or one lent by a Knex pool (Knex itself knows no COPY). Out: what the
- * statements give. COPY is spoken over pg's own protocol calls, the ones that pg-copy-streams uses too: a batch is one
+ * In: a client of `pg`, the writer thread's own or one lent by a pool of `pg` or of Knex (which itself knows no COPY).
+ * Out: what the statements give. COPY is spoken over pg's own protocol calls, the ones that pg-copy-streams uses too: a batch is one
  * buffer, so that a stream would only add a package.
  */
 import type { Knex } from 'knex';

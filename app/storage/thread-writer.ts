@@ -1,12 +1,13 @@
 /**
  * The near side of the writer's thread: a batch or a chore goes over, its outcome comes back.
  *
- * The thread starts with the first batch, which does not wait for it: until it is up, the caller writes by itself. One
- * that does not answer within its time is ended, and only then the batch counts as failed, so that nobody reads its
- * bytes any more; the writer tries again, storing twice is harmless. Where no thread can be started, it keeps dying, or
- * it has no way to the database where the caller has one, the caller writes by itself from then on.
+ * The thread starts with what it is first asked for. One that does not answer a batch within its time is ended, and only then
+ * the batch counts as failed, so that nobody reads its bytes any more; the writer tries again, storing twice is harmless.
  *
- * Where the thread is alone with what goes on by itself, a caller does so only when no thread can be had at all.
+ * Beside a pool that writes as well, no batch waits for a thread that is not up yet: the caller writes by itself until then,
+ * and from then on where no thread can be started, it keeps dying, or it has no way to the database where the caller has one.
+ * Where the thread is alone with what goes on by itself, all waits for it, and a caller does so only when no thread can be
+ * had at all.
  */
 import type { Worker } from 'node:worker_threads';
 import type { Chores } from './chores.ts';
@@ -31,7 +32,6 @@ export interface ThreadWriter {
   close(withinMs: number): Promise<void>;
 }
 
-/** Milliseconds for one batch, connecting included. */
 const ANSWER_WITHIN_MS = 14_000;
 /** Threads that died in a row before none is started any more. */
 const MOST_DEATHS = 3;
@@ -41,6 +41,8 @@ const MOST_DETOURS = 3;
 type Outcome = FromThread & { type: 'written' | 'done' };
 
 interface Waiting {
+  /** Who has been asked. */
+  thread: Worker;
   resolve: (outcome: Outcome | null) => void;
   reject: (error: Error) => void;
   /** Of a batch: a chore may take its time. */
@@ -57,10 +59,12 @@ export function createThreadWriter(
     data: ThreadData;
     /** Chores are done there too, and batches wait until it is up. */
     alone?: boolean;
+    /** Milliseconds for one batch, connecting included. */
+    answerWithinMs?: number;
     say: (sentence: string) => void;
   },
 ): ThreadWriter {
-  const { data, say, alone = false } = options;
+  const { data, say, alone = false, answerWithinMs = ANSWER_WITHIN_MS } = options;
   let worker: Worker | null = null;
   let isReady = false;
   let settings: Record<string, unknown> | null = null;
@@ -79,8 +83,17 @@ export function createThreadWriter(
     const found = waiting.get(id);
     waiting.delete(id);
     clearTimeout(found?.timer);
-    if (waiting.size === 0) worker?.unref();
+    if (found !== undefined && idsOf(found.thread).length === 0) found.thread.unref();
     return found;
+  }
+
+  /** What a thread has not answered. */
+  function idsOf(thread: Worker): number[] {
+    return [...waiting].filter(([, order]) => order.thread === thread).map(([id]) => id);
+  }
+
+  function rejectAll(thread: Worker, error: Error): void {
+    for (const id of idsOf(thread)) take(id)?.reject(error);
   }
 
   function giveUp(sentence: string): void {
@@ -88,11 +101,11 @@ export function createThreadWriter(
     say(`${sentence}; they are stored without one.`);
   }
 
-  function receive(message: FromThread): void {
+  function receive(from: Worker, message: FromThread): void {
     proven = true;
     switch (message.type) {
       case 'ready':
-        isReady = true;
+        isReady ||= worker === from;
         return;
       case 'notice':
         say(message.sentence);
@@ -123,7 +136,7 @@ export function createThreadWriter(
     if (!proven || deaths + 1 >= MOST_DEATHS)
       giveUp(`The thread that stores profiles can't go on (${reason})`);
     else deaths++;
-    for (const id of [...waiting.keys()]) {
+    for (const id of idsOf(gone)) {
       const found = take(id);
       if (deaths >= MOST_DEATHS) found?.resolve(null);
       else found?.reject(new Error(`the thread that stores profiles ended: ${reason}`));
@@ -135,7 +148,9 @@ export function createThreadWriter(
     try {
       isReady = false;
       const started = options.start(data);
-      started.on('message', receive);
+      started.on('message', (message: FromThread) => {
+        receive(started, message);
+      });
       started.on('error', (error: unknown) => {
         died(started, error instanceof Error ? error.message : String(error));
       });
@@ -151,24 +166,23 @@ export function createThreadWriter(
     }
   }
 
-  /** Ends a thread that hangs; its batch fails when it is gone. */
-  async function late(thread: Worker, id: number): Promise<void> {
+  /** What it has been asked fails when it is gone; others are for the next thread. */
+  async function end(thread: Worker, error: Error): Promise<void> {
     if (worker === thread) worker = null;
-    settings = null;
     await thread.terminate();
-    const late = new Error(`the database did not answer within ${ANSWER_WITHIN_MS / 1000} s.`);
-    take(id)?.reject(late);
-    rejectAll(late);
+    rejectAll(thread, error);
   }
 
-  function rejectAll(error: Error): void {
-    for (const id of [...waiting.keys()]) take(id)?.reject(error);
+  /** Ends a thread that hangs. */
+  function late(thread: Worker): void {
+    settings = null;
+    void end(thread, new Error(`the database did not answer within ${answerWithinMs / 1000} s.`));
   }
 
   /** Null where there is none, and will be none. */
   async function running(): Promise<{ thread: Worker; to: Record<string, unknown> } | null> {
     if (deaths >= MOST_DEATHS) return null;
-    settings ??= await answerWithin(options.connection(), ANSWER_WITHIN_MS);
+    settings ??= await answerWithin(options.connection(), answerWithinMs);
     if (settings === null) {
       deaths = MOST_DEATHS;
       return null;
@@ -183,10 +197,9 @@ export function createThreadWriter(
   ): Promise<Outcome | null> {
     const id = nextId++;
     return new Promise((resolve, reject) => {
-      const timer =
-        order.type === 'write' ? setTimeout(() => void late(thread, id), ANSWER_WITHIN_MS) : undefined;
+      const timer = order.type === 'write' ? setTimeout(late, answerWithinMs, thread) : undefined;
       timer?.unref();
-      waiting.set(id, { resolve, reject, timer });
+      waiting.set(id, { thread, resolve, reject, timer });
       thread.ref();
       thread.postMessage({ ...order, id, settings: to } satisfies ToThread);
     });
@@ -216,16 +229,16 @@ export function createThreadWriter(
       refused = false;
       if (++detours < MOST_DETOURS || deaths >= MOST_DEATHS) return;
       giveUp('The thread that stores profiles has no way to the database, though the pool has one');
-      void worker?.terminate();
-      worker = null;
+      if (worker !== null) void end(worker, new Error('the thread that stores profiles is given up.'));
     },
     async close(withinMs) {
       const thread = worker;
       worker = null;
       deaths = MOST_DEATHS;
       if (thread === null) return;
-      if (!isReady) {
-        await thread.terminate();
+      const closed = new Error('the storage is closed.');
+      if (!isReady && idsOf(thread).length === 0) {
+        await end(thread, closed);
         return;
       }
       const ended = new Promise<void>((resolve) => {
@@ -238,7 +251,7 @@ export function createThreadWriter(
       thread.postMessage({ type: 'close' } satisfies ToThread);
       await ended;
       clearTimeout(patience);
-      rejectAll(new Error('the storage is closed.'));
+      rejectAll(thread, closed);
     },
   };
 }

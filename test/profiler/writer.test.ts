@@ -61,6 +61,32 @@ describe('writer', () => {
     expect(written).to.deep.equal(['a']);
   });
 
+  it('asks the storage for nothing more when it has closed', async () => {
+    const { storage, state } = heldStorage();
+    let tries = 0;
+    const write = storage.write.bind(storage);
+    storage.write = (batch) => {
+      tries++;
+      return write(batch);
+    };
+    let release = (): void => undefined;
+    state.gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    state.failing = true;
+    const writer = createWriter({ storage, ...quiet });
+    writer.enqueue(profile('a'));
+    await writer.close(50);
+    release();
+    await sleep(400);
+    expect(tries).to.equal(1);
+    expect(writer.counters()).to.deep.include({
+      pending: 0,
+      pendingBytes: 0,
+      dropped: { 'unconfirmed at shut down': 1 },
+    });
+  });
+
   it('tries again after a failure and loses nothing', async () => {
     const { storage, written, state } = heldStorage();
     const sentences: string[] = [];

@@ -20,9 +20,24 @@ import { profileOf } from './contract.ts';
 
 const data = { schema: 'threaded', partitionMs: 3_600_000 };
 
+/** Threads that say nothing at all, and that do any chore, slowly. */
+const mute = 'setInterval(() => undefined, 1000)';
+const obliging = `
+const { parentPort } = require('node:worker_threads');
+parentPort.postMessage({ type: 'ready' });
+parentPort.on('message', ({ type, id }) => {
+  if (type === 'close') parentPort.close();
+  else setTimeout(() => parentPort.postMessage({ type: 'done', id, result: 'done' }), 300);
+});
+`;
+
 function writerWith(
   start: ThreadOptions['start'],
-  { alone = false, to = { host: '/nowhere' } }: { alone?: boolean; to?: Record<string, unknown> } = {},
+  {
+    alone = false,
+    to = { host: '/nowhere' },
+    answerWithinMs,
+  }: { alone?: boolean; to?: Record<string, unknown>; answerWithinMs?: number } = {},
 ): {
   writer: ThreadWriter;
   write: () => Promise<string[] | null>;
@@ -34,6 +49,7 @@ function writerWith(
     connection: () => Promise.resolve(to),
     data,
     alone,
+    ...(answerWithinMs === undefined ? {} : { answerWithinMs }),
     say: (sentence) => said.push(sentence),
   });
   return { writer, write: () => writer.write(() => [writeRowOf(profileOf(1))]), said };
@@ -130,6 +146,44 @@ describe("the writer's thread", () => {
         throw new Error('not to be started');
       });
       expect(await writer.ask('readSetting', ['paused'])).to.equal(null);
+    });
+
+    it('is followed by another one where it hangs, whose orders are its own', async () => {
+      const threads: Worker[] = [];
+      const { writer, write } = writerWith(
+        () => {
+          const thread = new Worker(threads.length === 0 ? mute : obliging, { eval: true });
+          const end = thread.terminate.bind(thread);
+          thread.terminate = async () => {
+            await sleep(200);
+            return end();
+          };
+          threads.push(thread);
+          return thread;
+        },
+        { alone: true, answerWithinMs: 100 },
+      );
+      const written = write().catch((error: unknown) => error);
+      const chore = writer.ask('readSetting', ['paused']).catch((error: unknown) => error);
+      await sleep(150);
+      expect(await writer.ask('readSetting', ['paused'])).to.deep.equal({ result: 'done' });
+      for (const failed of await Promise.all([written, chore]))
+        expect((failed as Error).message).to.match(/did not answer within 0\.1 s/);
+      expect(threads).to.have.length(2);
+      await writer.close(500);
+    });
+
+    it('ends with what waits, also where it does not come up', async () => {
+      const { writer, write } = writerWith(() => new Worker(mute, { eval: true }), { alone: true });
+      const waiting = [write(), writer.ask('readSetting', ['paused'])].map((work) =>
+        work.catch((error: unknown) => error),
+      );
+      await sleep(50);
+      const began = performance.now();
+      await writer.close(200);
+      expect(performance.now() - began).to.be.below(2000);
+      for (const outcome of await Promise.all(waiting))
+        expect((outcome as Error).message).to.equal('the storage is closed.');
     });
 
     it('ends with its chores, also where the database says nothing', async () => {
