@@ -1,6 +1,7 @@
 /**
- * Two processes of the same application, compared in interleaved slices: base, variant, base, variant. Each slice is
- * compared with the one before it, so that what the machine does meanwhile meets both.
+ * Processes of the same application, compared in interleaved slices: base, variant, base, variant; or, where variants are compared with
+ * each other, all of them in turns. Each slice is compared with that of the base in its round, so that what the machine does meanwhile
+ * meets all.
  *
  * The CPU of a slice is counted until the next slice of the same process begins: what a process does later for the
  * requests of a slice (storing, exporting) is part of its price.
@@ -73,27 +74,40 @@ function createTrack(server: MeasuredProcess, options: PairOptions) {
   };
 }
 
+/** Pairs of each variant: its slices with those of the base in the same round, in which each process has its turn. */
+export async function compareInTurns(
+  base: MeasuredProcess,
+  variants: readonly MeasuredProcess[],
+  options: PairOptions,
+): Promise<Pair[][]> {
+  const { path, pairs, sliceMs, warmUp } = options;
+  const all = [base, ...variants];
+  for (const { port } of all) await closedLoop({ port, path }, { requests: warmUp });
+  // What the warm-up left to be stored belongs to no slice.
+  await sleep(sliceMs);
+  const [first, ...others] = all.map((server) => createTrack(server, options));
+  for (let pair = 0; pair < pairs; pair++) {
+    await first?.run();
+    for (const track of others) await track.run();
+  }
+  first?.close();
+  await sleep(sliceMs);
+  for (const track of others) track.close();
+  return others.map((track) =>
+    track.slices.flatMap((variant, index) => {
+      const before = first?.slices[index];
+      return before === undefined ? [] : [{ base: before, variant }];
+    }),
+  );
+}
+
 export async function comparePairs(
   base: MeasuredProcess,
   variant: MeasuredProcess,
   options: PairOptions,
 ): Promise<Pair[]> {
-  const { path, pairs, sliceMs, warmUp } = options;
-  for (const { port } of [base, variant]) await closedLoop({ port, path }, { requests: warmUp });
-  // What the warm-up left to be stored belongs to no slice.
-  await sleep(sliceMs);
-  const [first, second] = [createTrack(base, options), createTrack(variant, options)];
-  for (let pair = 0; pair < pairs; pair++) {
-    await first.run();
-    await second.run();
-  }
-  first.close();
-  await sleep(sliceMs);
-  second.close();
-  return second.slices.flatMap((slice, index) => {
-    const before = first.slices[index];
-    return before === undefined ? [] : [{ base: before, variant: slice }];
-  });
+  const [pairs = []] = await compareInTurns(base, [variant], options);
+  return pairs;
 }
 
 export function ratioOf(pairs: readonly Pair[], value: (slice: Slice) => number): Spread {

@@ -1,11 +1,12 @@
 /**
  * What recording costs a request at saturation: the plain page (c) and the page of five queries (d), each variant against
- * a fresh bare process. The first comparison is bare with bare: off by more than 5 %, the run is void.
+ * the same fresh bare process, in turns. The first comparison is bare with bare: off by more than 5 %, the run is void.
  */
 import type { Bench, ServeOptions } from '../harness/bench.ts';
 import type { Figure } from '../harness/figure.ts';
-import { addedOf, comparePairs, ratioOf, type Pair, type Slice } from '../harness/pairs.ts';
+import { addedOf, compareInTurns, ratioOf, type Pair, type Slice } from '../harness/pairs.ts';
 import type { Variant } from '../harness/peers.ts';
+import type { MeasuredProcess } from '../harness/process.ts';
 import { VoidRun, type Row } from '../harness/row.ts';
 import type { Spread } from '../harness/statistics.ts';
 
@@ -20,24 +21,33 @@ const cpuAll = (slice: Slice): number => slice.cpuAll;
 const cpuMain = (slice: Slice): number => slice.cpuMain;
 const perSecond = (slice: Slice): number => slice.perSecond;
 
+interface Measuring {
+  variant: Variant;
+  /** How the variant is called in the table; default: its name. */
+  title?: string;
+  profilerOptions?: NonNullable<ServeOptions['profilerOptions']>;
+}
+
+/** Pairs of each, all measured in turns with one bare process: what the machine does meanwhile meets all of them. */
 async function compare(
   bench: Bench,
-  variant: Variant,
+  measured: readonly Measuring[],
   { path, queries }: Page,
-  more: Pick<ServeOptions, 'profilerOptions'> & { pairs?: number } = {},
-): Promise<Pair[]> {
+  pairs = bench.options.pairs,
+): Promise<Pair[][]> {
   const { sliceMs, warmUp } = bench.options;
-  const pairs = more.pairs ?? bench.options.pairs;
-  const base = await bench.serve('bare', { queries });
-  const other = await bench.serve(variant, { queries, ...more });
+  const running: MeasuredProcess[] = [];
   try {
-    const found = await comparePairs(base, other, { path, pairs, sliceMs, warmUp });
-    const errors = found.reduce((sum, pair) => sum + pair.base.errors + pair.variant.errors, 0);
-    if (errors > 0) bench.log(`  ${errors} answers of ${variant} or its base were no 200`);
+    const base = await bench.serve('bare', { queries });
+    running.push(base);
+    for (const { variant, title: _title, ...more } of measured)
+      running.push(await bench.serve(variant, { queries, ...more }));
+    const found = await compareInTurns(base, running.slice(1), { path, pairs, sliceMs, warmUp });
+    const errors = found.flat().reduce((sum, pair) => sum + pair.base.errors + pair.variant.errors, 0);
+    if (errors > 0) bench.log(`  ${errors} answers were no 200`);
     return found;
   } finally {
-    await other.stop();
-    await base.stop();
+    for (const server of running) await server.stop();
   }
 }
 
@@ -45,11 +55,16 @@ function spread(goal: number | null, what: string, unit: string, found: Spread):
   return { goal, what, value: found.median, unit, spread: found };
 }
 
+async function bareAgainstBare(bench: Bench, page: Page): Promise<Spread> {
+  const [pairs = []] = await compare(bench, [{ variant: 'bare' }], page);
+  return ratioOf(pairs, cpuAll);
+}
+
 /** A second try is given: one burst of other work on the machine is no reason to lose a run of minutes. */
 async function control(bench: Bench, page: Page): Promise<Figure[]> {
-  let ratio = ratioOf(await compare(bench, 'bare', page), cpuAll);
+  let ratio = await bareAgainstBare(bench, page);
   const isOff = (): boolean => Math.abs(ratio.median - 1) > CONTROL_LIMIT;
-  if (isOff()) ratio = ratioOf(await compare(bench, 'bare', page), cpuAll);
+  if (isOff()) ratio = await bareAgainstBare(bench, page);
   if (isOff() && !bench.options.anyway)
     throw new VoidRun(`bare against bare differs on ${page.label}: ${ratio.median.toFixed(3)}`);
   return [spread(null, `${page.label}: A/A control, CPU`, 'x bare', ratio)];
@@ -62,18 +77,8 @@ interface Measured {
   throughput: Spread;
 }
 
-interface Measuring {
-  variant: Variant;
-  /** How the variant is called in the table; default: its name. */
-  title?: string;
-  profilerOptions?: NonNullable<ServeOptions['profilerOptions']>;
-}
-
-async function measure(bench: Bench, page: Page, measuring: Measuring): Promise<Measured> {
-  const { variant, title = variant, ...more } = measuring;
+function figuresOf(page: Page, { variant, title = variant }: Measuring, pairs: readonly Pair[]): Measured {
   const name = `${page.label}: ${title}`;
-  bench.log(`  ${name}`);
-  const pairs = await compare(bench, variant, page, more);
   const [all, main] = [addedOf(pairs, cpuAll), addedOf(pairs, cpuMain)];
   const throughput = ratioOf(pairs, perSecond);
   return {
@@ -100,14 +105,17 @@ type Goals = (hindsight: Measured, datadog: Measured) => Figure[];
 
 async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figure[]> {
   const figures = await control(bench, page);
-  const measured = new Map<Variant, Measured>();
-  for (const variant of ['hindsight', ...bench.options.peers] as const) {
-    const found = await measure(bench, page, { variant });
-    measured.set(variant, found);
-    figures.push(...found.figures);
-  }
-  figures.push(...(await measure(bench, page, WITHOUT_ADOPTION)).figures);
-  const [hindsight, datadog] = [measured.get('hindsight'), measured.get('dd-trace')];
+  const all = [
+    ...(['hindsight', ...bench.options.peers] as const).map((variant): Measuring => ({ variant })),
+    WITHOUT_ADOPTION,
+  ];
+  const pairs = await compare(bench, all, page);
+  const measured = new Map<Measuring, Measured>();
+  for (const [index, one] of all.entries()) measured.set(one, figuresOf(page, one, pairs[index] ?? []));
+  for (const found of measured.values()) figures.push(...found.figures);
+  const of = (name: Variant): Measured | undefined =>
+    [...measured].find(([{ variant }]) => variant === name)?.[1];
+  const [hindsight, datadog] = [of('hindsight'), of('dd-trace')];
   if (hindsight === undefined || datadog === undefined) return figures;
   return [...figures, ...goals(hindsight, datadog)];
 }
@@ -173,10 +181,13 @@ export const sampledOut: Row = {
   what: 'CPU of a request that is not recorded in full, against bare',
   async run(bench) {
     const page = { path: '/', queries: false, label: '(c)' };
-    const pairs = await compare(bench, 'hindsight', page, {
-      pairs: Math.max(SAMPLED_PAIRS, bench.options.pairs),
-      profilerOptions: { sampling: { rate: 0 } },
-    });
+    const notRecorded: Measuring = { variant: 'hindsight', profilerOptions: { sampling: { rate: 0 } } };
+    const [pairs = []] = await compare(
+      bench,
+      [notRecorded],
+      page,
+      Math.max(SAMPLED_PAIRS, bench.options.pairs),
+    );
     const ratio = ratioOf(pairs, cpuAll);
     return [{ ...spread(14, '(c): CPU, sampled out', 'x bare', ratio), must: 1.08, aim: 1.04 }];
   },
