@@ -166,9 +166,12 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
   async function readTable(): Promise<string> {
     if (refused !== null && performance.now() - refused.at < PAUSE_MS) throw refused.error;
     if (client === null) {
-      connecting ??= connect();
-      const fresh = await connecting;
-      if (closed) throw new Error('the reader is closed');
+      const asked = (connecting ??= connect());
+      const fresh = await asked;
+      if (closed || connecting !== asked) {
+        fresh.end().catch(() => undefined);
+        throw new Error(closed ? 'the reader is closed' : 'connecting took too long');
+      }
       client = fresh;
       connecting = null;
     }
@@ -214,7 +217,7 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
       Object.assign(fact, last.lists);
     } catch (error) {
       Object.assign(fact, failed(error));
-      if (fact.state === 'missing') fact.pending = names?.list ?? [];
+      if (fact.state === 'missing') fact.pending = await namesInFolder().catch(() => []);
     }
     fact.durationMs = performance.now() - started;
     return fact;

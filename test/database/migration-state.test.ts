@@ -147,6 +147,19 @@ describe('state of the migrations', function () {
     silent.close();
   });
 
+  it('keeps no connection that it had given up', async () => {
+    let settings: (connection: TestConnection) => void = () => undefined;
+    const late = new Promise<TestConnection>((resolve) => (settings = resolve));
+    const other = createReader(() => late, 50);
+    expect((await other.read()).state).to.equal('unavailable');
+    settings(server().connection);
+    const open = () => knex('pg_stat_activity').where('application_name', 'express-hindsight').select('pid');
+    // Neither at once nor later: it connects, and leaves.
+    for (let look = 0; look < 10; look++) await sleep(30);
+    expect(await open()).to.deep.equal([]);
+    await other.close();
+  });
+
   it('keeps secrets out of its message', async () => {
     const other = createReader(() => Promise.reject(new Error('no way with hunter2')));
     expect((await other.read()).message).to.contain('no way with ***');
