@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { expect } from 'chai';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
@@ -36,7 +36,10 @@ describe('an application that is watched', function () {
     const watched = await answers('watched');
     expect(Object.keys(plain).length).to.be.above(140);
     expect(plain['GET /string HTTP/1.1']).to.have.nested.property('[0]').that.includes('\r\n\r\ntext');
-    expect(watched).to.deep.equal(plain);
+    const differs = (name: string): boolean => !isDeepStrictEqual(watched[name], plain[name]);
+    const names = Object.keys({ ...plain, ...watched }).filter(differs);
+    const only = (of: Record<string, unknown>) => Object.fromEntries(names.map((name) => [name, of[name]]));
+    expect(only(watched)).to.deep.equal(only(plain));
   });
 
   it('answers and is recorded also where its responses are frozen', async () => {

@@ -171,11 +171,19 @@ function suite(
     });
 
     it('reads the migration table for every request and shows it', async () => {
-      const { token } = await ask('/');
-      await sleep(400);
-      const profile = await profileOf(token);
-      const data = profile.panels.migrations?.data as { state: string; executed: unknown[] };
-      expect(data.state).to.equal('ok');
+      const migrations = async () => {
+        const { token } = await ask('/');
+        await sleep(400);
+        const { data } = (await profileOf(token)).panels.migrations ?? {};
+        return data as { state: string; message: string | null; executed: unknown[] };
+      };
+      let data = await migrations();
+      // A machine with other work to do may not answer within the reader's half second, and is let alone for one then.
+      for (let tries = 0; tries < 5 && data.message?.includes('no answer within'); tries++) {
+        await sleep(1100);
+        data = await migrations();
+      }
+      expect(data).to.include({ state: 'ok', message: null });
       expect(data.executed).to.have.length(2);
     });
 
