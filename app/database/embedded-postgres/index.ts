@@ -93,7 +93,7 @@ function damaged({ data, log }: Places, reason: string): EmbeddedPostgresError {
   );
 }
 
-/** Joins the server that runs on the folder, if one does. `wait`: there is one that starts or stops. */
+/** Joins the server that runs on the folder, if one does. `wait`: there is one that starts or stops, or gets its script. */
 async function joinRunning(setup: Setup): Promise<Running | 'wait' | null> {
   const { places, linger } = setup;
   const postmaster = await readPostmaster(places.data);
@@ -101,8 +101,13 @@ async function joinRunning(setup: Setup): Promise<Running | 'wait' | null> {
   // First among its users, then a look whether it is not just stopping.
   const { hold, number } = joinUsers(postmaster);
   if (await acceptsSessions(postmaster)) {
+    if (hold !== null) return { postmaster, hold };
     const options = { places, socketFolder: postmaster.socketFolder, temporary: false, linger };
-    return hold === null ? { postmaster, ...adopt(options, postmaster, number + 1) } : { postmaster, hold };
+    const adopted = adopt(options, postmaster, number + 1);
+    // Who was slower than another one holds nothing yet: the server would end under it with the other.
+    if (await adopted.watching) return { postmaster, ...adopted };
+    adopted.hold.release();
+    return 'wait';
   }
   hold?.release();
   if (await isServer(postmaster.pid)) return 'wait';

@@ -9,10 +9,11 @@
  * its reader before it has its name, and one name is given once, so that there are never two scripts on one server.
  * Two shells take 0.4 MB; a second Node process was rejected at 40 MB, polling process numbers because they are reused.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { childEnvironment } from './account.ts';
 import { codeOf } from './errors.ts';
 import type { Places } from './places.ts';
@@ -73,6 +74,9 @@ if [ "$1" = adopt ]; then
   ln "$fresh" "$users" || lost=yes
   rm -f "$fresh"
   [ -z "$lost" ] || exit 1
+  # In a shell of its own: who asked may be gone, and the signal of a closed pipe must not end this one.
+  (echo watching)
+  exec >/dev/null
   watch
   rm -f "$users"
   exit 0
@@ -108,6 +112,11 @@ export interface Launch {
   exited: Promise<number | null>;
 }
 
+export interface Adoption extends Launch {
+  /** Whether the script watches: false where another one has its number, or where it could not begin. */
+  watching: Promise<boolean>;
+}
+
 export interface LaunchOptions {
   places: Places;
   socketFolder: string;
@@ -116,55 +125,74 @@ export interface LaunchOptions {
   linger: number;
 }
 
-function runScript({ places, socketFolder, temporary, linger }: LaunchOptions, command: string[]): Launch {
+function spawnScript(
+  { places, socketFolder, temporary, linger }: LaunchOptions,
+  command: string[],
+  output: 'ignore' | 'pipe',
+): ChildProcess {
   const { data, log, runAs } = places;
   const named = [socketFolder, data, log, String(linger), temporary ? 'yes' : 'no'];
   // The script travels in the environment, so that a list of processes stays readable.
-  const child = spawn(
-    '/bin/sh',
-    ['-c', 'eval "$HINDSIGHT_WATCH"', 'hindsight-postgres', ...named, ...command],
-    {
-      ...runAs,
-      cwd: '/',
-      env: { ...childEnvironment(), HINDSIGHT_WATCH: SCRIPT },
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    },
-  );
+  return spawn('/bin/sh', ['-c', 'eval "$HINDSIGHT_WATCH"', 'hindsight-postgres', ...named, ...command], {
+    ...runAs,
+    cwd: '/',
+    env: { ...childEnvironment(), HINDSIGHT_WATCH: SCRIPT },
+    detached: true,
+    stdio: ['pipe', output, 'ignore'],
+  });
+}
+
+function launchOf(child: ChildProcess): Launch {
   child.unref();
   const pipe = child.stdin;
   // A pipe to a child is a socket; it must not keep this process alive.
   if (pipe instanceof Socket) pipe.unref();
-  pipe.on('error', () => undefined);
+  pipe?.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('exit', resolve);
     child.once('error', reject);
   });
   exited.catch(() => undefined);
   const hold: Hold = {
-    release: () => pipe.destroy(),
+    release: () => pipe?.destroy(),
     watched: () => child.exitCode === null && child.signalCode === null,
   };
   return { hold, exited };
+}
+
+/** Whether the script says anything before it ends. */
+function says(output: Readable | null): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (said: boolean): void => {
+      resolve(said);
+      output?.destroy();
+    };
+    output?.once('data', () => settle(true));
+    output?.once('error', () => settle(false));
+    output?.once('close', () => settle(false));
+    if (output === null) resolve(false);
+  });
 }
 
 /** Starts a server; it is ready when `postmaster.pid` says so. */
 export function launch(options: LaunchOptions): Launch {
   const { places, socketFolder } = options;
   const settings = Object.entries(serverSettings()).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  return runScript(options, [
+  const command = [
     join(places.native, 'bin', 'postgres'),
     ...['-D', places.data, '-k', socketFolder, '-p', String(SOCKET_PORT)],
     ...settings,
-  ]);
+  ];
+  return launchOf(spawnScript(options, command, 'ignore'));
 }
 
 /**
  * Watches over a server that has lost its script, or was started by other means. `number`: one above that of the pipe
  * without a reader; the script ends at once where another has that number already.
  */
-export function adopt(options: LaunchOptions, { pid }: Postmaster, number: number): Launch {
-  return runScript(options, ['adopt', String(pid), String(number)]);
+export function adopt(options: LaunchOptions, { pid }: Postmaster, number: number): Adoption {
+  const child = spawnScript(options, ['adopt', String(pid), String(number)], 'pipe');
+  return { ...launchOf(child), watching: says(child.stdout) };
 }
 
 /** Number of the newest pipe of a server; 0 where it has none. */
