@@ -84,7 +84,7 @@ export const loopHeld: FindingRule<Given> = {
   needs: ['runtime'],
   labels: ['loop held'],
   known:
-    'A timer of the profiler came late by 10 ms or more: nothing else ran in the process. Who held it is said where one layer or view lasted all through it.',
+    'A timer of the profiler came late by 10 ms or more, while the loop had work: nothing else ran in the process. Who held it is said where one layer or view lasted all through it.',
   mends:
     'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job.',
   find(kept, head) {

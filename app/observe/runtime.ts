@@ -137,6 +137,11 @@ function createCollections(): { marks: readonly Mark[]; start(): void; close(): 
   };
 }
 
+/** Milliseconds for which the loop has waited for something to do, since the process began. */
+function idleTime(): number {
+  return performance.nodeTiming.idleTime;
+}
+
 /** Watches the loop while requests run. */
 function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
@@ -146,20 +151,38 @@ function createLoopWatch(running: OpenList<Context>): {
   const marks: Mark[] = [];
   let timer: NodeJS.Timeout | null = null;
   let expected = 0;
+  /** Idle time at the last look. */
+  let idle = 0;
 
   function stop(): void {
     if (timer !== null) clearInterval(timer);
     timer = null;
   }
 
+  function expectAt(now: number): void {
+    expected = now + TICK;
+    idle = idleTime();
+  }
+
+  /**
+   * The time held until now; null where there was none. A loop that waits and is woken late was held by nobody: the machine had
+   * others to serve, or slept.
+   */
+  function heldUntil(now: number): Mark | null {
+    const late = now - expected;
+    if (late <= HELD_FROM) return null;
+    const duration = Math.min(late, late + TICK - (idleTime() - idle));
+    return duration > HELD_FROM ? { start: now - duration, duration, kind: 'held' } : null;
+  }
+
   function look(): void {
     const now = performance.now();
-    if (now - expected > HELD_FROM) {
-      const by = loopHolder(running, expected, now);
-      const mark = { start: expected, duration: now - expected, kind: 'held' };
+    const mark = heldUntil(now);
+    if (mark !== null) {
+      const by = loopHolder(running, mark.start, now);
       keep(marks, by === null ? mark : { ...mark, by });
     }
-    expected = now + TICK;
+    expectAt(now);
     for (const context of running) if (context.ended) running.delete(context);
     if (running.size === 0) stop();
   }
@@ -167,13 +190,13 @@ function createLoopWatch(running: OpenList<Context>): {
   return {
     start(now) {
       if (timer !== null) return;
-      expected = now + TICK;
+      expectAt(now);
       timer = setInterval(look, TICK).unref();
     },
     /** The loop may be held by the code that ends this request: its timer had no turn yet. */
     held() {
-      const late = timer === null ? 0 : performance.now() - expected;
-      return late > HELD_FROM ? [...marks, { start: expected, duration: late, kind: 'held' }] : marks;
+      const mark = timer === null ? null : heldUntil(performance.now());
+      return mark === null ? marks : [...marks, mark];
     },
     close: stop,
   };

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { observeRuntime, type RuntimeObserver } from '../../app/observe/runtime.ts';
@@ -95,6 +97,19 @@ describe('the process as it is observed', () => {
     expect(held).to.have.length(2);
     for (const { durationMs } of held) expect(durationMs).to.be.lessThan(150);
     expect(held[1]?.startMs).to.be.greaterThan(held[0]?.startMs ?? 0);
+  });
+
+  it('holds nobody to blame for a loop that had nothing to do and was woken late', async function () {
+    if (process.platform === 'win32') this.skip();
+    const context = begin();
+    // As a laptop that sleeps, or a machine that has others to serve.
+    const stop = `sleep 0.1; kill -STOP ${process.pid}; sleep 0.5; kill -CONT ${process.pid}`;
+    const startedAt = performance.now();
+    await once(spawn('sh', ['-c', stop], { stdio: 'ignore' }), 'exit');
+    expect(performance.now() - startedAt).to.be.greaterThan(500);
+    context.end();
+    const { held = [] } = context.first('runtime')?.read() ?? {};
+    expect(held.filter(({ durationMs }) => durationMs >= 300)).to.deep.equal([]);
   });
 
   it('names the request that held the loop where its own work shows it, to all that ran', async () => {
