@@ -3,7 +3,8 @@
  *
  * In: a snapshot of the failed request (already masked, so that nothing here has to be), what was thrown, and the token of
  * the page's own profile. Out: HTML. The exception panel is the page: both include one view. What no route answered gets
- * the route debugger, `/` a welcome, an unknown token or panel a page of its own. The first and last line repeat status
+ * the route debugger, `/` a welcome, an unknown token or panel a page of its own, and who may not see the profiler's
+ * pages one that tells nothing of the service. The first and last line repeat status
  * and message as a comment, for those who ask with curl.
  */
 import { STATUS_CODES } from 'node:http';
@@ -160,6 +161,10 @@ export function createErrorPage({
     if (asked !== null) {
       const page = frameOf(input, message, 'request');
       return renderPage('errors/unknown-panel', { page, message, panels, asked });
+    }
+    if (code === 'UNAUTHORIZED' || code === 'FORBIDDEN') {
+      const page = { ...frameOf(input, message, 'exception'), foot: [] };
+      return renderPage('errors/guarded', { page, message });
     }
     if (code === 'ROUTE_NOT_FOUND' || code === 'METHOD_NOT_ALLOWED')
       return routePage(input, message, readRouting(profile));

@@ -337,6 +337,18 @@ describe('the pages of the profiler’s own errors', () => {
     expect(links).to.deep.equal(['/_profiler/abcdef?panel=request', '/_profiler/abcdef?panel=exception']);
   });
 
+  for (const [code, status, what] of [
+    ['UNAUTHORIZED', 401, 'PROFILER_PASSWORD'],
+    ['FORBIDDEN', 403, 'authorize'],
+  ] as const)
+    it(`tell those who may not look how to get in, and nothing of the service: ${status}`, () => {
+      const $ = page({ error: createError(code, []), status, url: '/_profiler/' });
+      expect($('main').text()).to.include(what);
+      expect($('h1').text()).to.equal(createError(code, []).message);
+      expect($('.frames, pre, .foot span').length).to.equal(0);
+      expect($.html()).not.to.match(/error-page\.test|node_modules/);
+    });
+
   it('offer the search for an unknown token, by the model that travels with the error', () => {
     const error = createError('UNKNOWN_TOKEN', ['abcdef']);
     const renderError = createErrorPage({
