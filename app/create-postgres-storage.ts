@@ -67,15 +67,18 @@ async function openByItself(
   const { answerWithin } = await import('./storage/unavailable.ts');
   /** Until they are refused: what makes them may take its time, or give another password each time. */
   let known: ReturnType<typeof settingsIn> | null = null;
+  let Pool: typeof pg.Pool | null = null;
+  /** Once: finding the package costs more than a statement. */
+  function loadPool(): typeof pg.Pool {
+    const takeAway = navigator.provideNavigator();
+    try {
+      return (requirePackage('pg') as typeof pg).Pool;
+    } finally {
+      takeAway();
+    }
+  }
   const pool = createPgPool({
-    load() {
-      const takeAway = navigator.provideNavigator();
-      try {
-        return (requirePackage('pg') as typeof pg).Pool;
-      } finally {
-        takeAway();
-      }
-    },
+    load: () => (Pool ??= loadPool()),
     settings: () => (known ??= answerWithin(settingsIn(connection), SETTINGS_WITHIN_MS)),
     onRefused() {
       known = null;
@@ -120,7 +123,7 @@ export function createPostgresStorage(options: HostStorageOptions): ProfileStora
     keepShared: async (parts) => (await open()).keepShared(parts),
     readShared: async (ids) => (await open()).readShared(ids),
     amend: async (token, name, value) => (await open()).amend(token, name, value),
-    read: async (token, known) => (await open()).read(token, known),
+    read: async (token, options) => (await open()).read(token, options),
     find: async (query) => (await open()).find(query),
     summarize: async (query) => (await open()).summarize(query),
     standing: async (query) => (await open()).standing(query),
