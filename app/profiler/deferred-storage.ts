@@ -34,7 +34,7 @@ export function createDeferredStorage(): DeferredStorage {
     keepShared: async (parts) => (await arrival).keepShared(parts),
     readShared: async (ids) => now().readShared(ids),
     amend: async (token, name, value) => now().amend(token, name, value),
-    read: async (token, known) => now().read(token, known),
+    read: async (token, options) => now().read(token, options),
     find: async (query) => now().find(query),
     summarize: async (query) => now().summarize(query),
     standing: async (query) => now().standing(query),

@@ -23,12 +23,12 @@ export function createPatientRead(
     return number < (await storage.leasedUntil());
   }
 
-  return async (token, known) => {
-    const found = await storage.read(token, known);
+  return async (token, options) => {
+    const found = await storage.read(token, options);
     if (found !== null || !(await mayArrive(token))) return found;
     for (const pause of PAUSES) {
       await sleep(pause);
-      const arrived = await storage.read(token);
+      const arrived = await storage.read(token, options);
       if (arrived !== null) return arrived;
     }
     return null;

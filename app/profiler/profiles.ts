@@ -26,8 +26,11 @@ export interface FoundProfiles extends FindResult {
 }
 
 export interface Profiles {
-  /** null for a token that no profile has. Rejects with STORAGE_UNAVAILABLE where the storage can't be asked. */
-  read(token: string): Promise<FoundProfile | null>;
+  /**
+   * null for a token that no profile has. Rejects with STORAGE_UNAVAILABLE where the storage can't be asked. `standing`: it will be
+   * asked for next, and is read along.
+   */
+  read(token: string, options?: { standing?: boolean }): Promise<FoundProfile | null>;
   /** Stored ones together with those that run or wait; always answers. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
   /** Stored ones only; what can't be counted is null. Never rejects. */
@@ -73,8 +76,7 @@ export function createProfiles(options: {
   isSampledOut?: (token: string) => boolean;
 }): Profiles {
   const { recorder, writer, storage, isSampledOut = () => false } = options;
-  const readStored =
-    options.readStored ?? ((token: string, version?: string) => storage.read(token, version));
+  const readStored = options.readStored ?? ((token, wanted) => storage.read(token, wanted));
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
     if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
@@ -101,6 +103,11 @@ export function createProfiles(options: {
   /** What came before a request stays as it was: each of its panels shows it. */
   const standings = new Map<string, Standing | null>();
 
+  function keepStanding(token: string, standing: Standing | null): void {
+    if (standings.size >= MOST_STANDINGS) standings.clear();
+    standings.set(token, standing);
+  }
+
   /** What other processes share, as it was read from the storage. */
   const known = new Map<string, SharedValue>();
 
@@ -126,9 +133,11 @@ export function createProfiles(options: {
 
   const lately = createShownLately();
 
-  async function completeStored(token: string): Promise<FoundProfile | null> {
+  async function completeStored(token: string, withStanding: boolean): Promise<FoundProfile | null> {
     const shown = lately.of(token);
-    const found = await readStored(token, shown?.version);
+    const standing = withStanding && !standings.has(token);
+    const found = await readStored(token, { known: shown?.version, standing });
+    if (found?.standing !== undefined) keepStanding(token, found.standing);
     if (found?.document === null && shown !== undefined)
       return { profile: shown.profile, amendments: found.amendments, source: 'stored' };
     lately.forget(token);
@@ -141,7 +150,7 @@ export function createProfiles(options: {
   }
 
   return {
-    async read(token) {
+    async read(token, { standing: withStanding = false } = {}) {
       const context = recorder.running(token);
       if (context !== undefined)
         return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
@@ -149,7 +158,7 @@ export function createProfiles(options: {
       if (queued !== undefined)
         return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
       try {
-        return await completeStored(token);
+        return await completeStored(token, withStanding);
       } catch (error) {
         throw unavailable(error);
       }
@@ -179,8 +188,7 @@ export function createProfiles(options: {
       if (before !== undefined) return before;
       try {
         const standing = await storage.standing({ route, method, before: startedAt });
-        if (standings.size >= MOST_STANDINGS) standings.clear();
-        standings.set(token, standing);
+        keepStanding(token, standing);
         return standing;
       } catch {
         return null;

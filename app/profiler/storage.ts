@@ -35,6 +35,15 @@ export interface ReadProfile {
   version?: string;
   /** Late facts by name: browser timing, a pin. */
   amendments: Record<string, unknown>;
+  /** What the requests of its route took before it; null where it has none. Absent: not asked for, or asked for apart. */
+  standing?: Standing | null;
+}
+
+export interface ReadOptions {
+  /** The version of a document that need not be read again. */
+  known?: string | undefined;
+  /** With its standing, which is a question less. */
+  standing?: boolean;
 }
 
 export type SortColumn =
@@ -176,8 +185,7 @@ export interface ProfileStorage {
   readShared(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Puts a late fact beside the document; false where the profile is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
-  /** `known`: the version of a document that need not be read again. */
-  read(token: string, known?: string): Promise<ReadProfile | null>;
+  read(token: string, options?: ReadOptions): Promise<ReadProfile | null>;
   find(query: ProfileQuery): Promise<FindResult>;
   /** Requests added up by route; looks at the newest ones only where there are many. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;

@@ -2,6 +2,8 @@
  * Profiles in the memory of one process, bounded by count and bytes: for hosts without PostgreSQL. Nothing outlives
  * the process. A map in the order of arrival; the oldest go first when it is full.
  */
+import type { ProfileIndex } from '../profiler/profile.ts';
+import type { Standing } from '../profiler/route-summary.ts';
 import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
 import { type Entry, findEntries, isPinned, surveyEntries } from './memory-find.ts';
 import { purgedTokens, unpinnedTokens } from './memory-purge.ts';
@@ -84,6 +86,15 @@ export function createMemoryStorage({
     return count;
   }
 
+  function allRows(): ProfileIndex[] {
+    return Array.from(entries.values(), ({ index }) => index);
+  }
+
+  function standingOf({ kind, route, method, startedAt }: ProfileIndex): Standing | null {
+    if (kind !== 'request' || route === null) return null;
+    return standingAmong(allRows(), { route, method, before: startedAt });
+  }
+
   return {
     name: 'memory',
     write(profiles) {
@@ -108,31 +119,24 @@ export function createMemoryStorage({
       entry?.amendments.set(name, JSON.stringify(value ?? null));
       return Promise.resolve(entry !== undefined);
     },
-    read(token, known) {
+    read(token, { known, standing = false } = {}) {
       const entry = entries.get(token);
       if (entry === undefined) return Promise.resolve(null);
       const amendments = Object.fromEntries(
         Array.from(entry.amendments, ([name, text]) => [name, JSON.parse(text) as unknown]),
       );
       const { version } = entry;
-      return Promise.resolve({ version, document: version === known ? null : entry.document, amendments });
+      return Promise.resolve({
+        version,
+        document: version === known ? null : entry.document,
+        amendments,
+        ...(standing ? { standing: standingOf(entry.index) } : {}),
+      });
     },
     find: (query) => Promise.resolve(findEntries(entries.values(), query)),
     survey: (query) => Promise.resolve(surveyEntries(entries.values(), query)),
-    standing: (query) =>
-      Promise.resolve(
-        standingAmong(
-          Array.from(entries.values(), ({ index }) => index),
-          query,
-        ),
-      ),
-    summarize: (query) =>
-      Promise.resolve(
-        summarizeRows(
-          Array.from(entries.values(), ({ index }) => index),
-          query,
-        ),
-      ),
+    standing: (query) => Promise.resolve(standingAmong(allRows(), query)),
+    summarize: (query) => Promise.resolve(summarizeRows(allRows(), query)),
     clear: () => Promise.resolve(removeAll(unpinnedTokens([...entries.values()]))),
     readSetting: (name) => Promise.resolve(settings.get(name) ?? null),
     writeSetting(name, value) {

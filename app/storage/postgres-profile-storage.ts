@@ -9,7 +9,7 @@
 import type { Knex } from 'knex';
 import { createOpenList } from '../profiler/open-list.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
-import type { ProfileStorage, QueuedProfile, ReadProfile } from '../profiler/storage.ts';
+import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
 import { type Chores, createChores, purgeOf } from './chores.ts';
 import { createScratch } from './copy-csv.ts';
 import { createPartitionKeeper } from './partitions.ts';
@@ -17,13 +17,13 @@ import { type Pool, poolOfKnex } from './pool.ts';
 import { findProfiles } from './postgres-find.ts';
 import { clearProfiles } from './postgres-clear.ts';
 import { formKey } from './postgres-settings.ts';
+import { createReader } from './postgres-read.ts';
 import { readShared } from './postgres-shared.ts';
-import { readStanding, summarizeProfiles } from './postgres-summarize.ts';
+import { readStanding } from './postgres-standing.ts';
+import { summarizeProfiles } from './postgres-summarize.ts';
 import { surveyProfiles } from './postgres-survey.ts';
 import { writeProfiles } from './postgres-write.ts';
 import { writeRowOf, type WriteRow } from './rows.ts';
-import { quoted, type Session } from './session.ts';
-import { storable } from './text.ts';
 import { createThreadWriter, type ThreadOptions } from './thread-writer.ts';
 import { answerWithin, explain, isUnusable } from './unavailable.ts';
 
@@ -65,12 +65,6 @@ const CLOSE_WITHIN_MS = 1000;
 
 const HOUR = 3_600_000;
 
-function parseAmendments(texts: Record<string, string> | null): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(texts ?? {}).map(([name, text]) => [name, JSON.parse(text) as unknown]),
-  );
-}
-
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
   const {
     schema,
@@ -80,11 +74,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     partitionMs = HOUR,
     say = () => undefined,
   } = options;
-  const readText = `select xmin::text as version, case when xmin::text = $2 then null else document end as document, (
-      select json_object_agg(beside.name, beside.value) from ${quoted(schema)}.hindsight_amendments as beside
-      where beside.token = profile.token and beside.started_at = profile.started_at
-    ) as amendments
-    from ${quoted(schema)}.hindsight_profiles as profile where profile.token = $1`;
+  const readProfile = createReader(schema);
   const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
   const scratch = createScratch();
   const thread =
@@ -170,14 +160,6 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     }
   }
 
-  /** Past Knex's builder: each profile page reads one, and the builder would cost as much as the page's panel. */
-  async function read(session: Session, token: string, known?: string): Promise<ReadProfile | null> {
-    const { rows } = await session.query(readText, [storable(token), known ?? null]);
-    const [row] = rows as (ReadProfile & { amendments: Record<string, string> | null })[];
-    if (row === undefined) return null;
-    return { ...row, amendments: parseAmendments(row.amendments) };
-  }
-
   async function leasedUntil(pool: Pool): Promise<number> {
     const result = await pool.raw<{ rows: { last: string }[] }>(
       'select last_value as last from ??.hindsight_tokens',
@@ -196,8 +178,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     readShared: (ids) => using((pool) => readShared({ pool, schema }, ids), answerTimeoutMs),
     amend: (token, name, value) =>
       track(doChore('amend', [token, name, JSON.stringify(value ?? null)]), answerTimeoutMs),
-    read: (token, known) =>
-      using((pool) => pool.session((session) => read(session, token, known)), answerTimeoutMs),
+    read: (token, wanted) =>
+      using((pool) => pool.session((session) => readProfile(session, token, wanted)), answerTimeoutMs),
     find: (query) =>
       using(
         (pool) => findProfiles(pool, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),

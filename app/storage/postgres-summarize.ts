@@ -8,16 +8,12 @@
 import type { Pool } from './pool.ts';
 import {
   DURATION_EDGES,
-  LOOKED_BACK,
-  LOOKED_BACK_MS,
   MOST_MARKS,
   MOST_ROUTES,
   MOST_SUMMARIZED,
   type RouteGroup,
   type RouteSummaries,
   type RouteSummary,
-  type Standing,
-  type StandingQuery,
   SUMMARY_STEPS,
   type SummaryQuery,
   type SummaryStep,
@@ -194,27 +190,4 @@ export async function summarizeProfiles(
     from: Number(head?.first ?? from),
     until: whole(until),
   };
-}
-
-/** One statement of its own, bounded by rows and by time, so that it needs no timeout. */
-export async function readStanding(
-  pool: Pool,
-  schema: string,
-  { route, method, before }: StandingQuery,
-): Promise<Standing> {
-  const { rows } = await pool.session((session) =>
-    session.query(
-      `select count(*)::int as count, percentile_disc(array[0.5, 0.95]) within group (order by duration_ms) as percentiles
-       from (
-         select route, method, duration_ms from ${quoted(schema)}.hindsight_profiles
-         where kind = 'request' and started_at < $1::bigint and started_at >= $2::bigint
-         order by started_at desc limit ${LOOKED_BACK}
-       ) as newest
-       where route = $3 and method = $4 and duration_ms is not null`,
-      [whole(before), whole(before - LOOKED_BACK_MS), storable(route), storable(method)],
-    ),
-  );
-  const [row] = rows as { count: number; percentiles: [number, number] | null }[];
-  const [p50Ms, p95Ms] = row?.percentiles ?? [null, null];
-  return { count: row?.count ?? 0, p50Ms, p95Ms };
 }

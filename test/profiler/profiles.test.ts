@@ -162,8 +162,8 @@ describe('profiles', () => {
       reads = [];
       storage.resolve({
         ...memory,
-        async read(token, known) {
-          const found = await memory.read(token, known);
+        async read(token, wanted) {
+          const found = await memory.read(token, wanted);
           reads.push(found !== null && found.document !== null);
           return found;
         },

@@ -121,19 +121,22 @@ export function describeStorageContract(subject: ContractSubject): void {
   it('gives a document that is known by its version not again, until another one is stored', async () => {
     await storage.write([profileOf(1, { state: 'running' }, 'running')]);
     const first = await storage.read('000001');
-    expect(await storage.read('000001', first?.version)).to.deep.equal({ ...first, document: null });
+    expect(await storage.read('000001', { known: first?.version })).to.deep.equal({
+      ...first,
+      document: null,
+    });
     await storage.amend('000001', 'pin', true);
-    expect(await storage.read('000001', first?.version)).to.deep.equal({
+    expect(await storage.read('000001', { known: first?.version })).to.deep.equal({
       version: first?.version,
       document: null,
       amendments: { pin: true },
     });
     await storage.write([profileOf(1, {}, 'final')]);
-    const second = await storage.read('000001', first?.version);
+    const second = await storage.read('000001', { known: first?.version });
     expect(second?.document).to.contain('"final"');
     expect(second?.version).to.not.equal(first?.version);
-    expect(await storage.read('000001', 'no version')).to.deep.equal(second);
-    expect(await storage.read('000002', first?.version)).to.equal(null);
+    expect(await storage.read('000001', { known: 'no version' })).to.deep.equal(second);
+    expect(await storage.read('000002', { known: first?.version })).to.equal(null);
   });
 
   it('takes both states of a request in one batch', async () => {

@@ -194,6 +194,26 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
     );
   });
 
+  it('tells it along with the profile itself', async () => {
+    await storage().write([
+      profileOf(1, { durationMs: 4 }),
+      profileOf(2, { durationMs: 0.1 + 0.2 }),
+      profileOf(3),
+      profileOf(4, { method: 'POST' }),
+      profileOf(5, { route: null }),
+      profileOf(6, { kind: 'profiler' }),
+    ]);
+    const found = async (token: string): Promise<unknown> =>
+      (await storage().read(token, { standing: true }))?.standing;
+    expect(await found('000003')).to.deep.equal(
+      await storage().standing({ route: '/items/:id', method: 'GET', before: START + 3 }),
+    );
+    expect(await found('000003')).to.include({ count: 2, p50Ms: 0.1 + 0.2 });
+    expect(await found('000004')).to.deep.equal({ count: 0, p50Ms: null, p95Ms: null });
+    expect([await found('000005'), await found('000006')]).to.deep.equal([null, null]);
+    expect(await storage().read('000003')).to.not.have.property('standing');
+  });
+
   it('looks back at so many requests of any route and no further', async () => {
     const others = Array.from({ length: LOOKED_BACK }, (_, i) => profileOf(i + 2, { route: '/other' }));
     await storage().write([profileOf(1), ...others]);

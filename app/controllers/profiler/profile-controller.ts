@@ -50,7 +50,7 @@ export function createProfileController(services: PageServices): ProfileControll
     async profile(page) {
       const wanted = readOne(page.query, 'panel');
       const token = page.params.token ?? '';
-      const found = await profiles.read(token);
+      const found = await profiles.read(token, { standing: true });
       if (found === null && profiles.isSampledOut(token)) {
         const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt(), foot };
         respond(page, { type: HTML, body: renderPage('profiler/sampled-out', model) });

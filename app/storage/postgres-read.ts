@@ -1,0 +1,46 @@
+/**
+ * One profile by its token, with what lies beside it, and perhaps its standing: one statement, since each page of a profile asks it
+ * and a round trip costs the server as much as a panel. Past Knex's builder, which would cost that once more.
+ */
+import type { ReadOptions, ReadProfile } from '../profiler/storage.ts';
+import { standingColumn, standingOf, type StandingRow } from './postgres-standing.ts';
+import { quoted, type Session } from './session.ts';
+import { storable } from './text.ts';
+
+interface ReadRow {
+  version: string;
+  document: string | null;
+  amendments: Record<string, string> | null;
+  standing?: StandingRow | null;
+}
+
+export type Reader = (session: Session, token: string, options?: ReadOptions) => Promise<ReadProfile | null>;
+
+function parseAmendments(texts: Record<string, string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, JSON.parse(text) as unknown]));
+}
+
+export function createReader(schema: string): Reader {
+  const profiles = `${quoted(schema)}.hindsight_profiles`;
+  const amendments = `${quoted(schema)}.hindsight_amendments`;
+  const statementOf = (more: string): string => `
+    select xmin::text as version, case when xmin::text = $2 then null else document end as document, (
+      select json_object_agg(beside.name, beside.value) from ${amendments} as beside
+      where beside.token = profile.token and beside.started_at = profile.started_at
+    ) as amendments${more}
+    from ${profiles} as profile where profile.token = $1`;
+  const alone = statementOf('');
+  const withStanding = statementOf(`, ${standingColumn(profiles, 'profile')} as standing`);
+
+  return async (session, token, { known, standing = false } = {}) => {
+    const { rows } = await session.query(standing ? withStanding : alone, [storable(token), known ?? null]);
+    const [row] = rows as ReadRow[];
+    if (row === undefined) return null;
+    return {
+      version: row.version,
+      document: row.document,
+      amendments: row.amendments === null ? {} : parseAmendments(row.amendments),
+      ...(row.standing === undefined ? {} : { standing: row.standing && standingOf(row.standing) }),
+    };
+  };
+}
