@@ -67,6 +67,10 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const heeds = new WeakMap<object, Heed>();
   const standIns = createStandIns(trace);
   const restore: (() => void)[] = [];
+  /** How lists of param callbacks were; a host may make routers for each request, so that nothing here keeps them. */
+  const lists = new Set<WeakRef<unknown[]>>();
+  const undoOf = new WeakMap<unknown[], () => void>();
+  const forgotten = new FinalizationRegistry<WeakRef<unknown[]>>((list) => lists.delete(list));
   let closed = false;
 
   function tracingRequest(original: Handle, heed: Heed): Handle {
@@ -158,14 +162,19 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     for (const callbacks of Object.values((router as { params?: object }).params ?? {})) {
       if (!Array.isArray(callbacks) || seen.has(callbacks) || Object.isFrozen(callbacks)) continue;
       seen.add(callbacks);
-      for (const [index, original] of (callbacks as unknown[]).entries()) {
-        if (typeof original !== 'function') continue;
-        const made = tracingParam(original as ParamHandle, router, heed);
-        callbacks[index] = made;
-        restore.push(() => {
-          if (callbacks[index] === made) callbacks[index] = original;
-        });
-      }
+      const originals = callbacks as unknown[];
+      const before = [...originals];
+      const made = before.map((original) =>
+        typeof original === 'function' ? tracingParam(original as ParamHandle, router, heed) : original,
+      );
+      for (const [index, ours] of made.entries()) originals[index] = ours;
+      undoOf.set(originals, () => {
+        for (const [index, ours] of made.entries())
+          if (originals[index] === ours) originals[index] = before[index];
+      });
+      const list = new WeakRef(originals);
+      lists.add(list);
+      forgotten.register(originals, list);
     }
   }
 
@@ -201,6 +210,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     close() {
       closed = true;
       for (const undo of restore.splice(0).reverse()) undo();
+      for (const list of lists) {
+        const callbacks = list.deref();
+        if (callbacks !== undefined) undoOf.get(callbacks)?.();
+      }
+      lists.clear();
     },
   };
 }

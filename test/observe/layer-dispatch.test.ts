@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
@@ -507,6 +509,31 @@ for (const [name, make] of [
     });
   });
 }
+
+describe('applications that a host makes for each request', () => {
+  it('are not kept, nor are their parameters', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const observer = createLayerObserver({ contextOf: () => undefined });
+    const makeApp = (): WeakRef<object>[] => {
+      const app = express();
+      const callback = (_req: Request, _res: Response, next: NextFunction): void => {
+        next();
+      };
+      app.param('id', callback);
+      app.get('/:id', answer);
+      observer.see({ app } as unknown as IncomingMessage);
+      return [new WeakRef(app), new WeakRef(callback)];
+    };
+    const made = Array.from({ length: 20 }, makeApp).flat();
+    for (let tries = 0; tries < 10 && made.some((ref) => ref.deref() !== undefined); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      collect();
+    }
+    expect(made.filter((ref) => ref.deref() !== undefined)).to.have.length(0);
+    observer.close();
+  });
+});
 
 describe('a mount of Express 4', () => {
   it('is told as it was written, where it can be read back', async () => {
