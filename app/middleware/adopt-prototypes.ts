@@ -106,6 +106,10 @@ function constructorsOf(app: Application, isOnly: () => boolean): ServerConstruc
   };
   made.IncomingMessage.prototype = request;
   made.ServerResponse.prototype = response;
+  // V8 reckons from a constructor and those above it how many properties to make room for. Without, objects with so many
+  // of them become dictionaries.
+  Object.setPrototypeOf(made.IncomingMessage, IncomingMessage);
+  Object.setPrototypeOf(made.ServerResponse, ServerResponse);
   return made as unknown as ServerConstructors;
 }
 

@@ -6,6 +6,8 @@ import { createServer, IncomingMessage, type RequestListener, type Server, Serve
 import { createRequire } from 'node:module';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setFlagsFromString } from 'node:v8';
+import { runInThisContext } from 'node:vm';
 import { adoptedConstructors, createPrototypeAdoption } from '../../app/middleware/adopt-prototypes.ts';
 
 const isNeeded = Number.parseInt(process.versions.v8, 10) < 13;
@@ -89,6 +91,29 @@ describe('objects of requests', () => {
       expect(second.born.response).to.equal(adopted().response);
       expect(second.text).to.equal(first.text).and.equal('GET IncomingMessage true');
     });
+  });
+
+  it('share hidden classes: none becomes a dictionary', async function () {
+    if (!isNeeded) this.skip();
+    setFlagsFromString('--allow-natives-syntax');
+    const isFast = runInThisContext('(object) => %HasFastProperties(object)') as (object: object) => boolean;
+    const shareOne = runInThisContext('(a, b) => %HaveSameMap(a, b)') as (a: object, b: object) => boolean;
+    const served: Born[] = [];
+    app.get('/many', (request, response) => {
+      served.push({ request, response });
+      Object.assign(request, { session: null, user: null });
+      Object.assign(response, { begun: [], rendered: true });
+      response.type('html').send('many');
+    });
+    await serving(app, async (server) => {
+      for (let count = 0; count < 6; count++) await ask(server, '/many');
+    });
+    const [before, last] = served.slice(-2) as [Born, Born];
+    for (const name of ['request', 'response'] as const) {
+      expect(isFast(last[name]), name).to.equal(true);
+      expect(shareOne(before[name], last[name]), name).to.equal(true);
+    }
+    setFlagsFromString('--no-allow-natives-syntax');
   });
 
   it('are born so under Express 4 too, which gives them a query of their own', async function () {
