@@ -101,8 +101,8 @@ interface Runner {
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 /** Frames between the sending of a statement, or `then`, and own code, which is the last of them. */
-const SENT = { near: 6, skip: 'knex' };
-const THEN = { near: 2, skip: 'knex' };
+const SENT_NEAR = 6;
+const THEN_NEAR = 2;
 
 /** Replaces a method until `restore`; what was inherited is inherited again. */
 function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
@@ -120,6 +120,10 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   const client = knex.client as Client;
   const prototype = Object.getPrototypeOf(client) as Client;
   const original = { ...pick(prototype) };
+  /** Made once: a literal that spreads another one has a hidden class of its own each time, which is dear to read. */
+  const querySent = { below: query, near: SENT_NEAR, skip: 'knex' };
+  const streamSent = { below: stream, near: SENT_NEAR, skip: 'knex' };
+  const runnerMade = { below: runner, near: THEN_NEAR, skip: 'knex' };
   /** Changed in place: connections live long, and entries that come and go make collections dearer. */
   const leases = new WeakMap<Connection, Lease>();
   const callers = new WeakMap<object, string>();
@@ -236,7 +240,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   function query(this: Client, connection: Connection, statement: unknown): Promise<unknown> {
     const context = contextOf(this);
     if (context === null) return original.query.call(this, connection, statement);
-    const caller = knownCallerOf(statement) ?? findCaller?.({ ...SENT, below: query }) ?? null;
+    const caller = knownCallerOf(statement) ?? findCaller?.(querySent) ?? null;
     return watch(context, { connection, query: statement, caller }, () =>
       original.query.call(this, connection, statement),
     );
@@ -245,7 +249,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   function stream(this: Client, connection: Connection, statement: unknown, ...rest: unknown[]) {
     const context = contextOf(this);
     if (context === null) return original.stream.call(this, connection, statement, ...rest);
-    const caller = knownCallerOf(statement) ?? findCaller?.({ ...SENT, below: stream }) ?? null;
+    const caller = knownCallerOf(statement) ?? findCaller?.(streamSent) ?? null;
     return watch(context, { connection, query: statement, caller }, () =>
       original.stream.call(this, connection, statement, ...rest),
     );
@@ -312,7 +316,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
     if (typeof builder === 'object' && builder !== null) watchThen(builder);
     if (isAwaited) return made;
-    const caller = findCaller({ ...THEN, below: runner });
+    const caller = findCaller(runnerMade);
     const send = made.query;
     if (caller === null || send === undefined) return made;
     made.query = (statement) => {
