@@ -31,7 +31,7 @@ describe('finding many-calls', () => {
     const [inTurn] = (await ask('/in-turn')).of('many-calls');
     expect(inTurn).to.include({ label: 'many calls', severity: 'bad', panel: 'http_client', anchor: 'c1' });
     expect(inTurn?.sentence).to.match(
-      /^6 × GET 127\.0\.0\.1:\d+\/prices\/1 and the like, which differ only in values, one after the other: \d+\.\d ms of/,
+      /^6 × GET 127\.0\.0\.1:\d+\/prices\/1 and the like, which differ only in values, one after the other: \d+\.\d+ m?s of/,
     );
     const [atOnce] = (await ask('/at-once')).of('many-calls');
     expect(atOnce?.severity).to.equal('warn');

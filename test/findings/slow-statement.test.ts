@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabaseData } from '../../app/panels/database.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { until } from '../support/waiting.ts';
 
 describe('finding slow-statement', () => {
   const ask = withFindingsDatabase(
@@ -29,20 +30,20 @@ describe('finding slow-statement', () => {
   it('tells how long it took, of how long, and what it gave', async () => {
     const [finding] = (await ask('/sleep/130')).of('slow-statement');
     expect(finding).to.include({ label: 'slow query', severity: 'warn', panel: 'database', anchor: 'q1' });
-    expect(finding?.sentence).to.match(/^select took \d+\.\d ms of \d+\.\d ms and gave 1 row$/);
+    expect(finding?.sentence).to.match(/^select took \d+\.\d+ m?s of \d+\.\d+ m?s and gave 1 row$/);
     expect(finding?.costMs).to.be.above(129);
   });
 
   it('tells what its plan reads, once there is one', async () => {
     const { profile, of } = await ask('/scan');
     expect(of('slow-statement')[0]?.sentence).to.match(
-      /^select … from notes took \d+\.\d ms of \d+\.\d ms and gave 0 rows$/,
+      /^select … from notes took \d+\.\d+ m?s of \d+\.\d+ m?s and gave 0 rows$/,
     );
     let head = '';
-    for (let tries = 0; tries < 50 && !head.includes('its plan'); tries++) {
-      await sleep(50);
+    await until(async () => {
       head = (await ask.page(`/_profiler/${profile.token}`)).replace(/<[^>]+>/g, '');
-    }
+      return head.includes('its plan');
+    }, 'the statement has its plan');
     expect(head).to.match(
       / and gave 0 rows; its plan reads about [56]\d\u202f\d{3} rows of notes to keep about \d+/,
     );
@@ -50,11 +51,14 @@ describe('finding slow-statement', () => {
 
   it('writes more than a second as the pages do', async () => {
     const [finding] = (await ask('/sleep/1010')).of('slow-statement');
-    expect(finding?.sentence).to.match(/^select took 1\.\d\d s of 1\.\d\d s/);
+    expect(finding?.sentence).to.match(/^select took \d\.\d\d s of \d\.\d\d s/);
   });
 
   it('says nothing of a quick statement in a slow request', async () => {
-    const { of, profile } = await ask('/around');
+    const { of, profile } = await ask.when(
+      '/around',
+      ({ profile: { panels } }) => (panels.database?.data as DatabaseData).totals.durationMs < 100,
+    );
     expect(profile.durationMs).to.be.above(140);
     expect(of('slow-statement')).to.deep.equal([]);
   });

@@ -46,7 +46,7 @@ describe('finding template-does-io', () => {
     const [finding] = of('template-does-io');
     expect(finding).to.include({ label: 'view asks', severity: 'warn', panel: 'database', anchor: 'q1' });
     expect(finding?.sentence).to.match(
-      /^select … from users began while asks was being rendered, which took \d+\.\d ms of \d+\.\d ms$/,
+      /^select … from users began while asks was being rendered, which took \d+\.\d+ m?s of \d+\.\d+ m?s$/,
     );
   });
 

@@ -37,7 +37,7 @@ describe('finding transaction-across-call', () => {
     const [finding] = (await ask('/inside')).of('transaction-across-call');
     expect(finding).to.include({ label: 'call in transaction', severity: 'warn', panel: 'http_client', anchor: 'c1' }); // prettier-ignore
     expect(finding?.sentence).to.match(
-      /^A transaction of 2 statements was open across POST 127\.0\.0\.1:\d+\/pay, \d+\.\d ms of the \d+\.\d ms that it was open for$/,
+      /^A transaction of 2 statements was open across POST 127\.0\.0\.1:\d+\/pay, \d+\.\d+ m?s of the \d+\.\d+ m?s that it was open for$/,
     );
   });
 

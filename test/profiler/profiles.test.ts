@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../../app/profiler/context.ts';
 import { createDeferredStorage, type DeferredStorage } from '../../app/profiler/deferred-storage.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
@@ -9,6 +8,7 @@ import { createTokenSource } from '../../app/profiler/token-source.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
+import { until } from '../support/waiting.ts';
 
 const everything = { limit: 10, offset: 0 };
 
@@ -73,14 +73,24 @@ describe('profiles', () => {
     return context;
   }
 
+  /** Resolves when the profile has left the recorder. */
+  const settled = ({ token }: Context): Promise<void> =>
+    until(() => recorder.running(token) === undefined, `the profile ${token} is made`);
+
+  /** Two requests of one millisecond have no order. */
+  async function nextMillisecond(): Promise<void> {
+    const now = Date.now();
+    await until(() => Date.now() > now, 'the clock goes on');
+  }
+
   it('are found while they run, while they wait and when they are stored', async () => {
     const context = open('/a');
     expect((await profiles.read(context.token))?.source).to.equal('running');
     recorder.finish(context);
-    await sleep(20);
+    await settled(context);
     expect((await profiles.read(context.token))?.source).to.equal('queued');
     storage.resolve(createMemoryStorage());
-    await writer.flush(1000);
+    await writer.flush(5000);
     const found = await profiles.read(context.token);
     expect(found?.source).to.equal('stored');
     expect(found?.profile).to.include({ state: 'final', url: '/a', token: context.token });
@@ -89,10 +99,12 @@ describe('profiles', () => {
   it('are listed once, newest first, whether they run, wait or are stored', async () => {
     storage.resolve(createMemoryStorage());
     for (const url of ['/a', '/b']) {
-      recorder.finish(open(url));
-      await sleep(15);
+      const context = open(url);
+      recorder.finish(context);
+      await settled(context);
+      await nextMillisecond();
     }
-    await writer.flush(1000);
+    await writer.flush(5000);
     open('/c');
     const { rows, total, notice } = await profiles.find(everything);
     expect(rows.map(({ url, state }) => [url, state])).to.deep.equal([
@@ -109,7 +121,7 @@ describe('profiles', () => {
     storage.resolve(createMemoryStorage());
     const before = Date.now();
     for (let made = 0; made < 299; made++) open('/socket');
-    await sleep(5);
+    await nextMillisecond();
     const newest = open('/newest');
     const ask = { limit: 20, offset: 0 };
     const { rows, total } = await profiles.find({ ...ask, clientAddress: '203.0.113.9', from: before });
@@ -126,8 +138,11 @@ describe('profiles', () => {
     for (const query of nothing) expect((await profiles.find({ ...ask, ...query })).total).to.equal(0);
     expect((await profiles.find({ ...ask, offset: 20 })).total).to.equal(300);
     expect(built, 'of what can not be meant').to.equal(0);
-    for (let made = 0; made < 20; made++) recorder.finish(open('/stored'));
-    await sleep(20);
+    for (let made = 0; made < 20; made++) {
+      const context = open('/stored');
+      recorder.finish(context);
+      await settled(context);
+    }
     built = 0;
     expect((await profiles.find(ask)).rows[0]?.url).to.equal('/stored');
     expect(built, 'of what is older than all that is stored').to.equal(0);
@@ -173,8 +188,8 @@ describe('profiles', () => {
     async function stored(url: string): Promise<string> {
       const context = open(url);
       recorder.finish(context);
-      await sleep(20);
-      await writer.flush(1000);
+      await settled(context);
+      await writer.flush(5000);
       return context.token;
     }
 
@@ -237,7 +252,8 @@ describe('profiles', () => {
     const child = recorder.open('error_page', parent);
     recorder.finish(child);
     recorder.finish(parent);
-    await sleep(10);
+    await Promise.all([settled(child), settled(parent)]);
+    await writer.flush(5000);
     expect((await profiles.children(parent.token)).map(({ token, kind }) => [token, kind])).to.deep.equal([
       [child.token, 'error_page'],
     ]);
@@ -249,7 +265,7 @@ describe('profiles', () => {
     storage.resolve(createMemoryStorage());
     const context = open('/a');
     recorder.finish(context);
-    await sleep(10);
+    await settled(context);
     expect(await profiles.amend(context.token, 'pin', true)).to.equal(true);
     expect((await profiles.read(context.token))?.amendments).to.deep.equal({ pin: true });
     expect(await profiles.amend('000000', 'pin', true)).to.equal(false);
@@ -264,7 +280,8 @@ describe('profiles', () => {
     expect(await profiles.standing({ ...recorder.snapshot(context), route: '/a' })).to.equal(null);
     storage.resolve(createMemoryStorage());
     recorder.finish(context);
-    await sleep(15);
+    await settled(context);
+    await writer.flush(5000);
     const { routes, looked } = await profiles.summarize({ from: 0, until: Date.now() + 1 });
     expect([looked, routes[0]?.newest]).to.deep.equal([1, context.token]);
     expect(await profiles.standing({ ...recorder.snapshot(context), route: '/a' })).to.include({ count: 0 });

@@ -6,6 +6,7 @@ import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import type { StoredProfile } from '../../app/profiler/storage.ts';
 import type { Context } from '../../app/profiler/context.ts';
+import { until } from '../support/waiting.ts';
 
 const counting: Panel<{ errors: number; late: number }> = {
   name: 'counting',
@@ -50,7 +51,7 @@ function addError(context: Context, error: unknown): void {
 
 describe('recorder', () => {
   it('gives a snapshot of a running request, and stores the final profile once', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     const context = recorder.open('request');
     expect(recorder.snapshot(context)).to.include({
       state: 'running',
@@ -58,7 +59,7 @@ describe('recorder', () => {
       durationMs: null,
     });
     recorder.finish(context);
-    await sleep(10);
+    await until(() => stored.length > 0, 'the profile is stored');
     expect(profiles().map(({ state }) => state)).to.deep.equal(['final']);
     expect(recorder.running(context.token)).to.equal(undefined);
   });
@@ -89,9 +90,9 @@ describe('recorder', () => {
   });
 
   it('keeps a failing panel to itself', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     recorder.finish(recorder.open('request'));
-    await sleep(10);
+    await until(() => stored.length > 0, 'the profile is stored');
     const [profile] = profiles();
     expect(profile?.panels.broken).to.deep.equal({
       data: null,
@@ -106,7 +107,7 @@ describe('recorder', () => {
     const context = recorder.open('request');
     addError(context, new Error('wrong key planted-secret-1'));
     recorder.finish(context);
-    await sleep(10);
+    await until(() => stored.length > 0, 'the profile is stored');
     expect(JSON.stringify(stored)).to.not.contain('planted-secret-1');
     expect(stored[0]?.index).to.include({ findings: 1, mark: 'errors' });
   });
@@ -125,7 +126,7 @@ describe('recorder', () => {
   });
 
   it('waits for facts that are expected, but not for ever', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     const quick = recorder.open('request');
     quick.expect(
       sleep(30).then(() => {
@@ -136,7 +137,7 @@ describe('recorder', () => {
     const stuck = recorder.open('request');
     stuck.expect(new Promise(() => undefined));
     recorder.finish(stuck);
-    await sleep(450);
+    await until(() => stored.length === 2, 'both are stored');
     expect(profiles().map(({ token, error }) => [token, error?.message ?? null])).to.deep.equal([
       [quick.token, 'came beside it'],
       [stuck.token, null],
@@ -144,22 +145,22 @@ describe('recorder', () => {
   });
 
   it('stores a request that goes on after its headers as running, and replaces it at the end', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     const context = recorder.open('request');
     recorder.headersSent(context);
-    await sleep(560);
+    await until(() => stored.length === 1, 'it is stored while it runs');
     recorder.finish(context);
-    await sleep(10);
+    await until(() => stored.length === 2, 'it is stored at its end');
     expect(profiles().map(({ state }) => state)).to.deep.equal(['running', 'final']);
   });
 
   it('writes again when something happens after the answer', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     const context = recorder.open('request');
     recorder.finish(context);
-    await sleep(10);
+    await until(() => stored.length === 1, 'it is stored at its end');
     addError(context, new Error('nobody waited for me'));
-    await sleep(300);
+    await until(() => stored.length === 2, 'it is stored again');
     expect(profiles().map(({ error }) => error?.message ?? null)).to.deep.equal([
       null,
       'nobody waited for me',
@@ -167,10 +168,10 @@ describe('recorder', () => {
   });
 
   it('makes everything final at close, also late facts that were waiting', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     const late = recorder.open('request');
     recorder.finish(late);
-    await sleep(10);
+    await until(() => stored.length === 1, 'it is stored at its end');
     addError(late, new Error('late'));
     recorder.open('request');
     recorder.close();
@@ -182,7 +183,7 @@ describe('recorder', () => {
   });
 
   it('survives anything thrown: null, proxies, getters that throw, ten megabytes', async () => {
-    const { recorder, profiles } = setUp();
+    const { recorder, stored, profiles } = setUp();
     const hostile = new Proxy(
       {},
       {
@@ -204,7 +205,7 @@ describe('recorder', () => {
       addError(context, error);
       recorder.finish(context);
     }
-    await sleep(50);
+    await until(() => stored.length === 6, 'all are stored');
     expect(profiles()).to.have.length(6);
     for (const profile of profiles()) expect(profile.error).to.not.equal(null);
   });

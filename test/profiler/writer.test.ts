@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from '../../app/profiler/storage.ts';
 import { createWriter } from '../../app/profiler/writer.ts';
+import { until } from '../support/waiting.ts';
 
 function profile(token: string, options: { kind?: ProfileIndex['kind']; size?: number } = {}): StoredProfile {
   const { kind = 'request', size = 100 } = options;
@@ -15,10 +16,11 @@ function heldStorage() {
   const documents = new Map<string, string>();
   const history: string[] = [];
   const kept: string[] = [];
-  const state = { failing: false, gate: Promise.resolve() };
+  const state = { failing: false, asked: 0, gate: Promise.resolve() };
   const storage = {
     name: 'memory',
     write: async (batch: readonly QueuedProfile[]) => {
+      state.asked++;
       await state.gate;
       if (state.failing) throw new Error('no database');
       written.push(...batch.map(({ index }) => index.token));
@@ -44,7 +46,7 @@ describe('writer', () => {
     const writer = createWriter({ storage, ...quiet });
     for (let i = 0; i < 250; i++) writer.enqueue(profile(`t${i}`));
     expect(writer.peek('t7')?.index.token).to.equal('t7');
-    expect(await writer.flush(1000)).to.equal(true);
+    expect(await writer.flush(5000)).to.equal(true);
     expect(written).to.have.length(250);
     expect(written[249]).to.equal('t249');
     expect(writer.peek('t7')).to.equal(undefined);
@@ -57,7 +59,7 @@ describe('writer', () => {
     writer.enqueue(profile('a'));
     writer.enqueue(profile('a', { size: 5 }));
     expect(writer.peek('a')?.document).to.equal('xxxxx');
-    await writer.flush(1000);
+    await writer.flush(5000);
     expect(written).to.deep.equal(['a']);
   });
 
@@ -93,11 +95,10 @@ describe('writer', () => {
     const writer = createWriter({ storage, warn: (sentence) => sentences.push(sentence) });
     state.failing = true;
     for (let i = 0; i < 5; i++) writer.enqueue(profile(`t${i}`));
-    await sleep(400);
+    await until(() => writer.stalled(), 'the writer knows that nothing is stored');
     expect(written).to.deep.equal([]);
-    expect(writer.stalled()).to.equal(true);
     state.failing = false;
-    expect(await writer.flush(4000)).to.equal(true);
+    expect(await writer.flush(8000)).to.equal(true);
     expect(writer.stalled()).to.equal(false);
     expect(written.sort()).to.deep.equal(['t0', 't1', 't2', 't3', 't4']);
     expect(sentences).to.have.length(1);
@@ -117,7 +118,7 @@ describe('writer', () => {
     const lost = dropped['queue full'] ?? 0;
     expect(sentences.filter((sentence) => sentence.startsWith('Profiles are lost'))).to.have.length(1);
     state.failing = false;
-    await writer.flush(4000);
+    await writer.flush(8000);
     expect(written.length + lost).to.equal(21);
   });
 
@@ -155,10 +156,10 @@ describe('writer', () => {
     state.failing = true;
     const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
     for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    await sleep(50);
+    await until(() => writer.counters().failedWrites > 0, 'a write has failed');
     const index = writer.peek('t0')?.index;
     state.failing = false;
-    expect(await writer.flush(4000)).to.equal(true);
+    expect(await writer.flush(8000)).to.equal(true);
     const document = documents.get('t0') ?? '';
     expect(JSON.parse(document)).to.include({ token: 't0' });
     expect(index?.bytes).to.equal(document.length);
@@ -176,7 +177,7 @@ describe('writer', () => {
     expect(writer.peek('t1')?.document).to.equal('"final"');
     expect([...writer.pending()].map(({ index }) => index.token)).to.have.length(20);
     state.failing = false;
-    expect(await writer.flush(4000)).to.equal(true);
+    expect(await writer.flush(8000)).to.equal(true);
     expect(written.filter((token) => token === 't1')).to.have.length(1);
     expect(written.at(-1)).to.equal('t1');
     expect(history).to.include('"final"');
@@ -200,7 +201,7 @@ describe('writer', () => {
     writer.enqueue(given);
     expect(given.index.bytes).to.equal(8);
     expect(writer.peek('a')?.document).to.equal(given.document);
-    await writer.flush(1000);
+    await writer.flush(5000);
     expect(documents.get('a')).to.equal(given.document);
   });
 
@@ -212,13 +213,13 @@ describe('writer', () => {
     });
     const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
     for (let i = 0; i < 5; i++) writer.enqueue({ ...profile(`t${i}`), document: `"${i}"`.padEnd(4000) });
-    await sleep(20);
+    await until(() => state.asked > 0, 'the batch is being written');
     writer.enqueue({ ...profile('t3'), document: '"newer"' });
     for (let i = 5; i < 200; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
     open();
-    await sleep(20);
+    await until(() => documents.has('t0'), 'the batch is stored');
     for (let i = 0; i < 5; i++) if (i !== 3) expect(documents.get(`t${i}`)?.trim()).to.equal(`"${i}"`);
-    await writer.flush(1000);
+    await writer.flush(5000);
     expect(writer.counters()).to.include({ pending: 0, pendingBytes: 0 });
   });
 
@@ -230,11 +231,11 @@ describe('writer', () => {
     });
     const writer = createWriter({ storage, ...quiet });
     writer.enqueue({ ...profile('a'), document: '"running"' });
-    await sleep(20);
+    await until(() => state.asked > 0, 'the first version is being written');
     writer.enqueue({ ...profile('a'), document: '"final"' });
     expect(writer.peek('a')?.document).to.equal('"final"');
     open();
-    expect(await writer.flush(1000)).to.equal(true);
+    expect(await writer.flush(5000)).to.equal(true);
     expect(written).to.deep.equal(['a', 'a']);
     expect(history).to.deep.equal(['"running"', '"final"']);
   });
@@ -248,10 +249,10 @@ describe('writer', () => {
     state.failing = true;
     const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
     for (let i = 0; i < 3; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    await sleep(20);
+    await until(() => state.asked > 0, 'the batch is being written');
     for (let i = 3; i < 12; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
     open();
-    await sleep(20);
+    await until(() => writer.counters().failedWrites > 0, 'the batch has failed');
     for (let i = 12; i < 18; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
     const { dropped, shed } = writer.counters();
     const isShort = (i: number): boolean => (writer.peek(`t${i}`)?.document.length ?? 0) < 4000;
@@ -267,16 +268,15 @@ describe('writer', () => {
     const writer = createWriter({ storage, ...quiet });
     const routes = { id: 'r1', text: '[]' };
     writer.enqueue(profile('a'), [routes]);
-    await writer.flush(1000);
+    await writer.flush(5000);
     writer.enqueue(profile('b'), [routes, { id: 'c1', text: '{}' }]);
-    await writer.flush(1000);
+    await writer.flush(5000);
     expect(kept).to.deep.equal(['r1', 'c1']);
     state.failing = true;
     writer.enqueue(profile('c'), [routes]);
-    await sleep(250);
-    expect(writer.counters().failedWrites).to.be.greaterThan(0);
+    await until(() => writer.counters().failedWrites > 0, 'a write has failed');
     state.failing = false;
-    expect(await writer.flush(4000)).to.equal(true);
+    expect(await writer.flush(8000)).to.equal(true);
     expect(kept).to.deep.equal(['r1', 'c1', 'r1']);
     expect(written).to.deep.equal(['a', 'b', 'c']);
   });
@@ -289,8 +289,8 @@ describe('writer', () => {
     } as unknown as ProfileStorage;
     const writer = createWriter({ storage: broken, ...quiet });
     writer.enqueue(profile('a'), [{ id: 'r1', text: '[]' }]);
-    expect(await writer.flush(150)).to.equal(false);
-    expect(writer.counters().failedWrites).to.be.greaterThan(0);
+    await until(() => writer.counters().failedWrites > 0, 'the batch has failed');
+    expect(await writer.flush(50)).to.equal(false);
     expect(written).to.deep.equal([]);
     expect(writer.peek('a')).to.not.equal(undefined);
     await writer.close(0);
@@ -300,7 +300,7 @@ describe('writer', () => {
     const { storage, written } = heldStorage();
     const writer = createWriter({ storage, lingerMs: 5000, ...quiet });
     writer.enqueue(profile('first'));
-    await sleep(30);
+    await until(() => written.length > 0, 'it is stored', 4000);
     expect(written).to.deep.equal(['first']);
     writer.enqueue(profile('second'));
     await sleep(30);
@@ -312,9 +312,9 @@ describe('writer', () => {
     const { storage, written } = heldStorage();
     const writer = createWriter({ storage, lingerMs: 5000, ...quiet });
     writer.enqueue(profile('early'));
-    await sleep(20);
+    await until(() => written.length === 1, 'the first one is stored', 4000);
     for (let i = 0; i < 100; i++) writer.enqueue(profile(`t${i}`));
-    await sleep(50);
+    await until(() => written.length > 1, 'a full batch is stored', 4000);
     expect(written).to.have.length(101);
   });
 

@@ -7,12 +7,12 @@ import express, { type Express } from 'express';
 import type { Knex } from 'knex';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler, type Finding, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
 import { debianBinaries, openKnex, startDebianPostgres, type TestServer } from './postgres.ts';
 import { skipOrFail } from './parts.ts';
+import { until } from './waiting.ts';
 
 export interface Asked {
   status: number;
@@ -32,6 +32,11 @@ export interface FindingsApp {
 /** Asks the application; `page` gives the text of another page of it, such as one of the profiler's. */
 export interface Ask {
   (path: string, init?: RequestInit): Promise<Asked>;
+  /**
+   * Asks until a request ran as the test needs it: on a machine with other work, what is quick by itself may take long.
+   * Rejects where none did.
+   */
+  when(path: string, ran: (asked: Asked) => boolean): Promise<Asked>;
   page(path: string): Promise<string>;
 }
 
@@ -39,12 +44,13 @@ export interface Ask {
 export type BuildApp = (app: Express, profiler: Profiler) => void;
 
 async function finalProfile(profiler: Profiler, token: string): Promise<Profile> {
-  for (let tries = 0; tries < 200; tries++) {
+  let final: Profile | undefined;
+  await until(async () => {
     const found = await profiler.profiles.read(token);
-    if (found?.profile.state === 'final' && found.source !== 'running') return found.profile;
-    await sleep(10);
-  }
-  throw new Error(`The profile ${token} is not final after two seconds.`);
+    if (found?.profile.state === 'final' && found.source !== 'running') final = found.profile;
+    return final !== undefined;
+  }, `the profile ${token} is final`);
+  return final!;
 }
 
 export async function startFindingsApp(build: BuildApp, options: ProfilerOptions = {}): Promise<FindingsApp> {
@@ -99,8 +105,13 @@ function createAsk(running: () => FindingsApp | undefined): Ask {
     return app;
   }
   const ask = (path: string, init?: RequestInit): Promise<Asked> => started().ask(path, init);
+  async function when(path: string, ran: (asked: Asked) => boolean): Promise<Asked> {
+    let last: Asked | undefined;
+    await until(async () => ran((last = await ask(path))), `${path} runs as the test needs it`);
+    return last!;
+  }
   const page = async (path: string): Promise<string> => (await fetch(`${started().origin}${path}`)).text();
-  return Object.assign(ask, { page });
+  return Object.assign(ask, { when, page });
 }
 
 /** Registers hooks for the current `describe`; returns how to ask the application. */

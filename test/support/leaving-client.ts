@@ -3,13 +3,14 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Finding, Profiler } from '../../app/index.ts';
 import { type BuildApp, type FindingsApp, startFindingsApp } from './findings-app.ts';
+import { until } from './waiting.ts';
 
 export interface Left {
   findings: readonly Finding[];
   of: (rule: string) => readonly Finding[];
 }
 
-/** Registers hooks for the current `describe`. `request` is sent as it is; the socket is destroyed `afterMs` later. */
+/** Registers hooks for the current `describe`. `request` is sent as it is; the socket is destroyed `afterMs` after it has come. */
 export function withLeavingClient(build: BuildApp): (request: string, afterMs?: number) => Promise<Left> {
   let running: FindingsApp | undefined;
   let made: Profiler | undefined;
@@ -32,16 +33,16 @@ export function withLeavingClient(build: BuildApp): (request: string, afterMs?: 
     const socket = connect(Number(new URL(running?.origin ?? '').port), '127.0.0.1');
     socket.on('error', () => undefined).resume();
     socket.write(request);
+    await until(() => token !== undefined, 'the request has come');
     await sleep(afterMs);
     socket.destroy();
-    for (let tries = 0; tries < 200; tries++) {
-      const found = token === undefined ? null : await made?.profiles.read(token);
-      if (found?.profile.state === 'final') {
-        const { findings } = found.profile;
-        return { findings, of: (rule) => findings.filter((finding) => finding.rule === rule) };
-      }
-      await sleep(10);
-    }
-    throw new Error('The profile of the request that was left is not final after two seconds.');
+    let findings: readonly Finding[] | undefined;
+    await until(async () => {
+      const { profile } = (await made?.profiles.read(token ?? '')) ?? {};
+      if (profile?.state === 'final') ({ findings } = profile);
+      return findings !== undefined;
+    }, 'the profile of the request that was left is final');
+    const found = findings ?? [];
+    return { findings: found, of: (rule) => found.filter((finding) => finding.rule === rule) };
   };
 }
