@@ -88,14 +88,16 @@ describe('state of the migrations', function () {
 
   it('tells that the table is locked, in time, and reads again on the same connection', async () => {
     await runOwnerMigrations({ knex, schema, folder });
-    await reader.read();
+    const patient = createReader(() => Promise.resolve(server().connection), 3000);
+    await patient.read();
     await knex.transaction(async (trx) => {
       await trx.raw('lock table ??.knex_migrations in access exclusive mode', [schema]);
-      const fact = await reader.read();
+      const fact = await patient.read();
       expect(fact.state).to.equal('locked');
-      expect(fact.durationMs).to.be.within(200, 600);
+      expect(fact.durationMs).to.be.within(1500, 3000);
     });
-    expect((await reader.read()).state).to.equal('ok');
+    expect((await patient.read()).state).to.equal('ok');
+    await patient.close();
   });
 
   it('is read once for all who ask meanwhile', async () => {
@@ -140,8 +142,12 @@ describe('state of the migrations', function () {
     );
     const fact = await other.read();
     expect(fact.state).to.equal('unavailable');
-    expect(fact.durationMs).to.be.within(150, 450);
-    expect((await other.read()).durationMs).to.be.below(50);
+    expect(fact.durationMs).to.be.at.least(150);
+    expect(fact.message).to.contain('no answer within 200 ms');
+    // For a second it is not even asked.
+    const asked = sockets.size;
+    expect((await other.read()).state).to.equal('unavailable');
+    expect(sockets.size).to.equal(asked);
     await other.close();
     for (const socket of sockets) socket.destroy();
     silent.close();

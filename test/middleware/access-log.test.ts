@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
 import { createAccessLog, escapeControls } from '../../app/middleware/access-log.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { exchange, head } from '../support/raw-http.ts';
+import { until } from '../support/waiting.ts';
 
 async function log(requests: readonly string[]): Promise<string[]> {
   const lines: string[] = [];
@@ -17,7 +17,7 @@ async function log(requests: readonly string[]): Promise<string[]> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   for (const request of requests) await exchange(port, [request], { count: 1 });
-  await sleep(20);
+  await until(() => lines.length >= requests.length, 'each answer has its line');
   server.closeAllConnections();
   server.close();
   return lines;

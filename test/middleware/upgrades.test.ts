@@ -53,10 +53,15 @@ describe('upgrades', () => {
     connections.clear();
   });
 
-  async function rowsOf({ profiler }: Host, path: string) {
+  /** As soon as all of them have the state, or when they have had time to. */
+  async function rowsOf({ profiler }: Host, path: string, due: 'running' | 'final' = 'final') {
     await sleep(40);
-    const { rows } = await profiler.profiles.find({ limit: 50, offset: 0 });
-    return rows.filter(({ url }) => url.startsWith(path));
+    for (let tries = 0; ; tries++) {
+      const { rows } = await profiler.profiles.find({ limit: 50, offset: 0 });
+      const found = rows.filter(({ url }) => url.startsWith(path));
+      if (tries === 100 || found.every(({ state }) => state === due)) return found;
+      await sleep(20);
+    }
   }
 
   /** What comes back for some bytes, until the connection is closed or has been quiet. */
@@ -65,6 +70,7 @@ describe('upgrades', () => {
     const parts: string[] = [];
     socket.on('data', (chunk: Buffer) => parts.push(chunk.toString('latin1'))).on('error', () => undefined);
     socket.write(text);
+    for (let tries = 0; tries < 100 && parts.length === 0 && !socket.destroyed; tries++) await sleep(20);
     await sleep(80);
     return { socket, answer: parts.join('') };
   }
@@ -82,7 +88,7 @@ describe('upgrades', () => {
       socket.on('message', (text: Buffer) => socket.send(`echo ${String(text)}`)),
     );
     const socket = await openSocket(host, '/socket?room=1');
-    const [running] = await rowsOf(host, '/socket');
+    const [running] = await rowsOf(host, '/socket', 'running');
     expect(running).to.include({
       method: 'GET',
       url: '/socket?room=1',
@@ -318,7 +324,7 @@ describe('upgrades', () => {
     performance.now = () => now() + HOURS;
     try {
       socket.end('x');
-      await sleep(100);
+      await rowsOf(host, '/long');
     } finally {
       Reflect.deleteProperty(performance, 'now');
     }

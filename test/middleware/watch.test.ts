@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import express from 'express';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createWatch, type Watch } from '../../app/middleware/watch.ts';
 import { ContextTracker } from '../../app/profiler/context.ts';
 import type { ResponseFact } from '../../app/profiler/facts.ts';
@@ -10,6 +9,7 @@ import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
 import { createRecorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
+import { until } from '../support/waiting.ts';
 
 /** The response fact as data. */
 const echo: Panel<ResponseFact> = {
@@ -103,7 +103,7 @@ describe('watch', () => {
           tokens.push(tracker.current()?.token);
           seen.body = tokens;
           res.on('finish', () => tokens.push(tracker.current()?.token));
-          res.on('close', () => tokens.push(tracker.current()?.token));
+          res.on('close', () => (seen.closed = [tokens.push(tracker.current()?.token)]));
           res.send('ok');
         }, 5);
       });
@@ -119,12 +119,9 @@ describe('watch', () => {
   });
 
   async function profileOf(token: string | null): Promise<Profile> {
-    for (let i = 0; i < 100; i++) {
-      const found = profiles.find((profile) => profile.token === token);
-      if (found !== undefined) return found;
-      await sleep(10);
-    }
-    throw new Error(`no profile ${token}`);
+    const find = (): Profile | undefined => profiles.find((profile) => profile.token === token);
+    await until(() => find() !== undefined, `there is the profile ${token}`);
+    return find()!;
   }
 
   async function fetchProfile(
@@ -187,7 +184,7 @@ describe('watch', () => {
 
   it('keeps the context in body events, timers, finish and close', async () => {
     const { profile } = await fetchProfile('/body', { method: 'POST', body: 'x'.repeat(300_000) });
-    await sleep(20);
+    await until(() => seen.closed !== undefined, 'the request is closed');
     const tokens = seen.body ?? [];
     expect(tokens.length).to.be.greaterThan(4);
     expect(new Set(tokens)).to.deep.equal(new Set([profile.token]));

@@ -18,6 +18,7 @@ import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
+import { cpuMsOf } from '../support/waiting.ts';
 
 function describerOf(root: string, foreignFolders: readonly string[] = []) {
   const files = createSourceFiles({ roots: [root] });
@@ -136,9 +137,9 @@ describe('describing what was thrown', () => {
   }
 
   it('cuts a message of ten megabytes, counts the rest and still finds the frames', () => {
-    const began = performance.now();
-    const link = top(new Error('x'.repeat(10_000_000)));
-    expect(performance.now() - began).to.be.lessThan(1000);
+    const error = new Error('x'.repeat(10_000_000));
+    expect(cpuMsOf(() => top(error))).to.be.lessThan(1000);
+    const link = top(error);
     expect(link.message).to.have.length(8192);
     expect(link.messageCut).to.equal(10_000_000 - 8192);
     expect(link.frames[0]?.file).to.equal('test/observe/errors.test.ts');

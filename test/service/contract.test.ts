@@ -8,6 +8,7 @@ import { debianBinaries, startDebianPostgres, type TestServer } from '../support
 import { skipOrFail } from '../support/parts.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import type { Profile } from '../../app/index.ts';
+import { until } from '../support/waiting.ts';
 
 const SECRETS = {
   APP_SECRET: 'planted-app-secret-4711',
@@ -153,8 +154,7 @@ function suite(
       const token = response.headers.get('x-debug-token') ?? '';
       expect((await profileOf(token)).state).to.equal('running');
       aborter.abort();
-      await sleep(300);
-      expect((await profileOf(token)).outcome).to.equal('aborted');
+      await until(async () => (await profileOf(token)).outcome === 'aborted', 'it is told as aborted');
     });
 
     it('records what the HTTP parser refuses, and its token opens', async () => {

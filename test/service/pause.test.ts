@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { createService, readConfig, type Service } from '../../app/service.ts';
 import { createRoutes } from '../../examples/shop/routes/index.ts';
 import { WEBHOOK_SECRET } from '../support/shop.ts';
+import { until } from '../support/waiting.ts';
 
 const WITHIN_MS = 2000;
 
@@ -72,11 +73,12 @@ describe('a pause among several processes', function () {
     expect(await isRecorded(other, '/products/1?paused')).to.equal(false);
     await get(one, '/login');
     await sleep(WITHIN_MS);
-    await get(one, '/login');
-    await sleep(100);
-    const answer = await get(one, '/products/1?paused');
-    const link = answer.headers.get('x-debug-token-link') ?? '';
-    expect(await (await fetch(link)).text()).to.contain('recording is paused since');
+    let link = '';
+    await until(async () => {
+      const answer = await get(one, '/products/1?paused');
+      link = answer.headers.get('x-debug-token-link') ?? '';
+      return (await (await fetch(link)).text()).includes('recording is paused since');
+    }, 'the other process knows of the pause');
     // The other process knows the token for what it is, too.
     expect(await (await fetch(link.replace(one.address(), other.address()))).text()).to.contain(
       'is paused since',

@@ -4,6 +4,7 @@ import { load } from 'cheerio';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Profile } from '../../app/index.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
+import { until } from '../support/waiting.ts';
 
 describe('the service with nothing sampled', function () {
   this.timeout(30_000);
@@ -17,7 +18,6 @@ describe('the service with nothing sampled', function () {
     const response = await fetch(`${shop.origin}${path}`, { headers });
     await response.arrayBuffer();
     expect(response.headers.get('x-debug-token-link')).to.match(/_profiler\/[0-9a-f]{6}$/);
-    await sleep(30);
     return response.headers.get('x-debug-token') ?? '';
   }
 
@@ -26,8 +26,15 @@ describe('the service with nothing sampled', function () {
     return response.status === 200 ? ((await response.json()) as { profile: Profile }).profile : null;
   }
 
+  async function stored(token: string): Promise<Profile | null> {
+    let profile: Profile | null = null;
+    await until(async () => (profile = await profileOf(token)) !== null, `there is the profile ${token}`);
+    return profile;
+  }
+
   it('gives an unremarkable request a link that says it was sampled out', async () => {
     const token = await ask('/');
+    await sleep(50);
     expect(await profileOf(token)).to.equal(null);
     const response = await fetch(`${shop.origin}/_profiler/${token}`);
     expect(response.status).to.equal(200);
@@ -35,16 +42,16 @@ describe('the service with nothing sampled', function () {
   });
 
   it('keeps the outline of one that fails, and of one that is slow', async () => {
-    const failed = await profileOf(await ask('/api/quote'));
+    const failed = await stored(await ask('/api/quote'));
     expect(failed).to.include({ outline: 'failed', status: 500 });
     expect(failed?.panels.exception?.data).to.not.equal(null);
-    const slow = await profileOf(await ask('/api/slow'));
+    const slow = await stored(await ask('/api/slow'));
     expect(slow).to.include({ outline: 'slow', status: 200 });
     expect(slow?.panels.database?.data).to.equal(null);
   });
 
   it('records one in full that asks for it', async () => {
-    const profile = await profileOf(await ask('/orders', { 'x-debug-profile': '1' }));
+    const profile = await stored(await ask('/orders', { 'x-debug-profile': '1' }));
     expect(profile).to.include({ outline: null, status: 200 });
     expect(profile?.panels.database?.summary?.count).to.be.greaterThan(10);
   });

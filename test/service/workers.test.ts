@@ -20,6 +20,7 @@ import {
   type ListeningProcess,
   type ServiceProcess,
 } from '../support/service-process.ts';
+import { until } from '../support/waiting.ts';
 
 const WORKERS = 3;
 const REQUESTS = 150;
@@ -129,8 +130,12 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
     });
 
     it('list all of them, and those of each', async () => {
-      await sleep(READABLE_WITHIN_MS);
-      const all = await list('url=/load/&limit=1000');
+      let all = await list('url=/load/&limit=1000');
+      await until(
+        async () => (all = await list('url=/load/&limit=1000')).total >= REQUESTS,
+        'all are stored',
+        20_000,
+      );
       expect(all.total).to.equal(REQUESTS);
       const names = [...new Set(all.profiles.map(({ process }) => process))];
       expect(names).to.have.length(WORKERS);

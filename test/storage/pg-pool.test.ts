@@ -7,6 +7,7 @@ import pg from 'pg';
 import { createPgPool, numbered, type PgPool } from '../../app/storage/pg-pool.ts';
 import type { Statements } from '../../app/storage/pool.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 
 const idleHost = `
 import pg from 'pg';
@@ -119,7 +120,12 @@ describe('a pool of pg', () => {
     const failed: unknown = await pool
       .session(async (session) => {
         const { rows } = await session.query('select pg_backend_pid() as pid');
-        await pool.raw('select pg_terminate_backend(?::int)', [(rows[0] as { pid: number }).pid]);
+        const { pid } = rows[0] as { pid: number };
+        await pool.raw('select pg_terminate_backend(?::int)', [pid]);
+        await until(async () => {
+          const left = await pool.raw('select pid from pg_stat_activity where pid = ?::int', [pid]);
+          return (left as { rows: unknown[] }).rows.length === 0;
+        }, 'its process has ended');
         await sleep(100);
         await session.query('select 1');
       })

@@ -94,13 +94,11 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
     await (await create()).write([profileOf(1)]);
     await knex.transaction(async (trx) => {
       await trx.raw('lock table ??.hindsight_profiles in access exclusive mode', [SCHEMA]);
-      const started = Date.now();
       const error: unknown = await open({ findTimeoutMs: 200 })
         .find({ limit: 1, offset: 0 })
         .catch((reason: unknown) => reason);
       expect(error).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
       expect((error as Error).message).to.match(/longer than 200 ms/);
-      expect(Date.now() - started).to.be.below(1500);
     });
   });
 

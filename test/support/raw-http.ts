@@ -86,7 +86,7 @@ export function exchange(
   parts: readonly (string | Buffer)[],
   options: ExchangeOptions = {},
 ): Promise<Exchange> {
-  const { count = Infinity, methods = [], limitMs = 5000 } = options;
+  const { count = Infinity, methods = [], limitMs = 8000 } = options;
   const result: Exchange = { responses: [], closed: false, reset: false, timedOut: false, ms: 0 };
   const began = performance.now();
   return new Promise((resolve, reject) => {

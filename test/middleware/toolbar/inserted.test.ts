@@ -15,6 +15,7 @@ import {
   startToolbarHost,
   type ToolbarHost,
 } from '../../support/raw-toolbar-host.ts';
+import { until } from '../../support/waiting.ts';
 
 const PAGE = `<!doctype html><html><head><title>x</title></head><body>${'<p>Row</p>'.repeat(300)}</body></html>`;
 const TAG =
@@ -171,9 +172,9 @@ for (const [version, express] of EXPRESSES) {
       await once(socket, 'data');
       socket.destroy();
       expect((await ask('/fail')).body.toString()).to.equal(PAGE.slice(0, 200));
-      await sleep(100);
+      await until(() => closed === 2, 'both are over');
       expect(tagsIn((await ask('/whole')).body.toString())).to.have.length(1);
-      expect(closed).to.equal(3);
+      await until(() => closed === 3, 'the last one is over');
     });
 
     it('is one of several on a connection, each with its own token', async () => {
