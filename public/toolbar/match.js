@@ -3,19 +3,28 @@
 // time are paired in their order where there are as many here as there; all others stay without.
 
 const MASK = '••••••';
-/** Milliseconds that a request may be under way beyond what is known of the page's own. */
+/** Milliseconds that clocks may be off beyond what is known of them: they are coarse, and drift. */
 const SLACK = 60;
-const MOST_SLACK = 1000;
 
-/** Milliseconds since 1970 by the server's clock, less performance.now(); null as long as nothing is known. */
-export function offsetOf(page) {
+/**
+ * What a request tells of the server's clock, which said `startedAt` when it began, at some time between `from` and `until` of
+ * performance.now(): milliseconds since 1970 by that clock, less performance.now(), are between `low` and `high`.
+ */
+export function clockOf({ startedAt }, from, until) {
+  return { low: startedAt - Math.max(from, until), high: startedAt - from };
+}
+
+/** By the document: the server had it before its headers were out, and these were before the first byte. Null as long as nothing is known. */
+export function clockOfPage(page) {
   const [entry] = performance.getEntriesByType('navigation');
   if (!page || entry === undefined || entry.requestStart === 0) return null;
-  const underway = entry.responseStart - entry.requestStart - (page.durationMs ?? 0);
-  return {
-    offset: page.startedAt - entry.requestStart,
-    slack: SLACK + Math.min(Math.max(underway, 0), MOST_SLACK),
-  };
+  return clockOf(page, entry.requestStart, entry.responseStart - (page.headersAtMs ?? 0));
+}
+
+/** Both together are narrower; where they contradict each other the clocks have drifted apart, by hours of sleep too, and the newer counts. */
+export function narrowed(clock, newer) {
+  const both = { low: Math.max(clock.low, newer.low), high: Math.min(clock.high, newer.high) };
+  return both.low > both.high ? newer : both;
 }
 
 function decoded(text) {
@@ -46,20 +55,27 @@ function pathOf(url) {
   return pathname + search;
 }
 
-function canBe(call, served, { offset, slack }) {
+function canBe(call, served, { low, high }) {
   if (call.method !== null && call.method !== served.method) return false;
   if (call.status !== null && served.status !== null && call.status !== served.status && !call.redirected)
     return false;
-  const at = served.startedAt - offset;
-  // An answer that has begun was asked for before; one millisecond is what a clock of whole ones may be off.
-  return at >= call.sentAt - slack - 1 && at <= (call.heardAt ?? Infinity) + slack;
+  // It was sent before it was received, and received before the answer was heard.
+  return (
+    served.startedAt - low >= call.sentAt - SLACK &&
+    served.startedAt - high <= (call.heardAt ?? Infinity) + SLACK
+  );
+}
+
+/** Whether they may be each other's. */
+export function mayBe(call, served, clock) {
+  return isSameAddress(served.url, pathOf(call.url)) && canBe(call, served, clock);
 }
 
 /** Those of `list` that can be each other's, as sets: [calls, served] of each. */
 function groupsOf(calls, served, clock) {
   const groups = [];
   for (const call of calls) {
-    const own = served.filter((one) => isSameAddress(one.url, pathOf(call.url)) && canBe(call, one, clock));
+    const own = served.filter((one) => mayBe(call, one, clock));
     if (own.length === 0) continue;
     const touched = groups.filter((group) => own.some((one) => group.served.has(one)));
     const joined = { calls: new Set([call]), served: new Set(own) };

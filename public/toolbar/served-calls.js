@@ -1,13 +1,11 @@
 // Asks the service about calls of which it may know more, a few times and less and less often, and takes what it says: methods,
 // tokens, findings, and of what began before the bar was there and is still open that it is.
 import { isLasting } from './call-facts.js';
-import { offsetOf, pairCalls, redirectOf } from './match.js';
+import { clockOf, clockOfPage, mayBe, narrowed, pairCalls, redirectOf } from './match.js';
 
 /** Between what is heard of a call and the questions about it. */
 const ASKED_AFTER_MS = [250, 800, 2000, 5000];
 const ASKED_EVERY_MS = 1000;
-/** A clock that is told by a call alone. */
-const SLACK_MS = 250;
 /** What is asked again would be answered the same, and each time stand in the console. */
 const FINAL = ['signin', 'refused', 'missing', 'strange'];
 const SERVED_TOKEN = /^[0-9a-f]{6}$/;
@@ -47,7 +45,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
 
   /** What stays open, and began before the hooks were there, is known to the service alone. */
   function addEarly(served) {
-    const startedAt = served.startedAt - clock.offset;
+    const startedAt = served.startedAt - clock.high;
     if (!isLasting(served) || startedAt < 0 || startedAt > began) return;
     const address = new URL(served.url, ask.base).href;
     const url = served.type === 'websocket' ? address.replace(/^http/, 'ws') : address;
@@ -55,12 +53,13 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   }
 
   function learnKnown(call, known) {
+    const isSure = call.served === null && call.entry && !call.redirected;
     serve(call, known);
     if (call.isServed && known.durationMs !== null)
       Object.assign(call, { ms: known.durationMs, state: 'done' });
-    // Clocks drift apart, by hours of sleep too: the newest pair that is sure sets them anew.
-    if (call.entry && !call.redirected)
-      clock = { slack: SLACK_MS, ...clock, offset: known.startedAt - call.sentAt };
+    if (!isSure) return;
+    const own = clockOf(known, call.sentAt, call.heardAt ?? performance.now());
+    clock = clock === null ? own : narrowed(clock, own);
   }
 
   function byToken(given) {
@@ -90,7 +89,9 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       const before = isOpen ? redirectOf(call, left, clock) : null;
       if (before !== null) call.cameFrom = [{ ...before, href: ask.url(before.href) }];
     }
-    left.forEach(addEarly);
+    // What may be one that is listed, though not for certain, does not stand beside it.
+    const isListed = (one) => without.some((call) => call.token === null && mayBe(call, one, clock));
+    left.filter((one) => !isListed(one)).forEach(addEarly);
   }
 
   async function askNow() {
@@ -129,7 +130,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     /** The first is the document, by which clocks are told; the last is what shows now. */
     setPage(page) {
       if (!page || !SERVED_TOKEN.test(page.token)) return;
-      clock ??= offsetOf(page);
+      clock ??= clockOfPage(page);
       const [first = page.token] = [...pages].filter((token) => token !== null);
       pages.clear();
       pages.add(first).add(page.token);

@@ -1,5 +1,7 @@
 /** What the toolbar hears of a page's calls, and that the page does not notice, in a real browser. */
 import { expect } from 'chai';
+import type { RequestHandler, Response } from 'express';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Page } from 'playwright-core';
 import { WebSocketServer } from 'ws';
 import type { FindingRule } from '../../app/index.ts';
@@ -9,6 +11,7 @@ import {
   callsWhen,
   openToolbarHost,
   openToolbarPage,
+  pageOf,
   type ShownCall,
   type ToolbarHost,
 } from '../support/toolbar-host.ts';
@@ -26,7 +29,19 @@ const pathIn = (url: string): string => new URL(url).pathname + new URL(url).sea
 const linked = (calls: ShownCall[]): boolean =>
   calls.length > 0 && calls.every(({ token }) => token !== null);
 
-/** Finds fault with what is asked for by this name. */
+/** Answers two requests when both are there. */
+function together(): RequestHandler {
+  const waiting: Response[] = [];
+  return (_req, res) => {
+    waiting.push(res);
+    if (waiting.length === 2) for (const one of waiting.splice(0)) one.json({});
+  };
+}
+
+/** Milliseconds that a document lies at the service before it is looked at. */
+const LATE_MS = 700;
+
+/** Finds fault with what is asked for by this name; nothing is worse. */
 const FAULT: FindingRule = {
   name: 'test-fault',
   needs: ['request'],
@@ -35,7 +50,7 @@ const FAULT: FindingRule = {
   mends: 'Another name.',
   find: (_kept, { url }) =>
     url.startsWith('/api/fault')
-      ? [{ severity: 'warn', label: 'at fault', sentence: 'It is at fault.', panel: 'request' }]
+      ? [{ severity: 'bad', label: 'at fault', sentence: 'It is.', panel: 'request', costMs: 1e6 }]
       : [],
 };
 
@@ -52,6 +67,16 @@ describe("the calls of a page, in the toolbar's eyes", function () {
     host = await openToolbarHost({ findings: [FAULT] }, ({ app, server }) => {
       app.get('/worker.js', (_req, res) => res.type('js').send(WORKER));
       app.get('/api/kept', (_req, res) => res.set('cache-control', 'max-age=60').json({}));
+      app.post('/api/together', together());
+      app.get('/late', (_req, res) => {
+        res.type('html').write(pageOf({ token: res.getHeader('x-debug-token'), bar: false }));
+        setTimeout(() => res.end(), 2 * LATE_MS);
+      });
+      const [serve] = server.listeners('request') as RequestListener[];
+      server.removeAllListeners('request').on('request', (req: IncomingMessage, res: ServerResponse) => {
+        if (req.url === '/late') setTimeout(() => serve?.(req, res), LATE_MS);
+        else serve?.(req, res);
+      });
       sockets = new WebSocketServer({ server, path: '/socket' });
     });
     other = await openToolbarHost({}, ({ app }) => {
@@ -144,15 +169,17 @@ describe("the calls of a page, in the toolbar's eyes", function () {
   });
 
   it('links none where it is not certain which is which', async () => {
-    // Frames of the page ask for the same at the same time, and what they ask for is no call of the page's own. By POST: of two that
+    // A frame of the page asks for the same at the same time, and what it asks for is no call of the page's own. By POST: of two that
     // could be cached the browser sends the second when the first is answered.
     await openToolbarPage(page, host, {
       before: `const frame = document.documentElement.appendChild(document.createElement('iframe'));
-        fetch('/api/slow?ms=150', { method: 'POST' });
-        frame.contentWindow.fetch('/api/slow?ms=150', { method: 'POST' });`,
+        fetch('/api/together', { method: 'POST' });
+        frame.contentWindow.fetch('/api/together', { method: 'POST' });`,
     });
-    await page.waitForTimeout(1500);
-    const calls = await callsOf(page, '/api/slow');
+    await callsWhen(page, '/api/together', ([call]) => call?.status === 200);
+    for (let turn = 0; turn < 2; turn++)
+      await page.waitForResponse((answer) => answer.url().includes('/calls.json'));
+    const calls = await callsOf(page, '/api/together');
     expect(calls.map(({ token, status }) => [token, status])).to.deep.equal([[null, 200]]);
   });
 
@@ -174,7 +201,7 @@ describe("the calls of a page, in the toolbar's eyes", function () {
       // prettier-ignore
       const calls = await callsWhen(tab, '/api/', ([call]) => call?.why === 'at fault');
       expect(calls.map(({ url, tone, why }) => [pathIn(url), tone, why])).to.deep.equal([
-        [`/api/fault?${name}`, 'warn', 'at fault'],
+        [`/api/fault?${name}`, 'bad', 'at fault'],
       ]);
     }
   });
@@ -187,13 +214,12 @@ describe("the calls of a page, in the toolbar's eyes", function () {
       (async () => { const aim = new AbortController(); const call = fetch('/api/slow?ms=900', { signal: aim.signal });
         setTimeout(() => aim.abort(), 30); await call.catch(() => 0); })(),
     ])`);
-    await page.waitForTimeout(300);
-    const seen = (await callsOf(page)).map(({ url, state, tone, why }) => [
-      url.slice(host.origin.length),
-      state,
-      tone,
-      why,
-    ]);
+    const ended = await callsWhen(
+      page,
+      '',
+      (all) => all.length === 5 && all.every(({ state }) => state !== 'open'),
+    );
+    const seen = ended.map(({ url, state, tone, why }) => [url.slice(host.origin.length), state, tone, why]);
     expect(seen).to.have.deep.members([
       ['/api/fail', 'done', 'bad', 'answered 500'],
       ['/api/slow?ms=1100', 'done', 'warn', 'slow'],
@@ -223,9 +249,11 @@ describe("the calls of a page, in the toolbar's eyes", function () {
     await openToolbarPage(page, host, {
       body: '<img src="/api/image" alt=""><link rel="stylesheet" href="/api/style">',
     });
-    await page.evaluate(`fetch('/_profiler/search.json').then(() => fetch('data:,x'))`);
-    await page.waitForTimeout(300);
-    expect(await callsOf(page)).to.deep.equal([]);
+    await page.evaluate(
+      `fetch('/_profiler/search.json').then(() => fetch('data:,x')).then(() => fetch('/api/last'))`,
+    );
+    const calls = await callsWhen(page, '', (all) => all.some(({ ms }) => ms !== null) && linked(all));
+    expect(calls.map(({ url }) => pathIn(url))).to.deep.equal(['/api/last']);
   });
 
   it('says what came from the cache or through a service worker', async () => {
@@ -317,9 +345,17 @@ describe("the calls of a page, in the toolbar's eyes", function () {
       expect(await profileOf(first!)).to.equal('/events');
     });
 
-    it('lists WebSockets: open, closed, lost and refused', async function () {
-      // A socket whose opening takes longer than the clocks' slack stands beside its call, and is none of them for certain.
-      this.retries(2);
+    it('links one to its profile where the document began late at the service, and ended late', async () => {
+      await page.goto(`${host.origin}/late`);
+      await page.evaluate('window.start()');
+      await page.evaluate(`new Promise((done) => {
+        window.one = new WebSocket(location.origin.replace('http', 'ws') + '/socket?late'); one.onopen = done;
+      }).then(() => 0)`);
+      const calls = await callsWhen(page, '/socket', linked);
+      expect(await Promise.all(calls.map(profileOf))).to.deep.equal(['/socket?late']);
+    });
+
+    it('lists WebSockets: open, closed, lost and refused', async () => {
       await openToolbarPage(page, host);
       await page.evaluate(`(async () => {
         const open = (path) => { const socket = new WebSocket(location.origin.replace('http', 'ws') + path);

@@ -62,7 +62,7 @@ export function pageOf({
   before = '',
   body = '',
   bar = true,
-}: Record<'token' | 'before' | 'body', unknown> & { bar?: boolean }): string {
+}: { token: unknown } & Partial<Record<'before' | 'body', unknown>> & { bar?: boolean }): string {
   const begin = bar ? 'window.started = window.start();' : 'window.started = Promise.resolve();';
   return `<!doctype html><html lang="en" data-token="${String(token)}"><head><title>Page</title><link rel="icon" href="data:,">
 <script>${START}</script><script>${String(before)}</script><script>${begin}</script></head><body>${String(body)}</body></html>`;
@@ -148,10 +148,17 @@ export async function openToolbarPage(
   await page.evaluate('window.started');
 }
 
+/** A busy machine holds the loop of any request, and the service says so: what the call is besides that is looked at. */
+function withoutMachine(call: ShownCall): ShownCall {
+  if (call.why !== 'loop held') return call;
+  const isSlow = call.ms !== null && call.ms >= 1000 && /^(?:fetch|xhr)$/.test(call.type);
+  return { ...call, ...(isSlow ? { tone: 'warn', why: 'slow' } : { tone: 'plain', why: null }) };
+}
+
 /** Those whose address holds `part`. */
 export async function callsOf(page: Page, part = ''): Promise<ShownCall[]> {
   const calls = await page.evaluate<ShownCall[]>('watched.calls()');
-  return calls.filter(({ url }) => url.includes(part));
+  return calls.filter(({ url }) => url.includes(part)).map(withoutMachine);
 }
 
 /** The same, as soon as they are what is wanted, or after six seconds. */

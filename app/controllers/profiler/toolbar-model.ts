@@ -48,6 +48,8 @@ export interface ToolbarModel extends PageCalls {
   /** The clock of the server now: what `since` of the next question for calls may be. */
   now: number;
   durationMs: number | null;
+  /** When its headers were out, in milliseconds after it began; null where none were, or that is not known. */
+  headersAtMs: number | null;
   href: string;
   parts: { kind: string; label: string; ms: number }[];
   /** The worst first. */
@@ -138,6 +140,11 @@ function handlerOf({ panels }: Profile): string | null {
   return route?.source ?? route?.handler ?? null;
 }
 
+function headersAtOf({ panels }: Profile): number | null {
+  const { response } = (panels.request?.data ?? {}) as { response?: { headersAtMs?: number | null } | null };
+  return response?.headersAtMs ?? null;
+}
+
 export interface ToolbarModelOptions {
   profile: Profile;
   amendments: Making['amendments'];
@@ -174,6 +181,7 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     startedAt,
     now,
     durationMs,
+    headersAtMs: headersAtOf(profile),
     href: urls.profile(token),
     parts: [...previews.values()].flatMap(({ parts = [] }) => parts),
     findings: findings.slice(0, MOST_FINDINGS).map(({ severity, label, sentence, panel, anchor }) => ({
