@@ -1,5 +1,6 @@
 /** The example shop behind a real TLS proxy in a real browser, and the profiles of what it did. */
 import { expect } from 'chai';
+import type { Response as PageResponse } from 'playwright-core';
 import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
 import { startTlsProxy, type TlsProxy } from '../support/nginx.ts';
 import { sign } from '../../examples/webhook/router.ts';
@@ -7,6 +8,10 @@ import { type RunningShop, startShop, WEBHOOK_SECRET } from '../support/shop.ts'
 
 const PASSWORD = 'correct horse battery';
 const CARD = '4111 1111 1111 1111';
+
+/** The toolbar posts too: what the browser measured. */
+const isForm = (response: PageResponse): boolean =>
+  response.request().method() === 'POST' && response.request().isNavigationRequest();
 
 describe('the example shop in a browser', function () {
   this.timeout(60_000);
@@ -51,7 +56,7 @@ describe('the example shop in a browser', function () {
     await visit(open, '/login');
     await open.page.getByLabel('Password').fill(PASSWORD);
     const [posted] = await Promise.all([
-      open.page.waitForResponse((response) => response.request().method() === 'POST'),
+      open.page.waitForResponse(isForm),
       open.page.getByRole('button', { name: 'Log in' }).click(),
     ]);
     expect(posted.status()).to.equal(303);
@@ -70,7 +75,7 @@ describe('the example shop in a browser', function () {
     await open.page.getByLabel('Product').selectOption({ label: 'Linen towel' });
     await open.page.getByLabel('Card number').fill(CARD);
     const [posted] = await Promise.all([
-      open.page.waitForResponse((response) => response.request().method() === 'POST'),
+      open.page.waitForResponse(isForm),
       open.page.getByRole('button', { name: 'Place the order' }).click(),
     ]);
     await open.page.waitForURL(/\/orders\/\d+$/);

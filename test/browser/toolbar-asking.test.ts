@@ -4,7 +4,7 @@ import {
   boxOf,
   item,
   ITEMS,
-  preview,
+  previewWith,
   ROOT,
   texts,
   useBarPages,
@@ -12,6 +12,7 @@ import {
   wait,
 } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TAG, TOKEN } from '../support/toolbar-pages.ts';
+import { until } from '../support/waiting.ts';
 
 describe('the toolbar, asking the service', function () {
   this.timeout(60_000);
@@ -49,14 +50,17 @@ describe('the toolbar, asking the service', function () {
     bar.host.entries[TOKEN] = [401, 401, entryOf()];
     const { page } = await open();
     const comeBack = "document.dispatchEvent(new Event('visibilitychange'))";
+    const asked = (): string[] =>
+      bar.host.asked.flatMap(({ path }) => (path.endsWith('toolbar.json') ? [path] : []));
     await page.evaluate(comeBack);
+    await until(() => asked().length === 2, 'the second question');
     await wait(page, 200);
     expect((await texts(page)).join()).to.include('Sign in');
     await page.evaluate(comeBack);
     await page.waitForFunction(`${ITEMS}[0].innerText.includes('200')`);
     await page.evaluate(comeBack);
     await wait(page, 200);
-    expect(bar.host.asked.filter(({ path }) => path.endsWith('toolbar.json'))).to.have.length(3);
+    expect(asked()).to.have.length(3);
   });
 
   it('waits for a profile that is not stored yet', async () => {
@@ -118,10 +122,15 @@ describe('the toolbar, asking the service', function () {
       },
     };
     const { page, problems } = await open();
-    for (const text of ['200', 'N+1', 'time', 'queries', '302']) {
+    for (const [text, words] of [
+      ['200', 'src/orders/routes.ts:14'],
+      ['N+1', '18 times the same statement'],
+      ['time', '182.6 ms'],
+      ['queries', 'select * from items'],
+      ['302', 'POST /orders'],
+    ] as const) {
       await item(page, text).first().hover();
-      await wait(page, 300);
-      expect(await preview(page), text).not.to.equal(null);
+      expect(await previewWith(page, words), text).to.include(words);
     }
     expect((await boxOf(page, '.line')).height).to.be.within(28, 40);
     await page.locator('hindsight-toolbar .control').first().click();

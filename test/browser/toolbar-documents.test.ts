@@ -1,6 +1,6 @@
 /** The bar in all kinds of documents, and in such as are changed under it. */
 import { expect } from 'chai';
-import { BARS, item, ITEMS, preview, texts, useBarPages, wait } from '../support/bar-pages.ts';
+import { BARS, item, ITEMS, previewWith, texts, useBarPages, wait } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TAG } from '../support/toolbar-pages.ts';
 
 describe('the toolbar in documents', function () {
@@ -33,8 +33,7 @@ describe('the toolbar in documents', function () {
     };
     const { page, problems } = await open('/xhtml');
     await item(page, 'queries').hover();
-    await wait(page);
-    expect(await preview(page)).to.include('select * from items');
+    expect(await previewWith(page, 'select *')).to.include('select * from items');
     await page.goto(`${bar.host.origin}/drawing`);
     await wait(page, 300);
     expect(await page.evaluate("document.querySelector('hindsight-toolbar')")).to.equal(null);
@@ -46,6 +45,7 @@ describe('the toolbar in documents', function () {
     await page.evaluate(
       "document.body.innerHTML = ''; document.body.replaceWith(document.createElement('body'))",
     );
+    await page.waitForFunction(`${ITEMS}.length > 5`);
     await wait(page, 200);
     expect((await texts(page)).length).to.be.above(5);
     expect(problems).to.deep.equal([]);
@@ -54,8 +54,7 @@ describe('the toolbar in documents', function () {
   it('comes back once when everything is thrown out, and then stays away', async () => {
     const { page, problems } = await open();
     await page.evaluate("document.documentElement.innerHTML = '<body>new</body>'");
-    await wait(page, 200);
-    expect(await page.evaluate(BARS)).to.equal(1);
+    await page.waitForFunction(`${BARS} === 1`);
     await page.evaluate("document.documentElement.innerHTML = '<body>newer</body>'");
     await wait(page, 300);
     expect(await page.evaluate(BARS)).to.equal(0);
@@ -100,8 +99,7 @@ describe('the toolbar in documents', function () {
     await page.goBack();
     await page.waitForFunction(`${ITEMS}.length > 5`);
     await item(page, 'queries').hover();
-    await wait(page);
-    expect(await preview(page)).to.include('select * from items');
+    expect(await previewWith(page, 'select *')).to.include('select * from items');
     expect(problems).to.deep.equal([]);
   });
 });

@@ -67,7 +67,7 @@ describe('the navigation of a page, in the toolbar’s eyes', function () {
 
   /** What was told, with the line of the request in place of its token. */
   async function movesWhen(count: number): Promise<unknown[]> {
-    for (let turn = 0; turn < 60; turn++) {
+    for (let turn = 0; turn < 200; turn++) {
       const moves = await page.evaluate<Move[]>('window.moves');
       if (moves.length >= count) break;
       await page.waitForTimeout(50);
@@ -207,15 +207,15 @@ describe('the navigation of a page, in the toolbar’s eyes', function () {
       expect(times).to.deep.equal([...times].sort((a, b) => a - b));
       expect(timing.fcp).to.be.greaterThan(times[1]!);
       expect(timing.lcp).to.be.at.least(timing.fcp as number);
-      const [task] = timing.longTasks as { start: number; duration: number }[];
-      expect(task?.duration).to.be.within(100, 3000);
+      const tasks = timing.longTasks as { start: number; duration: number }[];
+      expect(Math.max(...tasks.map(({ duration }) => duration))).to.be.within(100, 3000);
       const token = await page.evaluate<string>('document.documentElement.dataset.token');
       const answer = await page.evaluate<number>(
         `fetch('/_profiler/-/timing', { method: 'POST', body: JSON.stringify({ token: '${token}', timing: timings[0].timing }) }).then(({ status }) => status)`,
       );
       expect(answer).to.equal(204);
-      await page.evaluate(busy(120));
-      await page.waitForTimeout(400);
+      await page.evaluate(`new Promise((done) => {
+        new PerformanceObserver(() => done(0)).observe({ type: 'longtask' }); ${busy(120)} })`);
       await page.evaluate(hide);
       const told = await toldWhen(2);
       expect(told[1]).to.include({ isLast: true });

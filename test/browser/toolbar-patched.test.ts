@@ -1,6 +1,6 @@
 /** The bar in pages whose libraries put their own in the place of what the language and the browser have. */
 import { expect } from 'chai';
-import { item, ITEMS, preview, texts, useBarPages, wait } from '../support/bar-pages.ts';
+import { item, ITEMS, previewWith, texts, useBarPages, wait } from '../support/bar-pages.ts';
 import { shopPage } from '../support/toolbar-pages.ts';
 
 /** Told to the page: what its own error reporting would send home. */
@@ -45,15 +45,13 @@ describe('the toolbar in pages of old libraries', function () {
       const sent = page.waitForRequest((request) => request.url().endsWith('/-/timing'));
       await page.keyboard.press('Alt+Shift+KeyH');
       for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
-      await wait(page, 100);
+      expect(await previewWith(page, 'select *')).to.include('select * from items');
       expect((await texts(page)).length).to.be.above(9);
-      expect(await preview(page)).to.include('select * from items');
       expect(
         await page.evaluate(`${ITEMS}.filter((item) => item.getAttribute('tabindex') === '0').length`),
       ).to.equal(1);
       await item(page, 'time').hover();
-      await wait(page);
-      expect(await preview(page)).to.include('182.6 ms');
+      expect(await previewWith(page, '182.6 ms')).to.include('182.6 ms');
       const { timing } = JSON.parse((await sent).postData() ?? '') as { timing: { longTasks: unknown } };
       expect(timing.longTasks).to.be.an('array');
       expect(await page.evaluate('told')).to.deep.equal([]);

@@ -1,7 +1,17 @@
 /** Where the bar stands, and that this is remembered. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { boxOf, focused, item, ITEMS, NARROW, useBarPages, wait, WIDE } from '../support/bar-pages.ts';
+import {
+  previewWith,
+  boxOf,
+  focused,
+  item,
+  ITEMS,
+  NARROW,
+  useBarPages,
+  wait,
+  WIDE,
+} from '../support/bar-pages.ts';
 import { entryOf, shopPage, TOKEN } from '../support/toolbar-pages.ts';
 
 describe("the toolbar's place", function () {
@@ -53,9 +63,12 @@ describe("the toolbar's place", function () {
     for (const viewport of [WIDE, NARROW]) {
       const { page } = await open('/', { viewport });
       for (let turn = 0; turn < 4; turn++) {
-        for (const text of ['200', 'memory']) {
+        for (const [text, words] of [
+          ['200', 'src/orders/routes.ts:14'],
+          ['memory', 'Heap used'],
+        ] as const) {
           await item(page, text).hover();
-          await wait(page, 300);
+          expect(await previewWith(page, words)).to.include(words);
           const { x, y, width, height } = await boxOf(page, '.pop');
           expect(
             [x >= 0, y >= 0, x + width <= viewport.width, y + height <= viewport.height],

@@ -1,6 +1,7 @@
 /** The bar in a real browser: what it says, and how it is used by keyboard, touch and pointer. What the service says is made here. */
 import { expect } from 'chai';
 import {
+  previewWith,
   focused,
   item,
   ITEMS,
@@ -52,8 +53,7 @@ describe('the toolbar', function () {
   it('opens a preview where the pointer rests, keeps it while the pointer is on it, and Escape sends it away', async () => {
     const { page } = await open();
     await item(page, 'queries').hover();
-    await wait(page);
-    expect(await preview(page))
+    expect(await previewWith(page, 'select *'))
       .to.include('select * from items')
       .and.to.include('18 × 142.1 ms');
     await page.locator('hindsight-toolbar .pop').hover();
@@ -62,11 +62,9 @@ describe('the toolbar', function () {
     await page.keyboard.press('Escape');
     expect(await preview(page)).to.equal(null);
     await item(page, 'time').hover();
-    await wait(page);
-    expect(await preview(page)).to.match(/database\s+182.6 ms\s+58 %/);
+    expect(await previewWith(page, '182.6 ms')).to.match(/database\s+182.6 ms\s+58 %/);
     await page.mouse.move(700, 100);
-    await wait(page, 600);
-    expect(await preview(page)).to.equal(null);
+    expect(await previewWith(page, null)).to.equal(null);
   });
 
   it('leads by the keyboard through items and previews in one stop of the page, and out again', async () => {
@@ -94,8 +92,7 @@ describe('the toolbar', function () {
     expect(await focused(page)).to.include('200');
     await page.keyboard.press('Shift+Tab');
     expect(await focused(page)).to.equal('Back to the shop');
-    await wait(page, 500);
-    expect(await preview(page)).to.equal(null);
+    expect(await previewWith(page, null)).to.equal(null);
   });
 
   it('shows what stands beside a row whole or cut by words, never by its edge', async () => {

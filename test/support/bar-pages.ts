@@ -59,6 +59,15 @@ export const preview = (page: Page): Promise<string | null> =>
   page.evaluate(
     `(() => { const pop = ${ROOT}.querySelector('.pop'); return pop.hidden ? null : pop.innerText; })()`,
   );
+/** The same, as soon as it holds these words, or after ten seconds; null: as soon as none is open. */
+export async function previewWith(page: Page, words: string | null): Promise<string | null> {
+  for (let turn = 0; turn < 200; turn++) {
+    const text = await preview(page);
+    if (words === null ? text === null : text?.includes(words)) return text;
+    await page.waitForTimeout(50);
+  }
+  return preview(page);
+}
 export const boxOf = (page: Page, selector: string): Promise<Box> =>
   page.evaluate(`(() => { const { x, y, width, height } = ${ROOT}.querySelector('${selector}').getBoundingClientRect();
       return { x, y, width, height }; })()`);

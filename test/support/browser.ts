@@ -4,7 +4,13 @@
  *
  * In: a URL of a server on this machine. Out: Playwright's page plus `problems`, which a test expects to be empty.
  */
-import { chromium, type Browser as Chromium, type BrowserContextOptions, type Page } from 'playwright-core';
+import {
+  chromium,
+  type Browser as Chromium,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
 import { findProgram, skipOrFail } from './parts.ts';
 
 /** Without these Chromium asks hosts of its maker at every start, which a closed network refuses many times a second. */
@@ -57,21 +63,38 @@ async function watchPage(page: Page, problems: string[]): Promise<void> {
   await page.addInitScript({ content: REPORT_VIOLATIONS });
 }
 
-/** Starts Chromium; call it in `before`, which may take its time: a cold start needs seconds. */
+/** One for all files of a run: a start takes seconds on a busy machine. */
+let running: Promise<Chromium> | null = null;
+
+after(async () => {
+  await (await running)?.close();
+});
+
+/**
+ * Chromium, started with the first; call it in `before`, which may take its time: a cold start needs seconds. `close` ends the
+ * pages that were opened here.
+ */
 export async function launchBrowser(context: Mocha.Context): Promise<TestBrowser> {
   const executablePath = findChromium();
   if (executablePath === null) skipOrFail(context, 'Chromium');
   context.timeout(60_000);
-  const browser: Chromium = await chromium.launch({ executablePath, args: FLAGS });
+  // What died in one file is started anew for the next.
+  if (running !== null && !(await running.catch(() => null))?.isConnected()) running = null;
+  running ??= chromium.launch({ executablePath, args: FLAGS });
+  const browser = await running;
+  const profiles: BrowserContext[] = [];
   return {
     async open(options = {}) {
       const profile = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+      profiles.push(profile);
       const page = await profile.newPage();
       const problems: string[] = [];
       await watchPage(page, problems);
       return { page, problems };
     },
-    close: () => browser.close(),
+    async close() {
+      await Promise.all(profiles.splice(0).map((profile) => profile.close()));
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { launchBrowser, type OpenPage, type TestBrowser } from '../support/brows
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { recordSamples, samplePanels } from '../support/page-samples.ts';
+import { until } from '../support/waiting.ts';
 
 describe('pages in a browser', function () {
   this.timeout(60_000);
@@ -106,7 +107,7 @@ describe('pages in a browser', function () {
     await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
     expect(await copied()).to.equal('Bearer ••••••');
     await page.keyboard.press('c');
-    await page.waitForTimeout(100);
+    await until(async () => (await copied()).startsWith('curl'), 'the command in the clipboard');
     const lines = (await copied()).split('\n');
     expect(lines[0]).to.equal("curl 'https://shop.example.com/orders/4712?tab=items' \\");
     expect(lines.at(-1)).to.equal('  --compressed');

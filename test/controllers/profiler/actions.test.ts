@@ -1,5 +1,6 @@
 /** What changes state: who may ask for it, and what it does. */
 import { expect } from 'chai';
+import type { ServerResponse } from 'node:http';
 import { type CheerioAPI, load } from 'cheerio';
 import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
 import { createProfiler } from '../../../app/create-profiler.ts';
@@ -7,6 +8,7 @@ import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
+import { until } from '../../support/waiting.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const SAME = { 'sec-fetch-site': 'same-origin' };
@@ -224,13 +226,14 @@ describe('a pause', () => {
     const open = (name: string): ReturnType<typeof createProfiler> =>
       createProfiler({ storage, process: name });
     const [one, other] = [open('one'), open('other')];
+    let slow: ServerResponse | null = null as ServerResponse | null;
     const serve = (profiler: typeof one): Promise<PageServer> =>
       servePages((req, res, next) => {
         profiler.watch(req, res, () => {
           profiler.pages(req, res, (error) => {
             if (error !== undefined) next(error);
             else if (req.url === '/fail') profiler.errors(new Error('no'), req as never, res as never, next);
-            else if (req.url === '/slow') setTimeout(() => res.end('answered late'), 600);
+            else if (req.url === '/slow') slow = res;
             else res.end('answered');
           });
         });
@@ -252,7 +255,7 @@ describe('a pause', () => {
       );
     await fetch(`${second}/before`);
     const underWay = fetch(`${first}/slow`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(() => slow !== null, 'the slow request under way');
     expect((await act('pause')).status).to.equal(303);
     await other.profiles.find({ limit: 1, offset: 0 });
     // The other process reads the setting beside its next request.
@@ -271,6 +274,7 @@ describe('a pause', () => {
         expect(page.status, name).to.equal(200);
         expect(await page.text()).to.contain('answered but not recorded: recording is paused since');
       }
+    slow?.end('answered late');
     expect((await underWay).status).to.equal(200);
     expect(await recorded()).to.have.members(['/before', '/slow']);
     expect((await act('resume')).status).to.equal(303);

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { createLive, type Live, type LiveListener } from '../../../app/controllers/profiler/live.ts';
 import type { ProfileIndex } from '../../../app/profiler/profile.ts';
 import { profileOf } from '../../storage/contract.ts';
+import { until } from '../../support/waiting.ts';
 
 const EVERY_MS = 10;
 
@@ -54,28 +55,34 @@ describe('live', () => {
   const add = (number: number, changes: Partial<ProfileIndex> = {}): unknown =>
     rows.unshift(profileOf(number, { startedAt: Date.now(), ...changes }).index);
 
+  /** As often as what is there has to be looked at for it to be told, and once more for what must not be told. */
+  async function looks(): Promise<void> {
+    const before = polls;
+    await until(() => polls >= before + 3, 'three more looks');
+  }
+
   it('tells of what came since it listens, once', async () => {
     const heard = listener();
     live.listen(heard);
-    await sleep(3 * EVERY_MS);
+    await looks();
     add(2);
     add(3);
-    await sleep(6 * EVERY_MS);
+    await looks();
     expect(heard.told).to.deep.equal(['000003', '000002']);
   });
 
   it('says first what is there, to each that comes', async () => {
     const [first, failed, short] = [listener(), listener({ hasError: true }), listener({ limit: 1 })];
     live.listen(first);
-    await sleep(3 * EVERY_MS);
+    await looks();
     expect(first.greeted).to.deep.equal(['000001']);
     add(2);
-    await sleep(4 * EVERY_MS);
+    await looks();
     const leave = live.listen(failed);
-    await sleep(3 * EVERY_MS);
+    await looks();
     leave?.();
     live.listen(short);
-    await sleep(3 * EVERY_MS);
+    await looks();
     expect([failed.greeted, short.greeted]).to.deep.equal([[], ['000002']]);
     expect([failed.told, short.told, first.told]).to.deep.equal([[], [], ['000002']]);
   });
@@ -83,12 +90,12 @@ describe('live', () => {
   it('tells again of a request that ran and has ended', async () => {
     const heard = listener();
     live.listen(heard);
-    await sleep(3 * EVERY_MS);
+    await looks();
     add(2, { state: 'running' });
-    await sleep(4 * EVERY_MS);
+    await looks();
     rows.shift();
     add(2);
-    await sleep(4 * EVERY_MS);
+    await looks();
     expect(heard.told).to.deep.equal(['000002', '000002']);
   });
 
@@ -96,19 +103,19 @@ describe('live', () => {
     const [all, failed] = [listener(), listener({ hasError: true })];
     live.listen(all);
     live.listen(failed);
-    await sleep(3 * EVERY_MS);
-    const before = polls;
+    await looks();
+    const [before, startedAt] = [polls, performance.now()];
     add(2);
     add(3, { status: 500 });
-    await sleep(5.5 * EVERY_MS);
-    expect(polls - before).to.be.at.most(7);
+    await looks();
+    expect(polls - before).to.be.at.most(2 + (performance.now() - startedAt) / EVERY_MS);
     expect(all.told).to.deep.equal(['000003', '000002']);
     expect(failed.told).to.deep.equal(['000003']);
   });
 
   it('asks nothing while nobody listens', async () => {
     const leave = live.listen(listener());
-    await sleep(3 * EVERY_MS);
+    await looks();
     leave?.();
     const before = polls;
     await sleep(5 * EVERY_MS);
@@ -128,7 +135,8 @@ describe('live', () => {
     live.listen(one);
     live.listen(other);
     one.leaving = true;
-    await sleep(4 * EVERY_MS);
+    await until(() => one.ended, 'the end of the one that leaves');
+    await looks();
     expect([one.ended, other.ended]).to.deep.equal([true, false]);
     live.close();
     expect(other.ended).to.equal(true);

@@ -10,6 +10,8 @@ import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
+import type { ProfileIndex } from '../../../app/profiler/profile.ts';
+import { until } from '../../support/waiting.ts';
 
 const FRONT_END = 'http://localhost:5173';
 const SAME = { 'sec-fetch-site': 'same-origin' };
@@ -166,14 +168,19 @@ describe('the browser’s timing', () => {
     const begin = `POST /_profiler/-/timing HTTP/1.1\r\nhost: a.test\r\nsec-fetch-site: same-origin\r\ncontent-type: text/plain\r\n`;
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     socket.write(`${begin}content-length: 500\r\n\r\n{"token`);
-    await sleep(60);
+    const posted = async (): Promise<ProfileIndex[]> => {
+      const { rows } = await profiler.profiles.find({ kinds: ['profiler'], limit: 5, offset: 0 });
+      return rows.filter(({ method }) => method === 'POST');
+    };
+    await until(async () => (await posted()).length === 1, 'the request under way');
     socket.resetAndDestroy();
+    await until(async () => (await posted())[0]?.state !== 'running', 'its end');
     await sleep(60);
-    const { rows } = await profiler.profiles.find({ kinds: ['profiler'], limit: 5, offset: 0 });
+    const rows = await posted();
     host.closeAllConnections();
     host.close();
     await profiler.close(0);
-    expect([rows.filter(({ method }) => method === 'POST').length, warnings]).to.deep.equal([1, []]);
+    expect([rows.length, warnings]).to.deep.equal([1, []]);
   });
 
   it('is taken of what a host’s parser has left of the body', async () => {
