@@ -64,7 +64,13 @@ function collect(context: Context): KeptRuntime | null {
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,
     held: filled(rounded(held)),
     collections: filled(rounded(collections)),
-    memory: { ...memory, sampledMs: Math.round(memory.sampledMs) },
+    memory: {
+      rss: memory.rss,
+      heapUsed: memory.heapUsed,
+      heapTotal: memory.heapTotal,
+      external: memory.external,
+      sampledMs: Math.round(memory.sampledMs),
+    },
     concurrent: reading.concurrent,
   };
 }

@@ -8,6 +8,7 @@ import { createProfileBuilder } from './build-profile.ts';
 import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
+import { createDocumentWriter } from './document-text.ts';
 import type { FindingRule } from './finding.ts';
 import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
@@ -87,6 +88,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
   const sampler = options.sampler ?? createSampler(defaultSampling);
   const sharedParts = createSharedParts(redactor);
+  const textOf = createDocumentWriter();
   const { build, mask, isSampledOut } = createProfileBuilder({
     panels,
     rules,
@@ -96,8 +98,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     process: options.process,
     warn,
   });
-  /** By token. */
-  const contexts = Object.create(null) as Record<string, Context | undefined>;
+  /** Searched by token, which few ask for: a table would cost each request more than the search does. */
+  const contexts = createOpenList<Context>();
   /** Those whose headers are out. */
   const answering = createOpenList<Context>();
   const timers = new Map<Context, NodeJS.Timeout>();
@@ -110,8 +112,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   function store(context: Context, state: Profile['state']): void {
     if (isSampledOut(context)) return;
-    const { document, shared, ...facts } = build(context, state);
-    write({ index: indexOf(document, facts), document: JSON.stringify(document) }, shared);
+    const built = build(context, state);
+    write({ index: indexOf(built.document, built), document: textOf(built.document) }, built.shared);
   }
 
   function complete(
@@ -124,10 +126,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
       ...(shown === undefined ? {} : { shown }),
       sharedOf: (id) => sharedParts.valueOf(id) ?? shared.get(id),
     });
-  }
-
-  function allRunning(): Context[] {
-    return Object.values(contexts).filter((context) => context !== undefined);
   }
 
   function clearTimer(context: Context): void {
@@ -170,7 +168,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function forget(context: Context): void {
-    Reflect.deleteProperty(contexts, context.token);
+    contexts.delete(context);
     context.onLateFact = storeLate;
   }
 
@@ -182,7 +180,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function settle(context: Context): void {
-    if (contexts[context.token] !== context) return;
+    if (!contexts.has(context)) return;
     clearTimer(context);
     store(context, 'final');
     forget(context);
@@ -212,7 +210,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const context = new RequestContext(
       options.limits === undefined ? given : { ...given, limits: options.limits },
     );
-    contexts[context.token] = context;
+    contexts.add(context);
     return context;
   }
 
@@ -228,15 +226,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     openOutline: () => create({ token: nextSampledOut(), kind: 'request', outline: true }),
     openOwn: () => create({ token: nextToken(), kind: 'profiler', outline: true }),
-    running: (token) => contexts[token] ?? own.get(token),
-    runningContexts: allRunning,
+    running: (token) => contexts.find((context) => context.token === token) ?? own.get(token),
+    runningContexts: () => contexts,
     snapshot(context, shown) {
       const { document } = build(context, context.ended ? 'final' : 'running', shown);
       return complete(document, new Map(), shown);
     },
     indexOf(context) {
-      const { document, ...facts } = build(context, context.ended ? 'final' : 'running');
-      return indexOf(document, facts);
+      const built = build(context, context.ended ? 'final' : 'running');
+      return indexOf(built.document, built);
     },
     mask,
     complete: (document, shared) => complete(document, shared),
@@ -275,14 +273,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (turn !== null) clearTimeout(turn);
       look = turn = null;
       for (const context of [...timers.keys()]) {
-        if (context.ended && contexts[context.token] !== context) store(context, 'final');
+        if (context.ended && !contexts.has(context)) store(context, 'final');
         clearTimer(context);
       }
-      for (const context of allRunning()) {
+      for (const context of contexts) {
         // A page of ours that is being shown, or a stream of one, is nothing to come back to.
         if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
-        Reflect.deleteProperty(contexts, context.token);
       }
+      contexts.clear();
     },
   };
 }

@@ -11,6 +11,9 @@ describe('an open list', () => {
     list.delete('never there');
     expect(list.size).to.equal(2);
     expect([...list]).to.have.members(['a', 'c']);
+    expect(['a', 'b', 'c', 'd'].filter(list.has)).to.deep.equal(['a', 'c']);
+    expect(list.find((item) => item > 'b')).to.equal('c');
+    expect(list.find((item) => item > 'c')).to.equal(undefined);
     list.clear();
     expect([list.size, ...list]).to.deep.equal([0]);
   });
