@@ -123,6 +123,25 @@ describe('the example shop in a browser', function () {
     expect(open.problems).to.deep.equal([]);
   });
 
+  it('is read without sideways scrolling at 320 px, the panel that is shown at the edge of its strip', async () => {
+    const open = await browser.open({ viewport: { width: 320, height: 640 } });
+    const overflow = (): Promise<number> => open.page.evaluate('document.documentElement.scrollWidth - 320');
+    const link = await visit(open, '/orders');
+    expect(await overflow(), 'the shop').to.equal(0);
+    for (const panel of ['database', 'configuration']) {
+      await open.page.goto(`${link}?panel=${panel}`);
+      expect(await overflow(), panel).to.equal(0);
+      const strip = open.page.locator('nav.panels');
+      await strip.evaluate((nav) => {
+        (nav as unknown as { scrollLeft: number }).scrollLeft = 0;
+      });
+      // What comes after it does not stand beside it, cut off.
+      const box = (await strip.locator('li:has([aria-current])').boundingBox())!;
+      expect(box.x + box.width, panel).to.be.closeTo(320, 0.5);
+    }
+    expect(open.problems).to.deep.equal([]);
+  });
+
   for (const width of [390, 1440]) {
     it(`shows every panel at ${width} px without overflow or fault`, async () => {
       const open = await browser.open({ viewport: { width, height: 900 } });
