@@ -5,6 +5,8 @@
  * words. Spaces within a line stay. Where a space is wanted at the end of a line, it is written as `<%= ' ' %>`.
  */
 
+import { narrow } from './safe-html.ts';
+
 /** A tag of EJS; none of ours holds `%>` in a string. */
 const EJS_TAG = /(<%[\s\S]*?%>)/;
 const BREAK = /\s*\n\s*/g;
@@ -21,6 +23,6 @@ function joinText(text: string): string {
 export function joinLines(template: string): string {
   return template
     .split(EJS_TAG)
-    .map((part) => (part.startsWith('<%') ? part : joinText(part)))
+    .map((part) => (part.startsWith('<%') ? part : narrow(joinText(part))))
     .join('');
 }

@@ -14,6 +14,8 @@ export interface FormSigner {
 
 const VALID_MS = 3_600_000;
 const OWN_KEY_BYTES = 32;
+/** Milliseconds for which pages are given the same value. */
+const SAME_FOR_MS = 60_000;
 /** Milliseconds between two looks for a shared key that was not to be had, or has changed. */
 const ASK_AGAIN_MS = 5000;
 /** Milliseconds that a page waits for the shared key: where the database hangs its form is good in this process only. */
@@ -28,6 +30,7 @@ export function createFormSigner(options: {
   const own = randomBytes(OWN_KEY_BYTES);
   let shared: Buffer | null = null;
   let askedAt = -Infinity;
+  let last: { at: number; key: Buffer; value: string } | null = null;
 
   async function askAgain(): Promise<void> {
     if (sharedKey === undefined || performance.now() - askedAt < ASK_AGAIN_MS) return;
@@ -46,8 +49,13 @@ export function createFormSigner(options: {
   return {
     async sign() {
       if (shared === null) await settledWithin(askAgain(), PATIENCE_MS);
-      const moment = now().toString(36);
-      return `${moment}.${signature(moment, shared ?? own).toString('base64url')}`;
+      const key = shared ?? own;
+      const at = now();
+      if (last?.key !== key || at < last.at || at - last.at >= SAME_FOR_MS) {
+        const moment = at.toString(36);
+        last = { at, key, value: `${moment}.${signature(moment, key).toString('base64url')}` };
+      }
+      return last.value;
     },
     async holds(value) {
       const [, moment = '', text = ''] = FORM.exec(value) ?? [];

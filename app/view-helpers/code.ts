@@ -52,7 +52,7 @@ function lineHtml(line: CodeLine, longest: number): string {
   }
   if (text.length <= longest) return escapeHtml(text);
   const cut = numberHelpers.count(text.length - longest, 'more character');
-  return `${escapeHtml(text.slice(0, longest))}<span class="c"> … ${cut}</span>`;
+  return `${escapeHtml(text.slice(0, longest))}<span class="c"> &hellip; ${cut}</span>`;
 }
 
 function attribute(name: string, value: string | number | undefined): string {
@@ -72,7 +72,7 @@ function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions):
     html += `<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line, longest)}</span>`;
   });
   if (lines.length > MOST_LINES)
-    html += `<span class="c">… ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`;
+    html += `<span class="c">&hellip; ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`;
   return new SafeHtml(`${html}</pre>`);
 }
 

@@ -51,7 +51,7 @@ function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): Sa
   if (text.length <= FOLD_ABOVE)
     return markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
   const length = numberHelpers.count(text.length, 'character');
-  const summary = markup`<bdi dir="auto">${withMasks(beginning(text, SUMMARY_LENGTH))}…</bdi> <span class="say">${length}</span>`;
+  const summary = markup`<bdi dir="auto">${withMasks(beginning(text, SUMMARY_LENGTH))}&hellip;</bdi> <span class="say">${length}</span>`;
   const whole = markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
   return markup`<details class="fold"><summary>${summary}</summary>${whole}</details>`;
 }

@@ -29,7 +29,7 @@ function textHtml(text: string): string {
   const shown = JSON.stringify(text.length > LONGEST_TEXT ? text.slice(0, LONGEST_TEXT) : text);
   const cut =
     text.length > LONGEST_TEXT
-      ? ` <span class="say">… ${numberHelpers.count(text.length - LONGEST_TEXT, 'more character')}</span>`
+      ? ` <span class="say">&hellip; ${numberHelpers.count(text.length - LONGEST_TEXT, 'more character')}</span>`
       : '';
   return `<span class="s">${escapeHtml(shown)}</span>${cut}`;
 }
@@ -96,7 +96,7 @@ export function tree(value: unknown, options: TreeOptions): SafeHtml {
       inside += `<li>${itemHtml(name, held, last, depth + 1)}</li>`;
     });
     if (left > 0)
-      inside += `<li><span class="say">… ${numberHelpers.count(left)} more of ${count}</span></li>`;
+      inside += `<li><span class="say">&hellip; ${numberHelpers.count(left)} more of ${count}</span></li>`;
     const [first, end] = isList ? ['[', ']'] : ['{', '}'];
     const state = depth < open ? ' open' : '';
     return `<details${state}><summary>${keyHtml(key)}${first}<span class="say"> ${count}</span></summary><ul>${inside}</ul></details>${end}${comma}`;

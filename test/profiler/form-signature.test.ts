@@ -16,6 +16,18 @@ describe('the signature of a form', () => {
     expect(await signer.holds(value)).to.equal(false);
   });
 
+  it('is the same for the pages of a minute', async () => {
+    let now = 1_700_000_000_000;
+    const signer = createFormSigner({ now: () => now });
+    const value = await signer.sign();
+    now += MINUTE - 1;
+    expect(await signer.sign()).to.equal(value);
+    now += 1;
+    expect(await signer.sign()).to.not.equal(value);
+    now -= MINUTE;
+    expect(await signer.sign(), 'set back').to.equal(value);
+  });
+
   it('holds in another process of the same storage, and in none of another', async () => {
     const key = randomBytes(32);
     const sharedKey = (): Promise<Buffer> => Promise.resolve(key);
