@@ -9,7 +9,7 @@ import { sleep } from './patience.ts';
 import type { Recorder } from './recorder.ts';
 import type { RouteSummaries, Standing, SummaryQuery } from './route-summary.ts';
 import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
-import { createShownLately } from './shown-lately.ts';
+import { createShownLately, type Shown } from './shown-lately.ts';
 import { findUnstored } from './unstored.ts';
 import type { Writer } from './writer.ts';
 
@@ -133,19 +133,27 @@ export function createProfiles(options: {
 
   const lately = createShownLately();
 
+  async function completeAgain(shown: Shown): Promise<Profile> {
+    if (shown.profile !== null) return shown.profile;
+    const { profile, isWhole } = await complete(shown.text);
+    if (isWhole) shown.profile = profile;
+    return profile;
+  }
+
   async function completeStored(token: string, withStanding: boolean): Promise<FoundProfile | null> {
     const shown = lately.of(token);
     const standing = withStanding && !standings.has(token);
     const found = await readStored(token, { known: shown?.version, standing });
     if (found?.standing !== undefined) keepStanding(token, found.standing);
     if (found?.document === null && shown !== undefined)
-      return { profile: shown.profile, amendments: found.amendments, source: 'stored' };
+      return { profile: await completeAgain(shown), amendments: found.amendments, source: 'stored' };
     lately.forget(token);
     const text = found?.document ?? null;
     if (found === null || text === null) return null;
     const { amendments, version } = found;
     const { profile, isWhole } = await complete(text);
-    if (version !== undefined && isWhole) lately.keep({ version, length: text.length, profile });
+    if (version !== undefined && isWhole && profile.state === 'final')
+      lately.keep({ token, version, text, profile: null });
     return { profile, amendments, source: 'stored' };
   }
 

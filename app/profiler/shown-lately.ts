@@ -1,5 +1,7 @@
 /**
- * The stored profiles that were shown last, completed: whoever looks through the panels of one asks for it again with each.
+ * The stored profiles that were shown last: whoever looks through the panels of one asks for it again with each. Of one that was shown once
+ * its text is kept, from the second time on what was made of it: most are looked at once, and thousands of objects that live on for a
+ * few pages are dearer to the collector than parsing one text more is.
  *
  * They save reading and parsing, never the question: the storage says by its version whether a document is still the same, so that
  * what was cleared, pruned or stored anew, by whichever process, is not shown as it was, and what lies beside it is always read.
@@ -7,11 +9,13 @@
  */
 import type { Profile } from './profile.ts';
 
-interface Shown {
-  version: string;
-  /** Characters of its document. */
-  length: number;
-  profile: Profile;
+export interface Shown {
+  readonly token: string;
+  readonly version: string;
+  /** Its document. */
+  readonly text: string;
+  /** Completed; null until it is shown again. */
+  profile: Profile | null;
 }
 
 export interface ShownLately {
@@ -29,17 +33,17 @@ export function createShownLately(): ShownLately {
   let all: Shown[] = [];
 
   function others(token: string): Shown[] {
-    return all.filter(({ profile }) => profile.token !== token);
+    return all.filter((shown) => shown.token !== token);
   }
 
   return {
-    of: (token) => all.find(({ profile }) => profile.token === token),
+    of: (token) => all.find((shown) => shown.token === token),
     keep(shown) {
-      const before = others(shown.profile.token);
-      const isKept = shown.length <= MOST_LENGTH && shown.profile.state === 'final';
+      const before = others(shown.token);
+      const isKept = shown.text.length <= MOST_LENGTH;
       let room = MOST_LENGTH;
-      all = (isKept ? [shown, ...before] : before).filter(({ length }, index) => {
-        room -= length;
+      all = (isKept ? [shown, ...before] : before).filter(({ text }, index) => {
+        room -= text.length;
         return room >= 0 && index < MOST;
       });
     },

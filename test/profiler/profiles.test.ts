@@ -208,14 +208,16 @@ describe('profiles', () => {
       return reads;
     }
 
-    it('are not read and completed again, what lies beside them is', async () => {
+    it('are not read again, nor completed a third time, what lies beside them is', async () => {
       const token = await stored('/a');
       const first = await profiles.read(token);
       await profiles.amend(token, 'plan', 1);
       const second = await profiles.read(token);
-      expect(second?.profile).to.equal(first?.profile);
-      expect(second?.amendments).to.deep.equal({ plan: 1 });
-      expect(reads).to.deep.equal([true, false]);
+      const third = await profiles.read(token);
+      expect(second?.profile).to.deep.equal(first?.profile);
+      expect(third?.profile).to.equal(second?.profile);
+      expect([second?.amendments, third?.amendments]).to.deep.equal([{ plan: 1 }, { plan: 1 }]);
+      expect(reads).to.deep.equal([true, false, false]);
     });
 
     it('are gone when they are stored no more', async () => {
