@@ -15,6 +15,7 @@ export type {
   ProfileQuery,
   ProfileStorage,
   QueuedProfile,
+  ReadOptions,
   ReadProfile,
   RetentionLimits,
   SharedPart,
