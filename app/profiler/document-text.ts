@@ -46,7 +46,6 @@ export function createDocumentWriter(): (document: object) => string {
   const { quote } = createQuotedTexts();
   const keys = createMemory<Key>(MOST_KEYS);
   let latest = createKey('');
-  let text = '';
 
   function keyOf(name: string): Key {
     const known = keys.get(name);
@@ -64,54 +63,45 @@ export function createDocumentWriter(): (document: object) => string {
     return (latest = key);
   }
 
-  function writeList(list: readonly unknown[]): void {
-    text += '[';
+  // Each returns what it has written: one text that all add to would be written to memory at each step.
+  function listText(list: readonly unknown[]): string {
+    let text = '[';
     for (let index = 0; index < list.length; index++) {
       if (index > 0) text += ',';
-      write(list[index]);
+      text += textOf(list[index]);
     }
-    text += ']';
+    return `${text}]`;
   }
 
-  function writeFields(fields: Fields): void {
-    const before = text;
+  function fieldsText(fields: Fields): string {
+    let text = '{';
     let isFirst = true;
-    text += '{';
     for (const name in fields) {
       if (!isOwn.call(fields, name)) continue;
       const value = fields[name];
       if (hasNoForm(value)) {
-        if (name !== 'toJSON' || typeof value !== 'function') continue;
-        text = before + writtenByJson(fields);
-        return;
+        if (name === 'toJSON' && typeof value === 'function') return writtenByJson(fields);
+        continue;
       }
       const key = nextKey(name);
       text += isFirst ? key.first : key.later;
       isFirst = false;
-      write(value);
+      text += textOf(value);
     }
-    text += '}';
+    return `${text}}`;
   }
 
-  function writeObject(value: object): void {
-    if (Array.isArray(value)) writeList(value as unknown[]);
-    else if (isPlain(value)) writeFields(value as Fields);
-    else text += writtenByJson(value);
+  function objectText(value: object): string {
+    if (Array.isArray(value)) return listText(value as unknown[]);
+    return isPlain(value) ? fieldsText(value as Fields) : writtenByJson(value);
   }
 
-  function write(value: unknown): void {
-    if (typeof value === 'string') text += quote(value);
-    else if (typeof value === 'number') text += Number.isFinite(value) ? String(value) : 'null';
-    else if (typeof value === 'object' && value !== null) writeObject(value);
-    else if (typeof value === 'boolean') text += value ? 'true' : 'false';
-    else text += writtenByJson(value);
+  function textOf(value: unknown): string {
+    if (typeof value === 'string') return quote(value);
+    if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
+    if (typeof value === 'object' && value !== null) return objectText(value);
+    return typeof value === 'boolean' || value === null ? String(value) : writtenByJson(value);
   }
 
-  return (document) => {
-    text = '';
-    write(document);
-    const written = text;
-    text = '';
-    return written;
-  };
+  return textOf;
 }
