@@ -8,6 +8,7 @@ import { findProgram, skipOrFail } from '../support/parts.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import {
   debianBinaries,
+  clusterVarDir,
   freshVarDir,
   startDebianPostgres,
   type TestConnection,
@@ -73,7 +74,7 @@ function isAlive(pid: number): boolean {
 
 function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): void {
   describe(`${WORKERS} workers on ${name}`, function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     let place: Place | undefined;
     let service: ListeningProcess | undefined;
     let origin: string;
@@ -97,16 +98,23 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
       return status === 200 ? (JSON.parse(body) as Stored) : null;
     }
 
+    /** Asks again where the machine was too busy for the second that is waited for; null where that does not help. */
+    async function storedAtLast(token: string): Promise<Stored | null> {
+      let found: Stored | null = null;
+      await until(async () => (found = await stored(token)) !== null, token).catch(() => undefined);
+      return found;
+    }
+
     async function list(query: string): Promise<Listed> {
       return JSON.parse((await ask(`${origin}/_profiler/search.json?${query}`)).body) as Listed;
     }
 
     /** The names of the workers, once all have answered and none is without the database any more. */
     async function workerNames(): Promise<string[]> {
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + 40_000;
       for (;;) {
         const tokens = await many(2 * AT_ONCE, () => ask(`${origin}/warm-up`).then(tokenOf));
-        const found = await many(2 * AT_ONCE, (number) => stored(tokens[number]!));
+        const found = await many(2 * AT_ONCE, (number) => storedAtLast(tokens[number]!));
         const names = new Set(found.map((profile) => profile?.profile.process));
         if (Date.now() > deadline || (names.size === WORKERS && !names.has(undefined)))
           return [...names].map(String);
@@ -118,8 +126,10 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
       expect(await workerNames()).to.have.length(WORKERS);
       const seen = await many(REQUESTS, async (number) => {
         const token = tokenOf(await ask(`${origin}/load/${number}`));
-        return { token, found: await stored(token) };
+        const atOnce = await stored(token);
+        return { token, atOnce, found: atOnce ?? (await storedAtLast(token)) };
       });
+      expect(seen.filter(({ atOnce }) => atOnce !== null).length).to.be.at.least(REQUESTS / 2);
       expect(new Set(seen.map(({ token }) => token)).size).to.equal(REQUESTS);
       seen.forEach(({ token, found }, number) => {
         expect(found?.profile.token, `profile ${token}`).to.equal(token);
@@ -175,7 +185,7 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
       );
       const kept = await list(ofVictim);
       expect(kept.total).to.equal(before.total);
-      for (const { token } of kept.profiles.slice(0, 5)) expect(await stored(token)).to.not.equal(null);
+      for (const { token } of kept.profiles.slice(0, 5)) expect(await storedAtLast(token)).to.not.equal(null);
     });
 
     it('store all they have on SIGTERM, and exit 0 together', async () => {
@@ -186,7 +196,7 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
       expect(service!.said()).to.not.match(/lost|Uncaught|rejection/);
       await start();
       await workerNames();
-      const found = await many(REQUESTS, (number) => stored(tokens[number]!));
+      const found = await many(REQUESTS, (number) => storedAtLast(tokens[number]!));
       expect(found.filter((profile) => profile === null)).to.have.length(0);
       expect((await list('url=/last/&limit=1000')).total).to.equal(REQUESTS);
     });
@@ -200,22 +210,22 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
       expect(names.map(pidOf).filter(isAlive)).to.deep.equal([]);
       await start();
       await workerNames();
-      const found = await many(50, (number) => stored(tokens[number]!));
+      const found = await many(50, (number) => storedAtLast(tokens[number]!));
       expect(found.filter((profile) => profile === null)).to.have.length(0);
     });
   });
 }
 
-suite('the embedded PostgreSQL', () => {
-  const varDir = freshVarDir();
-  return Promise.resolve({
+suite('the embedded PostgreSQL', async () => {
+  const varDir = await clusterVarDir();
+  return {
     env: { VAR_DIR: varDir },
     stop: async () => {
       // The server stays for two seconds after its last user.
       await sleep(3000);
       rmSync(varDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
     },
-  });
+  };
 });
 
 function environmentOf(

@@ -1,11 +1,11 @@
 /** The example shop as a running service, on the embedded PostgreSQL, as `npm run example` starts it. */
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createService, readConfig, type Service } from '../../app/service.ts';
 import { createRoutes } from '../../examples/shop/routes/index.ts';
+import { clusterVarDir, freshVarDir } from './postgres.ts';
 
 export const WEBHOOK_SECRET = 'a secret of the shop and its payer';
 
@@ -20,9 +20,8 @@ export interface RunningShop {
 
 /** `environment` adds to an otherwise empty one. Resolves when the database is migrated and filled. */
 export async function startShop(environment: Record<string, string> = {}): Promise<RunningShop> {
-  const folder = await mkdtemp(join(tmpdir(), 'hindsight-shop-'));
-  // As open as a project's folder, so that the embedded server's user can enter it.
-  await chmod(folder, 0o755);
+  const isElsewhere = 'DATABASE_URL' in environment || 'DB_HOST' in environment;
+  const folder = isElsewhere ? freshVarDir() : await clusterVarDir();
   const lines: string[] = [];
   const service = createService({
     config: readConfig({ VAR_DIR: folder, PORT: '0', ...environment }),
