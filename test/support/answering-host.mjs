@@ -246,7 +246,7 @@ const CASES = {
   },
   slow: (_q, res) => {
     res.write('begun');
-    setTimeout(() => note('late write', res.write('late'), res.end('end') === res), 10);
+    void settle(10).then(() => note('late write', res.write('late'), res.end('end') === res));
   },
   throws: () => {
     throw new Error('thrown');
