@@ -1,7 +1,7 @@
 /**
  * Document -> JSON text, character by character what `JSON.stringify` writes, in half of its time: keys come in the same order in each
  * profile, and most texts were quoted before (quoted-texts.ts). What is no plain data (a panel of the host's may keep a Date) is
- * left to `JSON.stringify`.
+ * left to `JSON.stringify`; where that has no form for it, because its `toJSON` gives undefined, it is null in an object too.
  */
 import { createMemory } from './redact-memory.ts';
 import { createQuotedTexts } from './quoted-texts.ts';
