@@ -5,10 +5,10 @@
  * regular expressions; `bin/check.js` makes sure that the run saw more than a handful of modules.
  */
 
-/** Files that join the rooms; only they may import from all of them: what lies at the top of app/ and has no room. */
-const COMPOSITION = '^app/(?!(errors|urls|config|paths|safe-html|view-helpers|services)\\.ts$)[^/]+\\.ts$';
-/** Files below the rooms that everything above the core may use: pure functions without a room of their own. */
-const SHARED = '^app/(paths|safe-html|view-helpers)(\\.ts$|/)';
+/** The doors and the room that joins the others for them; only these may import from every room. */
+const COMPOSITION = '^app/(compose/|(?!(errors|urls|config|paths)\\.ts$)[^/]+\\.ts$)';
+/** Pure functions below the rooms, which everything above the core may use. */
+const SHARED = '^app/(paths\\.ts$|render/|view-helpers/)';
 
 /** `from` may import, of this package, only what `allowed` names (and itself). */
 function room(name, allowed, options = {}) {
@@ -76,8 +76,8 @@ module.exports = {
       name: 'panels-apart',
       comment: 'A panel knows no other panel; only the list knows them all.',
       severity: 'error',
-      from: { path: '^app/panels/([^/.-]+)', pathNot: '^app/panels/index\\.ts$' },
-      to: { path: '^app/panels/', pathNot: ['^app/panels/$1(/|-|\\.ts$)', '^app/panels/shared/'] },
+      from: { path: '^app/panels/([^/]+)/' },
+      to: { path: '^app/panels/', pathNot: ['^app/panels/$1/', '^app/panels/shared/'] },
     },
     room('findings', [PROFILER, SHARED, '^app/panels/']),
     {
@@ -92,7 +92,9 @@ module.exports = {
     room('middleware', [PROFILER, ERRORS, URLS, PATHS]),
     room('controllers', [PROFILER, ERRORS, URLS, SHARED]),
     // `services.ts` is the type of what the owner's routers get.
-    room('routes', ['^app/controllers/', '^app/middleware/', URLS, '^app/services\\.ts$']),
+    room('routes', ['^app/controllers/', '^app/middleware/', URLS], { except: '^app/routes/services\\.ts$' }),
+    room('view-helpers', [PROFILER, URLS]),
+    room('render', [ERRORS, '^app/view-helpers/']),
     {
       name: 'nobody-imports-server',
       comment: 'The file that listens and exits is started, never imported.',
@@ -104,7 +106,7 @@ module.exports = {
       name: 'composition-at-the-top',
       comment: 'A room gets what it needs handed in; it does not reach up for it.',
       severity: 'error',
-      from: { path: '^app/[^/]+/' },
+      from: { path: '^app/(?!compose/)[^/]+/' },
       to: { path: COMPOSITION },
     },
     {

@@ -1,8 +1,8 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
-export { createProfiler, type Profiler, type ProfilerOptions } from './create-profiler.ts';
-export { type HostMigrationOptions, runProfilerMigrations } from './run-profiler-migrations.ts';
+export { createProfiler, type Profiler, type ProfilerOptions } from './compose/create-profiler.ts';
+export { type HostMigrationOptions, runProfilerMigrations } from './compose/run-profiler-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
-export { createPostgresStorage, type HostStorageOptions } from './create-postgres-storage.ts';
+export { createPostgresStorage, type HostStorageOptions } from './compose/create-postgres-storage.ts';
 export type { Comparable } from './profiler/comparable.ts';
 export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';

@@ -9,11 +9,11 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type expressPackage from 'express';
-import { createApp } from './app.ts';
+import { createApp } from './compose/app.ts';
 import { type Config, SECRET_NAMES } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
-import { createProfiler, type Profiler } from './create-profiler.ts';
-import { createDatabaseAccess, type DatabaseAccess } from './database-access.ts';
+import { createProfiler, type Profiler } from './compose/create-profiler.ts';
+import { createDatabaseAccess, type DatabaseAccess } from './compose/database-access.ts';
 import { adoptedConstructors } from './middleware/adopt-prototypes.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
@@ -21,10 +21,10 @@ import { createDeferredStorage } from './profiler/deferred-storage.ts';
 import { createOpenList } from './profiler/open-list.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { requirePackage } from './paths.ts';
-import type { RouteEntry, Services } from './services.ts';
+import type { RouteEntry, Services } from './routes/services.ts';
 
 export { type Config, ConfigError, readConfig } from './config.ts';
-export type { RouteEntry, Services } from './services.ts';
+export type { RouteEntry, Services } from './routes/services.ts';
 
 const express = requirePackage('express') as typeof expressPackage;
 

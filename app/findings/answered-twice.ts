@@ -1,6 +1,6 @@
 /** The answer was out already when something tried to answer again. */
-import type { KeptRequest } from '../panels/request.ts';
-import type { KeptRouting } from '../panels/routing.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptRouting } from '../panels/routing/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { layerAt, nameOfLayer } from './shared/http.ts';
 import { duration, placed } from './shared/wording.ts';

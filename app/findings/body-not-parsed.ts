@@ -1,6 +1,6 @@
 /** A body came, a handler ran and answered, and nobody had read of the body by then. */
-import type { KeptRequest } from '../panels/request.ts';
-import type { KeptRouting } from '../panels/routing.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptRouting } from '../panels/routing/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { mediaType, receivedHeader } from './shared/http.ts';

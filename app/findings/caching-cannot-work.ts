@@ -1,5 +1,5 @@
 /** Caching headers of an answer that contradict each other, or that are answered in full although the client had it. */
-import type { KeptRequest } from '../panels/request.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { receivedHeader, type SentHeader, sentHeader, sentHeaders, type Shared } from './shared/http.ts';

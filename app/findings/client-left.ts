@@ -1,5 +1,5 @@
 /** The client did not wait for the end of the answer. */
-import type { KeptRequest } from '../panels/request.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { mediaType, receivedHeader } from './shared/http.ts';

@@ -1,6 +1,6 @@
 /** A cookie that browsers do not keep: its flags contradict each other, or the way it went out. */
-import type { KeptRequest } from '../panels/request.ts';
-import type { KeptSecurity } from '../panels/security.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptSecurity } from '../panels/security/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { receivedHeader } from './shared/http.ts';
 

@@ -1,5 +1,5 @@
 /** Something threw, and the answer says that all went well. */
-import type { KeptRouting } from '../panels/routing.ts';
+import type { KeptRouting } from '../panels/routing/index.ts';
 import { fromLayerRow, hasThrown } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { nameOfLayer } from './shared/http.ts';

@@ -1,5 +1,5 @@
 /** Something was thrown and became a 5xx, or came when the answer was out. What names a cause is told of as `root-cause`. */
-import type { ExceptionData, ThrownRecord } from '../panels/exception.ts';
+import type { ExceptionData, ThrownRecord } from '../panels/exception/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { duration, excerpt, placed } from './shared/wording.ts';
 

@@ -1,5 +1,5 @@
 /** A middleware answered 404 before the route that matches was asked: it stands in the wrong order. */
-import type { KeptRouting } from '../panels/routing.ts';
+import type { KeptRouting } from '../panels/routing/index.ts';
 import { fromLayerRow } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { nameOfLayer } from './shared/http.ts';

@@ -1,5 +1,5 @@
 /** What was thrown was caused by something else: the line in own code where it began. */
-import type { ExceptionData } from '../panels/exception.ts';
+import type { ExceptionData } from '../panels/exception/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
 import { counted, placed } from './shared/wording.ts';

@@ -1,5 +1,5 @@
 /** No route answered, though one comes near: another method, a slash, a mount, upper and lower case, or a letter or two. */
-import type { KeptRouting, NearGroup } from '../panels/routing.ts';
+import type { KeptRouting, NearGroup } from '../panels/routing/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { counted, placed } from './shared/wording.ts';
 

@@ -1,5 +1,5 @@
 /** An event stream that goes through a compressor: events wait in its buffer until it is full. */
-import type { KeptRequest } from '../panels/request.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { sentHeader } from './shared/http.ts';

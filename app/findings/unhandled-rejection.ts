@@ -1,5 +1,5 @@
 /** Nobody handled what was thrown or rejected: without a listener of the host, the process ends by it. */
-import type { ExceptionData } from '../panels/exception.ts';
+import type { ExceptionData } from '../panels/exception/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { duration, placed } from './shared/wording.ts';
 

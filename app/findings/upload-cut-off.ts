@@ -1,5 +1,5 @@
 /** A body that was announced longer than what came before the connection ended. */
-import type { KeptRequest } from '../panels/request.ts';
+import type { KeptRequest } from '../panels/request/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { receivedHeader } from './shared/http.ts';

@@ -3,19 +3,19 @@
  * rooms (`app/panels`, `views/panels`, `test/panels`). What panels need of the process is given, they ask nobody.
  */
 import type { Panel } from '../profiler/panel.ts';
-import { type ConfigurationFacts, createConfigurationPanel } from './configuration.ts';
-import { createDatabasePanel, type DatabasePanelOptions } from './database.ts';
-import { createDumpPanel } from './dump.ts';
-import { createExceptionPanel, type ExceptionPanelOptions } from './exception.ts';
-import { createHttpClientPanel } from './http-client.ts';
-import { createLogsPanel } from './logs.ts';
-import { createMigrationsPanel } from './migrations.ts';
-import { createRequestPanel } from './request.ts';
-import { createRoutingPanel } from './routing.ts';
-import { createRuntimePanel } from './runtime.ts';
-import { createSecurityPanel } from './security.ts';
-import { createTimelinePanel } from './timeline.ts';
-import { createViewsPanel } from './views.ts';
+import { type ConfigurationFacts, createConfigurationPanel } from './configuration/index.ts';
+import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
+import { createDumpPanel } from './dump/index.ts';
+import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
+import { createHttpClientPanel } from './http-client/index.ts';
+import { createLogsPanel } from './logs/index.ts';
+import { createMigrationsPanel } from './migrations/index.ts';
+import { createRequestPanel } from './request/index.ts';
+import { createRoutingPanel } from './routing/index.ts';
+import { createRuntimePanel } from './runtime/index.ts';
+import { createSecurityPanel } from './security/index.ts';
+import { createTimelinePanel } from './timeline/index.ts';
+import { createViewsPanel } from './views/index.ts';
 
 export interface PanelsOptions {
   /** Turns what was thrown into plain data with frames and excerpts. */

@@ -1,5 +1,5 @@
 /**
- * The contract of a panel: one name in three rooms (`app/panels/<name>.ts`, `views/panels/<name>.ejs`,
+ * The contract of a panel: one name in three rooms (`app/panels/<name>/`, `views/panels/<name>.ejs`,
  * `test/panels/<name>.test.ts`). A panel reads the facts of one context once and returns plain JSON; it asks nobody.
  */
 import type { Comparable } from './comparable.ts';

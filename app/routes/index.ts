@@ -7,6 +7,6 @@
  * where `orders` is `(services: Services) => Router`. Routers marked `before` stand in front of the body parsers and read
  * the stream themselves (webhook signatures, an own multer); the others find `req.body` and `req.files`.
  */
-import type { RouteEntry } from '../services.ts';
+import type { RouteEntry } from './services.ts';
 
 export const routes: readonly RouteEntry[] = [];

@@ -1,5 +1,5 @@
 /** Code on a page: numbered lines that can't be selected with their numbers, marked lines, coloured tokens. */
-import { escapeHtml, markup, SafeHtml } from '../safe-html.ts';
+import { escapeHtml, markup, SafeHtml } from './safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 /** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, `v` value in place, `u` underlined, empty: plain) and text. */

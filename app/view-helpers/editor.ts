@@ -2,7 +2,7 @@
  * Links that open a place of the application in the developer's editor. Places are stored relative to the application's
  * folder; where that lies is known to the process that shows the page, so the link is made there and never stored.
  */
-import { markup, type SafeHtml } from '../safe-html.ts';
+import { markup, type SafeHtml } from './safe-html.ts';
 import { textHelpers } from './text.ts';
 
 /** How to open a file on the developer's machine. */

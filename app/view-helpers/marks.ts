@@ -1,6 +1,6 @@
 /** Marks: status, method, badge, the dot of a kind of work, icons and the copy button. */
 import { STATUS_CODES } from 'node:http';
-import { markup, type SafeHtml } from '../safe-html.ts';
+import { markup, type SafeHtml } from './safe-html.ts';
 
 export type Tone = 'plain' | 'bad' | 'warn' | 'accent' | 'good';
 

@@ -1,5 +1,5 @@
 /** Numbers with their units and times in UTC. Each has a plain-text twin (`…Text`) for attributes and sentences. */
-import { markup, type SafeHtml } from '../safe-html.ts';
+import { markup, type SafeHtml } from './safe-html.ts';
 
 type Amount = number | null | undefined;
 

@@ -1,5 +1,5 @@
 /** Foreign text: isolated against its writing direction, folded with its length when long, its masks shown as masks. */
-import { markup, SafeHtml } from '../safe-html.ts';
+import { markup, SafeHtml } from './safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 /** Longer values are folded; their beginning stays in sight. */

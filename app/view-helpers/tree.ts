@@ -4,7 +4,7 @@
  *
  * Levels deeper than any recorder keeps are left out and said to be.
  */
-import { escapeHtml, SafeHtml } from '../safe-html.ts';
+import { escapeHtml, SafeHtml } from './safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 export interface TreeOptions {

@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import express from 'express';
 import request from 'supertest';
 import { checkEditor } from '../../app/config/editor.ts';
-import { createProfiler } from '../../app/create-profiler.ts';
+import { createProfiler } from '../../app/compose/create-profiler.ts';
 import { packageRoot } from '../../app/paths.ts';
 
 describe('the editor of a host', () => {

@@ -9,7 +9,7 @@ import express from 'express';
 import { readConfig } from '../../app/config.ts';
 import { createService } from '../../app/service.ts';
 import type { Service } from '../../app/service.ts';
-import type { RouteEntry } from '../../app/services.ts';
+import type { RouteEntry } from '../../app/routes/services.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import type { RawResponse } from '../support/raw-http.ts';
 

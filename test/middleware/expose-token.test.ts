@@ -4,7 +4,7 @@ import express from 'express';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createTokenExposure } from '../../app/middleware/expose-token.ts';
-import { createProfiler } from '../../app/create-profiler.ts';
+import { createProfiler } from '../../app/compose/create-profiler.ts';
 
 const FRONT_END = 'http://localhost:5173';
 const LIST = 'access-control-expose-headers';

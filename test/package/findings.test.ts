@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFindingRules } from '../../app/findings/index.ts';
-import { createHostPanels } from '../../app/create-panels.ts';
+import { createHostPanels } from '../../app/compose/create-panels.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { createPostgresStorage } from '../../app/create-postgres-storage.ts';
+import { createPostgresStorage } from '../../app/compose/create-postgres-storage.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 
 const host = `

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createConfigurationPanel, type ConfigurationPanelData } from '../../app/panels/configuration.ts';
+import {
+  createConfigurationPanel,
+  type ConfigurationPanelData,
+} from '../../app/panels/configuration/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 

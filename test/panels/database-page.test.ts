@@ -1,6 +1,6 @@
 import * as cheerio from 'cheerio';
 import { expect } from 'chai';
-import { createDatabasePanel, type DatabaseData } from '../../app/panels/database.ts';
+import { createDatabasePanel, type DatabaseData } from '../../app/panels/database/index.ts';
 import { databaseMarkdown } from '../../app/panels/database/markdown.ts';
 import type { ShownPlan } from '../../app/panels/database/plans.ts';
 import type { QueryRow } from '../../app/panels/database/rows.ts';

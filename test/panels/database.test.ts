@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createDatabasePanel, type DatabaseData } from '../../app/panels/database.ts';
+import { createDatabasePanel, type DatabaseData } from '../../app/panels/database/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createDumpPanel } from '../../app/panels/dump.ts';
+import { createDumpPanel } from '../../app/panels/dump/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage } from '../support/observed-samples.ts';

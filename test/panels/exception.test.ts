@@ -1,6 +1,6 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
-import { createExceptionPanel, type ExceptionData } from '../../app/panels/exception.ts';
+import { createExceptionPanel, type ExceptionData } from '../../app/panels/exception/index.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { ErrorFact } from '../../app/profiler/facts.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
-import { createHttpClientPanel, type HttpClientData } from '../../app/panels/http-client.ts';
+import { createHttpClientPanel, type HttpClientData } from '../../app/panels/http-client/index.ts';
 import type { CallGroupRow, CallRow } from '../../app/panels/http-client/page.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';

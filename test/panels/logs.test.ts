@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createLogsPanel, type LogsData } from '../../app/panels/logs.ts';
+import { createLogsPanel, type LogsData } from '../../app/panels/logs/index.ts';
 import type { LogRow } from '../../app/panels/logs/rows.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Json } from '../../app/profiler/panel.ts';

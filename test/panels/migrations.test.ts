@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createMigrationsPanel, type MigrationsPanelData } from '../../app/panels/migrations.ts';
+import { createMigrationsPanel, type MigrationsPanelData } from '../../app/panels/migrations/index.ts';
 import type { Facts } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRuntimePanel } from '../../app/panels/runtime.ts';
+import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';

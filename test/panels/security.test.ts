@@ -1,9 +1,13 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createRequestPanel } from '../../app/panels/request.ts';
+import { createRequestPanel } from '../../app/panels/request/index.ts';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
-import { createRoutingPanel } from '../../app/panels/routing.ts';
-import { createSecurityPanel, type SecurityPage, type SecurityPanelData } from '../../app/panels/security.ts';
+import { createRoutingPanel } from '../../app/panels/routing/index.ts';
+import {
+  createSecurityPanel,
+  type SecurityPage,
+  type SecurityPanelData,
+} from '../../app/panels/security/index.ts';
 import { parsePolicy } from '../../app/panels/security/policy.ts';
 import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
 import type { Panel } from '../../app/profiler/panel.ts';

@@ -1,12 +1,12 @@
 /** What a browser measured, on the page of the timeline: where the server's part is drawn, and what is said of the clocks. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createDatabasePanel } from '../../app/panels/database.ts';
-import { createRequestPanel } from '../../app/panels/request.ts';
-import { createRoutingPanel } from '../../app/panels/routing.ts';
+import { createDatabasePanel } from '../../app/panels/database/index.ts';
+import { createRequestPanel } from '../../app/panels/request/index.ts';
+import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { timelineMarkdown } from '../../app/panels/timeline/markdown.ts';
 import { type BrowserRow, browserView, isDocument } from '../../app/panels/timeline/browser.ts';
-import { createTimelinePanel, type TimelineData } from '../../app/panels/timeline.ts';
+import { createTimelinePanel, type TimelineData } from '../../app/panels/timeline/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd } from '../support/observed-samples.ts';

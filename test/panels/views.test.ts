@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { TemplateRow, ViewRow } from '../../app/panels/views/page.ts';
-import { createViewsPanel } from '../../app/panels/views.ts';
+import { createViewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
-import { createPostgresStorage as createHostStorage } from '../../app/create-postgres-storage.ts';
+import { createPostgresStorage as createHostStorage } from '../../app/compose/create-postgres-storage.ts';
 import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
-import { createPostgresStorage as createHostStorage } from '../../app/create-postgres-storage.ts';
+import { createPostgresStorage as createHostStorage } from '../../app/compose/create-postgres-storage.ts';
 import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { openKnex, withDebianPostgres, withEmbeddedPostgres, type TestServer } from '../support/postgres.ts';
 import { describeStorageContract, profileOf } from './contract.ts';

@@ -9,15 +9,15 @@ import { HindsightError } from '../../app/errors.ts';
 import { createErrorDescriber } from '../../app/observe/errors.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
-import { createExceptionPanel } from '../../app/panels/exception.ts';
-import { createRoutingPanel } from '../../app/panels/routing.ts';
+import { createExceptionPanel } from '../../app/panels/exception/index.ts';
+import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRecorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import { createPageRenderer, type RenderPage } from '../../app/render-page.ts';
+import { createPageRenderer, type RenderPage } from '../../app/render/render-page.ts';
 
 export interface FailedRequest {
   error: unknown;

@@ -4,7 +4,7 @@
  */
 import { load } from 'cheerio';
 import { createError } from '../../app/errors.ts';
-import { createPageParts } from '../../app/page-parts.ts';
+import { createPageParts } from '../../app/compose/page-parts.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { createPanels } from '../../app/panels/index.ts';
 import type { Context } from '../../app/profiler/context.ts';

@@ -12,7 +12,7 @@ import type { PageServices } from '../../app/controllers/profiler/page-services.
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { ownHeaders } from '../../app/middleware/own-headers.ts';
-import { panelMarkdown } from '../../app/panel-markdown.ts';
+import { panelMarkdown } from '../../app/compose/panel-markdown.ts';
 import { moduleUrl, packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
@@ -24,7 +24,7 @@ import { createRecording } from '../../app/profiler/recording.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
-import { createPageRenderer } from '../../app/render-page.ts';
+import { createPageRenderer } from '../../app/render/render-page.ts';
 import type { EditorOptions } from '../../app/view-helpers/editor.ts';
 import { createPages } from '../../app/routes/profiler.ts';
 import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { indexOf, type ProfileIndex } from '../../app/profiler/profile.ts';
-import { createPageRenderer } from '../../app/render-page.ts';
+import { createPageRenderer } from '../../app/render/render-page.ts';
 import { snapshotOf } from './error-page.ts';
 import { HOSTILE } from './page-samples.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { escapeHtml, SafeHtml } from '../../app/safe-html.ts';
-import { createViewHelpers } from '../../app/view-helpers.ts';
+import { escapeHtml, SafeHtml } from '../../app/view-helpers/safe-html.ts';
+import { createViewHelpers } from '../../app/view-helpers/index.ts';
 
 const h = createViewHelpers({ assetUrl: (file) => `/assets/${file}` });
 const text = (value: unknown): string => load(escapeHtml(value)).text();

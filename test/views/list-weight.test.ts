@@ -6,7 +6,7 @@ import { createListModel } from '../../app/controllers/profiler/list-model.ts';
 import { createPulse, pulseQuery } from '../../app/controllers/profiler/pulse.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { ProfileIndex } from '../../app/profiler/profile.ts';
-import { createPageRenderer } from '../../app/render-page.ts';
+import { createPageRenderer } from '../../app/render/render-page.ts';
 
 const MOST_BYTES = 60_000;
 

@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPageRenderer, ViewError } from '../../app/render-page.ts';
+import { createPageRenderer, ViewError } from '../../app/render/render-page.ts';
 
 describe('renderPage', () => {
   let folder: string;

@@ -1,6 +1,6 @@
 /** How the profiler's pages answer: `res.end` with a length of its own, so that nothing of the host rewrites them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { markup } from '../../safe-html.ts';
+import { markup } from '../../view-helpers/safe-html.ts';
 import type { PageServices } from './page-services.ts';
 
 /** Every page shows what is true now; assets have an address per content instead. */

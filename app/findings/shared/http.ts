@@ -1,6 +1,6 @@
 /** What rules about HTTP read of a request's kept data: headers by name with the row that shows them, and layers by index. */
-import type { KeptRequest } from '../../panels/request.ts';
-import type { KeptRouting } from '../../panels/routing.ts';
+import type { KeptRequest } from '../../panels/request/index.ts';
+import type { KeptRouting } from '../../panels/routing/index.ts';
 import { type CommonHeaders, mergeHeaders } from '../../panels/shared/common-headers.ts';
 import { layerName } from '../../panels/shared/header-authors.ts';
 import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';

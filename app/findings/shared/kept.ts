@@ -1,10 +1,10 @@
 /** What the panels that rules read keep, in one place: a rule asks for a part of it by the panels' names. */
-import type { DatabaseData } from '../../panels/database.ts';
-import type { HttpClientData } from '../../panels/http-client.ts';
-import type { MigrationsPanelData } from '../../panels/migrations.ts';
-import type { KeptRouting } from '../../panels/routing.ts';
-import type { KeptRuntime } from '../../panels/runtime.ts';
-import type { KeptViews } from '../../panels/views.ts';
+import type { DatabaseData } from '../../panels/database/index.ts';
+import type { HttpClientData } from '../../panels/http-client/index.ts';
+import type { MigrationsPanelData } from '../../panels/migrations/index.ts';
+import type { KeptRouting } from '../../panels/routing/index.ts';
+import type { KeptRuntime } from '../../panels/runtime/index.ts';
+import type { KeptViews } from '../../panels/views/index.ts';
 
 interface LogLine {
   level: 'error' | 'warn' | 'info' | 'debug';

@@ -1,6 +1,6 @@
 /** Settings, packages and the process as two profiles are compared by them: another release, another machine. */
 import type { Comparable, ComparedValue } from '../../profiler/comparable.ts';
-import type { ConfigurationPanelData, SettingRow } from '../configuration.ts';
+import type { ConfigurationPanelData, SettingRow } from './index.ts';
 
 /** Differs from start to start. */
 const OF_ONE_START = new Set(['pid']);

@@ -1,6 +1,6 @@
 /** Loops as the page explains them above the list: the lines that loop, the durations, one read that may stand for all. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import type { DatabaseData, DatabaseGroup } from '../database.ts';
+import type { DatabaseData, DatabaseGroup } from './index.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { groupLabels, type SharedParts } from './rows.ts';

@@ -1,6 +1,6 @@
 /** Queries as two profiles are compared by them: statements that differ only in values are the same. */
 import { addUpWork, type Comparable } from '../../profiler/comparable.ts';
-import type { DatabaseData } from '../database.ts';
+import type { DatabaseData } from './index.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { isControl, shapeOf } from '../shared/statements.ts';
 

@@ -3,7 +3,7 @@
  * the request is recorded, since the file may be another one when somebody looks; of all other queries the place is enough.
  */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import type { DatabaseGroup, DatabaseQuery } from '../database.ts';
+import type { DatabaseGroup, DatabaseQuery } from './index.ts';
 
 export interface KeptExcerpt {
   /** `src/orders/order-view.ts:41`. */

@@ -2,7 +2,7 @@
 import { blocks, code, fence, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { DatabaseData, DatabaseQuery } from '../database.ts';
+import type { DatabaseData, DatabaseQuery } from './index.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';

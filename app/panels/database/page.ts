@@ -3,7 +3,7 @@
  * Made when the page is asked for, from stored and masked data only.
  */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { DatabaseData } from '../database.ts';
+import type { DatabaseData } from './index.ts';
 import { addressOf, PAGE_BUDGET, type Page, pageOf } from '../shared/rows.ts';
 import { isControl } from '../shared/statements.ts';
 import { cardOf } from './cards.ts';

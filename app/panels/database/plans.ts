@@ -5,7 +5,7 @@
  */
 import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { DatabaseData, DatabaseQuery } from '../database.ts';
+import type { DatabaseData, DatabaseQuery } from './index.ts';
 import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
 import { valuesInPlace } from '../shared/sql-values.ts';
 

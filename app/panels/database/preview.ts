@@ -1,7 +1,7 @@
 /** What the toolbar shows of the queries: loops first, then what failed, then the slowest. */
 import type { PanelPreview, PreviewRow } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { DatabaseData } from '../database.ts';
+import type { DatabaseData } from './index.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
 import { isControl } from '../shared/statements.ts';
 

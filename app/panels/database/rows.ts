@@ -3,7 +3,7 @@
  * the one page that is shown.
  */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import type { DatabaseData, DatabaseGroup, DatabaseQuery } from '../database.ts';
+import type { DatabaseData, DatabaseGroup, DatabaseQuery } from './index.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';

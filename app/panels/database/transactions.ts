@@ -1,5 +1,5 @@
 /** Transactions as they ran: which queries each holds, where it begins and ends, and how. */
-import type { DatabaseData, DatabaseQuery } from '../database.ts';
+import type { DatabaseData, DatabaseQuery } from './index.ts';
 
 /** What a row says of the transaction that it ran in. */
 export interface TransactionMark {

@@ -3,7 +3,7 @@ import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
 import { frameHelpers } from '../../view-helpers/frames.ts';
 import { blocks, code, excerpt, fence, heading, pairs, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { ExceptionData, ThrownRecord } from '../exception.ts';
+import type { ExceptionData, ThrownRecord } from './index.ts';
 import type { ErrorLog } from './logs.ts';
 import { nameOfPlace, type SourcePlace } from './place.ts';
 

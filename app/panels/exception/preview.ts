@@ -1,6 +1,6 @@
 /** What the toolbar shows of what was thrown: each link of the chain, and where in own code. */
 import type { PanelPreview } from '../../profiler/panel.ts';
-import type { ExceptionData } from '../exception.ts';
+import type { ExceptionData } from './index.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
 import { nameOfPlace } from './place.ts';
 

@@ -1,6 +1,6 @@
 /** Outgoing calls as two profiles are compared by them: by method and address without its query. */
 import { addUpWork, type Comparable } from '../../profiler/comparable.ts';
-import type { HttpClientData } from '../http-client.ts';
+import type { HttpClientData } from './index.ts';
 
 const LENGTH = 300;
 

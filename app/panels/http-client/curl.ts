@@ -1,6 +1,6 @@
 /** An outgoing call as a command that a shell reads as it was meant. */
 import { MASK } from '../../profiler/redact.ts';
-import type { CallEntry } from '../http-client.ts';
+import type { CallEntry } from './index.ts';
 
 /** Set by the client itself; curl sets its own. */
 const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding']);

@@ -1,5 +1,5 @@
 /** Calls that belong together: tried again after a failure, asked for twice, made in a loop; and where a redirect led. */
-import type { CallEntry } from '../http-client.ts';
+import type { CallEntry } from './index.ts';
 import { isFailed } from './outcome.ts';
 
 /** `retry`: the same again after it failed. `repeated`: the same although it did not. `loop`: from one line, to addresses alike. */

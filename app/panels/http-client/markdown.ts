@@ -1,7 +1,7 @@
 /** Outgoing calls as Markdown: a table of all, with the parts of each that are known. */
 import { blocks, fence, heading, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { CallEntry, HttpClientData } from '../http-client.ts';
+import type { CallEntry, HttpClientData } from './index.ts';
 import { partsOf } from './outcome.ts';
 
 const { count, durationText } = numberHelpers;

@@ -1,5 +1,5 @@
 /** How a call ended: whether it failed, by which error, how long each part of it took. */
-import type { CallEntry } from '../http-client.ts';
+import type { CallEntry } from './index.ts';
 
 export function isFailed({ status, error }: Pick<CallEntry, 'status' | 'error'>): boolean {
   return error !== null || (status !== null && status >= 500);

@@ -1,6 +1,6 @@
 /** What the page of outgoing calls shows: rows in their order, those that belong together folded, one page of them. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { CallEntry, HttpClientData } from '../http-client.ts';
+import type { CallEntry, HttpClientData } from './index.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type CurlCommand, curlOf } from './curl.ts';
 import { type CallGroup, type CallGroupKind, groupCalls, headerOf, redirectsOf } from './groups.ts';

@@ -1,7 +1,7 @@
 /** What the toolbar shows of outgoing calls: those that failed, then the slowest. */
 import type { PanelPreview } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { CallEntry, HttpClientData } from '../http-client.ts';
+import type { CallEntry, HttpClientData } from './index.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
 import { errorName, isFailed } from './outcome.ts';
 

@@ -1,6 +1,6 @@
 /** Log lines as two profiles are compared by them: those that differ only in numbers are the same. */
 import { addUpWork, type Comparable } from '../../profiler/comparable.ts';
-import type { LogsData } from '../logs.ts';
+import type { LogsData } from './index.ts';
 
 const LENGTH = 300;
 /** Numbers, and what looks like an identifier. */

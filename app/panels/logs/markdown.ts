@@ -1,7 +1,7 @@
 /** The logs panel as Markdown: one row for each line, in their order. */
 import { blocks, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { LogEntry, LogsData } from '../logs.ts';
+import type { LogEntry, LogsData } from './index.ts';
 
 export function logsMarkdown({ lines, counts }: LogsData): string {
   const levels = Object.entries(counts).filter(([, count]) => count > 0);

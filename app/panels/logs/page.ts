@@ -1,6 +1,6 @@
 /** What the page of the logs shows: lines of some levels and channels, with a text, and how many they are. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { LogEntry, LogsData } from '../logs.ts';
+import type { LogEntry, LogsData } from './index.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
 import { LEVELS, type Level } from './levels.ts';
 import { CONTEXT_LENGTH, costOf, type IndexedLine, logRows, MESSAGE_LENGTH } from './rows.ts';

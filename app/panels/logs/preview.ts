@@ -1,7 +1,7 @@
 /** What the toolbar shows of the log: how many of each level, and the lines that worry first. */
 import type { PanelPreview } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { LogsData } from '../logs.ts';
+import type { LogsData } from './index.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
 
 const RANKS = { error: 3, warn: 2, info: 1, debug: 0 } as const;

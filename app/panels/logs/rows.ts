@@ -1,6 +1,6 @@
 /** Log lines -> rows of a page: those that differ only in their values are one, the context told apart from the stack. */
 import type { Json } from '../../profiler/panel.ts';
-import type { LogEntry } from '../logs.ts';
+import type { LogEntry } from './index.ts';
 import { type LoggedStack, readStack } from './stack.ts';
 
 /** Characters of a message that a page shows. */

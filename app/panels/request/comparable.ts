@@ -1,6 +1,6 @@
 /** What came in and went out, as two profiles are compared by it: headers by name, each time one stands there. */
 import type { Comparable, ComparedFigure, ComparedValue } from '../../profiler/comparable.ts';
-import type { RequestPanelData } from '../request.ts';
+import type { RequestPanelData } from './index.ts';
 
 /** Differ between any two requests. */
 const OF_ONE_REQUEST = new Set([

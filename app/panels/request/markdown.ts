@@ -1,7 +1,7 @@
 /** The request panel as Markdown: the request and its answer as they went over the line, parameters, and the command that repeats it. */
 import { blocks, fence, heading, pairs, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { RequestPanelData } from '../request.ts';
+import type { RequestPanelData } from './index.ts';
 import { toCurl } from './curl.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 

@@ -2,7 +2,7 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { MaskedValue } from '../../profiler/redact.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
-import type { RequestPanelData } from '../request.ts';
+import type { RequestPanelData } from './index.ts';
 import { authorsText, type NamedStep } from '../shared/header-authors.ts';
 import { addressOf } from '../shared/rows.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';

@@ -1,7 +1,7 @@
 /** What the toolbar shows of the request itself: what came in and went out. */
 import type { PanelPage, PanelPreview } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { RequestPanelData } from '../request.ts';
+import type { RequestPanelData } from './index.ts';
 
 const { bytesText, count, durationText } = numberHelpers;
 

@@ -1,6 +1,6 @@
 /** Layers as two profiles are compared by them: those that ran, in their order. */
 import { addUpWork, type Comparable } from '../../profiler/comparable.ts';
-import type { RoutingData } from '../routing.ts';
+import type { RoutingData } from './index.ts';
 
 const LENGTH = 300;
 

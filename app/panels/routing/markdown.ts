@@ -1,7 +1,7 @@
 /** The routing panel as Markdown: which route answered, or the nearest ones, and how it was matched. */
 import { blocks, code, heading, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { RouteGroup, RoutingData } from '../routing.ts';
+import type { RouteGroup, RoutingData } from './index.ts';
 
 const { count, durationText } = numberHelpers;
 

@@ -1,6 +1,6 @@
 /** What the view of the routing panel shows: the trace without its far routes where it is long, and a page of the routes. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { RouteGroup, RoutingData } from '../routing.ts';
+import type { RouteGroup, RoutingData } from './index.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
 import type { TraceRow } from './trace.ts';
 

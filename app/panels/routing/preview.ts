@@ -1,7 +1,7 @@
 /** What the toolbar shows of the way to the route. */
 import type { PanelPreview } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { RoutingData } from '../routing.ts';
+import type { RoutingData } from './index.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
 
 export function previewRouting({ route, matchedMs, redirect, nearest, allow }: RoutingData): PanelPreview {

@@ -1,6 +1,6 @@
 /** The process as two profiles are compared by it. */
 import type { Comparable } from '../../profiler/comparable.ts';
-import type { RuntimeData } from '../runtime.ts';
+import type { RuntimeData } from './index.ts';
 
 export function comparableRuntime({ cpuUserMs, cpuSystemMs, totals, memory }: RuntimeData): Comparable {
   return {

@@ -1,7 +1,7 @@
 /** What the toolbar shows of the process: its memory, and what held the loop. */
 import type { PanelPreview } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { RuntimeData } from '../runtime.ts';
+import type { RuntimeData } from './index.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
 
 const { bytesText, count, durationText, percentText } = numberHelpers;

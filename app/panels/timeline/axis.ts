@@ -1,5 +1,5 @@
 /** The axis of the drawing: what part of the request it shows, and its round steps. */
-import type { TimelineData } from '../timeline.ts';
+import type { TimelineData } from './index.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
 import { endOf } from './spans.ts';
 

@@ -7,7 +7,7 @@ import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { stripBars, type StripBar } from '../../view-helpers/strip.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { TimelineData } from '../timeline.ts';
+import type { TimelineData } from './index.ts';
 import { round } from '../shared/rows.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
 import type { SpanKind } from './spans.ts';

@@ -1,7 +1,7 @@
 /** What the browser measured of two pages, as they are compared by it; the server's own time is compared by what filled it. */
 import type { Comparable } from '../../profiler/comparable.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { TimelineData } from '../timeline.ts';
+import type { TimelineData } from './index.ts';
 import { browserView } from './browser.ts';
 
 export function comparableTimeline(

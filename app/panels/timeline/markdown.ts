@@ -2,7 +2,7 @@
 import { blocks, heading, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { TimelineData } from '../timeline.ts';
+import type { TimelineData } from './index.ts';
 import { type BrowserRow, browserView } from './browser.ts';
 
 const INDENT = '· ';

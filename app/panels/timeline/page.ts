@@ -1,6 +1,6 @@
 /** What the page of the timeline shows: a part of the axis, spans over a threshold, of some kinds, with a text; the rest counted. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { TimelineData } from '../timeline.ts';
+import type { TimelineData } from './index.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type Axis, axisOf } from './axis.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';

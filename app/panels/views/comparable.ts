@@ -1,6 +1,6 @@
 /** Views as two profiles are compared by them: by name, each without the partials inside. */
 import { addUpWork, type Comparable } from '../../profiler/comparable.ts';
-import type { ViewsData } from '../views.ts';
+import type { ViewsData } from './index.ts';
 
 const LENGTH = 300;
 

@@ -1,7 +1,7 @@
 /** What the page of the views shows: the tree as it ran, what each template took in all, and what each was given. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf, round } from '../shared/rows.ts';
-import type { ViewEntry, ViewsData } from '../views.ts';
+import type { ViewEntry, ViewsData } from './index.ts';
 import { readTemplateError, type TemplateError } from './template-error.ts';
 
 export interface ViewRow {

@@ -2,7 +2,7 @@
 import type { PanelPreview } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { firstRows, noteOf } from '../shared/preview.ts';
-import type { ViewsData } from '../views.ts';
+import type { ViewsData } from './index.ts';
 
 const { count, durationText } = numberHelpers;
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ServerResponse } from 'node:http';
 import { type CheerioAPI, load } from 'cheerio';
 import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
-import { createProfiler } from '../../../app/create-profiler.ts';
+import { createProfiler } from '../../../app/compose/create-profiler.ts';
 import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';

@@ -1,7 +1,7 @@
 /** Front ends of other origins: who may read what the toolbar asks, and which calls are theirs. */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createProfiler } from '../../../app/create-profiler.ts';
+import { createProfiler } from '../../../app/compose/create-profiler.ts';
 import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture } from '../../support/page-fixture.ts';

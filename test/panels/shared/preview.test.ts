@@ -1,16 +1,16 @@
 /** What each built-in panel shows on the toolbar: few facts, the worst first, rows that its page has. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createDatabasePanel } from '../../../app/panels/database.ts';
-import { createDumpPanel } from '../../../app/panels/dump.ts';
-import { createHttpClientPanel } from '../../../app/panels/http-client.ts';
-import { createLogsPanel } from '../../../app/panels/logs.ts';
-import { createMigrationsPanel } from '../../../app/panels/migrations.ts';
-import { createRequestPanel } from '../../../app/panels/request.ts';
-import { createRoutingPanel } from '../../../app/panels/routing.ts';
-import { createRuntimePanel } from '../../../app/panels/runtime.ts';
-import { createTimelinePanel } from '../../../app/panels/timeline.ts';
-import { createViewsPanel } from '../../../app/panels/views.ts';
+import { createDatabasePanel } from '../../../app/panels/database/index.ts';
+import { createDumpPanel } from '../../../app/panels/dump/index.ts';
+import { createHttpClientPanel } from '../../../app/panels/http-client/index.ts';
+import { createLogsPanel } from '../../../app/panels/logs/index.ts';
+import { createMigrationsPanel } from '../../../app/panels/migrations/index.ts';
+import { createRequestPanel } from '../../../app/panels/request/index.ts';
+import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
+import { createRuntimePanel } from '../../../app/panels/runtime/index.ts';
+import { createTimelinePanel } from '../../../app/panels/timeline/index.ts';
+import { createViewsPanel } from '../../../app/panels/views/index.ts';
 import { firstRows } from '../../../app/panels/shared/preview.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';

@@ -1,0 +1,125 @@
+/** The service's application: the order of `app.use` is the path of a request. */
+import ejs from 'ejs';
+import type expressPackage from 'express';
+import type { Express, RequestHandler } from 'express';
+import { join } from 'node:path';
+import type { Server } from 'node:http';
+import type { Config } from '../config.ts';
+import type { Profiler } from './create-profiler.ts';
+import { createAccessLog } from '../middleware/access-log.ts';
+import { alignExpress, createOriginMiddleware } from '../middleware/attach-origin.ts';
+import { createBodyLimit } from '../middleware/body-limit.ts';
+import { addRouting } from './describe-routing.ts';
+import { createDryMatcher, type DryMatcher } from '../middleware/dry-match.ts';
+import { createErrorHandler } from '../middleware/errors.ts';
+import { createExpectationCheck } from '../middleware/expectation.ts';
+import { createHostCheck } from '../middleware/host-check.ts';
+import { createNotFound, createOptionsRule } from '../middleware/not-found.ts';
+import type { OriginResolver } from '../middleware/origin.ts';
+import { createParsers } from '../middleware/parsers.ts';
+import { createRefusal } from '../middleware/refuse.ts';
+import { createTargetCheck, routeAllTargets } from '../middleware/request-target.ts';
+import { createRobots } from '../middleware/robots.ts';
+import { packageRoot, requirePackage } from '../paths.ts';
+import type { Redactor } from '../profiler/redact.ts';
+import type { RouteEntry, Services } from '../routes/services.ts';
+
+export interface AppOptions {
+  config: Config;
+  /** null where debug is off: then nothing of it exists. */
+  profiler: Profiler | null;
+  resolver: OriginResolver;
+  redactor: Redactor;
+  services: Services;
+  routes: readonly RouteEntry[];
+  /** Folders of the application's own views. */
+  viewFolders?: readonly string[];
+  /** Takes a line that is ready to be written. */
+  log: (line: string) => void;
+  /** Takes the lines of the access log, each with its end. */
+  writeAccess: (line: string) => void;
+}
+
+export interface App {
+  app: Express;
+  /** Lets the error page answer what the HTTP parser refuses, too. */
+  refuse(server: Server): void;
+  /** Listens to nothing of the process any more. */
+  close(): void;
+}
+
+const express = requirePackage('express') as typeof expressPackage;
+
+/** Lets the routing panel ask the live routers. */
+function noteRouting({ watch }: Profiler, matcher: DryMatcher): RequestHandler {
+  return function routingFacts(req, _res, next) {
+    const context = watch.contextOf(req);
+    if (context !== undefined) addRouting(context, matcher);
+    next();
+  };
+}
+
+export function createApp(options: AppOptions): App {
+  const { config, profiler, resolver, redactor, services, routes, log, writeAccess } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('views', [...(options.viewFolders ?? []), join(packageRoot(), 'views')]);
+  app.engine('ejs', ejs.renderFile);
+  app.set('view engine', 'ejs');
+  alignExpress(app, resolver);
+  profiler?.watchApp(app);
+  profiler?.watchEngine(ejs);
+
+  const matcher = createDryMatcher(app, profiler === null ? {} : { sourceOf: profiler.sourceOf });
+  const answers =
+    profiler === null
+      ? createErrorHandler({
+          debug: false,
+          renderError: () => '',
+          redactText: (text) => redactor.text(text),
+          log: (error) => {
+            log(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+          },
+        })
+      : { handler: profiler.errors, answer: profiler.answerError };
+
+  const close = routeAllTargets(app, answers.answer);
+  app.use(createRobots());
+  app.use(createOriginMiddleware(resolver));
+  if (profiler !== null) {
+    app.use(profiler.watch);
+    app.use(noteRouting(profiler, matcher));
+  }
+  app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
+  app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
+  app.use(createBodyLimit({ answer: answers.answer }));
+  if (profiler !== null) app.use(profiler.pages);
+  app.use(createOptionsRule(matcher));
+  mount('before');
+  app.use(createParsers({ uploadFolder: join(config.varDir, 'tmp') }));
+  mount('after');
+  app.use(createNotFound({ matcher, redactText: (text) => redactor.text(text) }));
+  app.use(answers.handler);
+
+  function mount(parsers: RouteEntry['parsers']): void {
+    for (const entry of routes.filter((route) => route.parsers === parsers)) {
+      app.use(entry.mount, entry.router(services));
+    }
+  }
+
+  const methods = (): string[] => matcher.routes().map(({ method }) => method);
+  return {
+    app,
+    close,
+    refuse(server) {
+      if (profiler === null)
+        createRefusal({
+          resolver,
+          answer: answers.answer,
+          methods,
+          redactText: (text) => redactor.text(text),
+        }).attach(server);
+      else profiler.refuse(server, { resolver, methods });
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Joins the error handler with the recorder: what was thrown becomes a fact of its request, and the page is rendered as
+ * a child of it, so that its own cost is seen and never mixed with the application's.
+ */
+import type { IncomingMessage } from 'node:http';
+import {
+  createErrorHandler,
+  type ErrorAnswers,
+  type ErrorPage,
+  type ErrorRecorder,
+  statusTextOf,
+} from '../middleware/errors.ts';
+import type { RecordedRefusal } from '../middleware/refuse.ts';
+import type { RefusedRequest } from '../middleware/refused-request.ts';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { ErrorFact, ResponseFact } from '../profiler/facts.ts';
+import type { Profile } from '../profiler/profile.ts';
+import type { Recorder } from '../profiler/recorder.ts';
+import { urls } from '../urls.ts';
+
+/** Renders the error page of a profile. */
+export type RenderErrorPage = (page: {
+  profile: Profile;
+  error: unknown;
+  status: number;
+  statusText: string;
+  /** Token of the page's own profile. */
+  child: string | null;
+}) => string;
+
+/** What the error page reads of a profile: its views, and the number of statements at its head. */
+const SHOWN = ['exception', 'routing', 'database'];
+
+export interface ErrorPagesOptions {
+  recorder: Recorder;
+  tracker: ContextTracker;
+  contextOf: (req: IncomingMessage) => Context | undefined;
+  renderErrorPage: RenderErrorPage;
+  /** Masks secrets in the plain page that stands in for one that failed. */
+  redactText?: (text: string) => string;
+  log?: (error: unknown, req: IncomingMessage) => void;
+}
+
+export interface ErrorPages extends ErrorAnswers {
+  /** For requests that the HTTP parser refused: records, renders, and finishes the profile. */
+  recordRefusal(request: RefusedRequest): RecordedRefusal;
+}
+
+/** The answer of something that is no HTTP response object: the rendering of an error page, a refused request. */
+function answered(status: number, statusText: string, atMs: number): ResponseFact {
+  return {
+    status,
+    statusMessage: statusText,
+    rawHeaders: [],
+    headersAtMs: atMs,
+    bodyBytes: 0,
+    preview: Buffer.alloc(0),
+    truncated: false,
+    outcome: 'finished',
+  };
+}
+
+export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
+  const { recorder, tracker, contextOf, renderErrorPage } = options;
+
+  function addError(context: Context, error: unknown, rest: Pick<ErrorFact, 'origin' | 'status'>): void {
+    context.add('error', { error, atMs: context.elapsedMs(), ...rest });
+  }
+
+  /** Opens the child that stands for the rendering of a parent's error page. */
+  function openChild(parent: Context): Context {
+    const child = recorder.open('error_page', parent);
+    const request = parent.first('request');
+    if (request !== undefined) child.add('request', request);
+    return child;
+  }
+
+  function finishChild(child: Context, page: { status: number; statusText: string; html?: string }): void {
+    const response = answered(page.status, page.statusText, child.elapsedMs());
+    response.bodyBytes = page.html === undefined ? 0 : Buffer.byteLength(page.html);
+    child.add('response', response);
+    recorder.finish(child);
+  }
+
+  function render(context: Context, child: Context, page: Omit<ErrorPage, 'req'>): string {
+    return renderErrorPage({ ...page, profile: recorder.snapshot(context, SHOWN), child: child.token });
+  }
+
+  const children = new WeakMap<IncomingMessage, Context>();
+  const pages = new WeakMap<IncomingMessage, { status: number; statusText: string; html?: string }>();
+
+  const errorRecorder: ErrorRecorder = {
+    openChild(req) {
+      const parent = contextOf(req);
+      // Of one that is over nobody reads the page.
+      if (parent === undefined || parent.ended) return null;
+      const child = openChild(parent);
+      children.set(req, child);
+      return {
+        token: child.token,
+        render: (work) => tracker.run(child, work),
+        finish: () => {
+          finishChild(child, pages.get(req) ?? { status: 500, statusText: '' });
+        },
+      };
+    },
+    recordError(req, error, status) {
+      const context = contextOf(req);
+      if (context !== undefined)
+        addError(context, error, { origin: status === null ? 'late' : 'handled', status });
+    },
+  };
+
+  function renderError({ req, ...page }: ErrorPage): string {
+    const context = contextOf(req);
+    const child = children.get(req);
+    if (context === undefined || child === undefined) throw new Error('This request is not recorded.');
+    pages.set(req, page);
+    const html = render(context, child, page);
+    pages.set(req, { ...page, html });
+    return html;
+  }
+
+  return {
+    ...createErrorHandler({
+      debug: true,
+      renderError,
+      recorder: errorRecorder,
+      redactText: options.redactText,
+      log: options.log,
+    }),
+    recordRefusal(refused) {
+      const { error, status, origin, received } = refused;
+      const page = { status, statusText: statusTextOf(status) };
+      const context = recorder.open('request');
+      context.add('request', refused);
+      if (received.length > 0) {
+        context.add('body', {
+          bytes: received.length,
+          contentType: null,
+          preview: received,
+          truncated: false,
+          files: [],
+        });
+      }
+      addError(context, error, { origin: 'parser', status });
+      context.add('response', answered(status, page.statusText, context.elapsedMs()));
+      const child = openChild(context);
+      const renderPage = (): string => {
+        let html: string | undefined;
+        try {
+          html = tracker.run(child, () => render(context, child, { ...page, error }));
+          return html;
+        } finally {
+          finishChild(child, html === undefined ? page : { ...page, html });
+          recorder.finish(context);
+        }
+      };
+      const link = `${origin.origin ?? ''}${urls.profile(context.token)}`;
+      return { token: context.token, link, childToken: child.token, html: renderPage };
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * Everything that is listened to process-wide for one profiler, and its undoing. Libraries that a host hands over
+ * (a Knex, an application, an EJS) are added one by one; all of it ends with `close`.
+ */
+import type { Knex } from 'knex';
+import { createCallerFinder } from '../observe/caller.ts';
+import { observeConsole } from '../observe/console.ts';
+import { createDump, type Dump } from '../observe/dump.ts';
+import type { Explainer } from '../observe/explain.ts';
+import { type CompilingEngine, observeViews, type RenderingApp } from '../observe/ejs.ts';
+import { observeHttpClient } from '../observe/http-client.ts';
+import { observeKnex } from '../observe/knex.ts';
+import { createLayerObserver } from '../observe/layers.ts';
+import { createLogGate } from '../observe/logs.ts';
+import { observeOutput } from '../observe/output.ts';
+import { observePino } from '../observe/pino.ts';
+import { observeProcessErrors } from '../observe/process-errors.ts';
+import { observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
+import { observeRuntime } from '../observe/runtime.ts';
+import type { SourceMaps } from '../observe/source-maps.ts';
+import { observeWinston, type WinstonLibrary } from '../observe/winston.ts';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { IncomingMessage } from 'node:http';
+
+export interface ObserverOptions {
+  tracker: ContextTracker;
+  contextOf: (req: IncomingMessage) => Context | undefined;
+  /** The application's folder: callers are shown relative to it. */
+  root: string;
+  /** The code of a layer is about to run. */
+  onLayerEntered: (req: IncomingMessage) => void;
+  /** The code of a layer goes on to the next one, or is over. */
+  onLayerLeft: (req: IncomingMessage, layer: object) => void;
+  /** Translates places of built files. */
+  maps: SourceMaps;
+  /** The Router of the host's Express, where the places of registration are wanted. */
+  Router?: RouterLibrary | undefined;
+  /** Plans slow statements after the answer; absent: none is planned. */
+  explainer?: Explainer | undefined;
+}
+
+export interface Observers {
+  /** Called at the start of each request. */
+  onRequest: (context: Context) => void;
+  /** Called before and after each request, once it has an application. */
+  see: (req: IncomingMessage) => void;
+  dump: Dump;
+  /** The layer of a router whose code runs for a request; null where none is known. */
+  layerOf: (context: Context) => object | null;
+  /** `file:line` where a layer was registered; null where not known. */
+  sourceOf: (layer: object) => string | null;
+  watchKnex(knex: Knex, instance?: string): void;
+  watchApp(app: RenderingApp): void;
+  watchEngine(engine: CompilingEngine): void;
+  watchWinston(library: WinstonLibrary): void;
+  close(): void;
+}
+
+export function createObservers(options: ObserverOptions): Observers {
+  const { tracker, contextOf, root, maps, Router, explainer } = options;
+  const findCaller = createCallerFinder(root, maps);
+  const registrations =
+    Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
+  const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
+  const runtime = observeRuntime();
+  const gate = createLogGate();
+  const views = observeViews({ tracker, findCaller });
+  const layers = createLayerObserver({
+    contextOf,
+    sourceOf,
+    onEnter: options.onLayerEntered,
+    onLeave: options.onLayerLeft,
+    Router,
+  });
+  const closing: { close(): void }[] = [
+    ...(registrations === null ? [] : [registrations]),
+    layers,
+    observeConsole({ tracker, gate, findCaller }),
+    observePino({ tracker, gate, findCaller }),
+    observeOutput({ tracker, gate, findCaller }),
+    observeHttpClient({ tracker, findCaller }),
+    observeProcessErrors({ tracker }),
+    runtime,
+    views,
+  ];
+  return {
+    onRequest: runtime.onRequest,
+    see: layers.see,
+    sourceOf,
+    layerOf: (context) => layers.running(context),
+    dump: createDump({ tracker, findCaller }),
+    watchKnex(knex, instance) {
+      closing.push(
+        observeKnex(knex, {
+          tracker,
+          findCaller,
+          explainer,
+          ...(instance === undefined ? {} : { instance }),
+        }),
+      );
+    },
+    watchApp: (app) => {
+      views.watchApp(app);
+    },
+    watchEngine: (engine) => {
+      views.watchEngine(engine);
+    },
+    watchWinston(library) {
+      closing.push(observeWinston(library, { tracker, gate, findCaller }));
+    },
+    close() {
+      for (const observer of closing.splice(0).reverse()) observer.close();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/** Makes the built-in panels for one application: what they need of the process is gathered here, once. */
+import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { createErrorDescriber } from '../observe/errors.ts';
+import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
+import type { SourceFiles } from '../observe/source-files.ts';
+import type { SourceMaps } from '../observe/source-maps.ts';
+import { createPanels } from '../panels/index.ts';
+import { packageRoot, packageVersion } from '../paths.ts';
+import type { Panel } from '../profiler/panel.ts';
+
+export interface HostFacts {
+  /** The application's folder. */
+  root: string;
+  settings: Readonly<Record<string, unknown>>;
+  files: SourceFiles;
+  maps: SourceMaps;
+  /** Name of the process that answers. */
+  process: string;
+}
+
+/** Code of the profiler where the service is the application: everything but the owner's `app/routes`. */
+const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
+  ...[
+    'compose',
+    'controllers',
+    'database',
+    'findings',
+    'middleware',
+    'observe',
+    'panels',
+    'profiler',
+    'render',
+    'storage',
+    'view-helpers',
+  ].map((room) => `${folder}${room}/`),
+  ...['config', 'errors', 'index', 'migrate', 'paths', 'server', 'service', 'urls'].map(
+    (file) => `${folder}${file}.`,
+  ),
+  // What the build joins (bin/bundle.js).
+  `${folder}hindsight-`,
+]);
+
+interface Manifest {
+  version?: string;
+  dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+}
+
+function readManifest(folder: string): Manifest | null {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Versions of what the application depends on, as installed. */
+function installedPackages(root: string): Record<string, string> {
+  const { dependencies = {}, peerDependencies = {} } = readManifest(root) ?? {};
+  const versions: Record<string, string> = { 'express-hindsight': packageVersion() };
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies }).sort()) {
+    const version = readManifest(join(root, 'node_modules', name))?.version;
+    if (version !== undefined) versions[name] = version;
+  }
+  return versions;
+}
+
+export function createHostPanels({ root, settings, files, maps, process: name }: HostFacts): Panel[] {
+  return createPanels({
+    describe: createErrorDescriber({
+      root,
+      files,
+      maps,
+      ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
+    }),
+    database: { excerptAt: createPlaceExcerpts({ root, files, maps }) },
+    configuration: {
+      settings,
+      // Reads a file for each: for the first profile, not for the start.
+      get packages() {
+        return installedPackages(root);
+      },
+      process: {
+        process: name,
+        pid: process.pid,
+        node: process.versions.node,
+        platform: `${process.platform} ${process.arch}, ${release()}`,
+        startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+      },
+    },
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * The fact `routing` of a request, worked out when a panel asks for it: what the routers were asked, which routes there
+ * are, which lie near. A dry match over the live routers; no handler runs, and nothing is spent on requests nobody reads.
+ */
+import type { Express } from 'express';
+import type { IncomingMessage } from 'node:http';
+import { answers, createDryMatcher, type DryMatcher } from '../middleware/dry-match.ts';
+import { nearestRoutes } from '../middleware/nearest-routes.ts';
+import { otherSpelling } from '../middleware/not-found.ts';
+import { pathOfTarget } from '../middleware/request-target.ts';
+import type { Context } from '../profiler/context.ts';
+import type { Facts } from '../profiler/facts.ts';
+
+type RoutingFact = Facts['routing'];
+type Matched = Omit<RoutingFact, 'redirect'>;
+
+function pathOf(url: string): string {
+  const target = pathOfTarget(url) ?? '/';
+  const end = target.search(/[?#]/);
+  return end === -1 ? target : target.slice(0, end);
+}
+
+function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
+  const table = matcher.routes();
+  const considered = matcher.consider(method, path);
+  if (considered.some(({ verdict }) => verdict === 'matched')) {
+    return { table, considered, nearest: null, secondTry: null, allow: [] };
+  }
+  const other = otherSpelling(path);
+  return {
+    table,
+    considered,
+    nearest: nearestRoutes(table, method, path),
+    secondTry: { path: other, matched: matcher.match(other).routes.some((route) => answers(route, method)) },
+    allow: [...new Set(matcher.match(path).routes.flatMap(({ methods }) => methods))],
+  };
+}
+
+/** Where the answer led, when it was the slash redirect. */
+function redirectOf(context: Context): RoutingFact['redirect'] {
+  const response = context.first('response');
+  if (response?.status !== 301) return null;
+  const index = response.rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'location');
+  const location = response.rawHeaders[index + 1];
+  return index === -1 || location === undefined ? null : { status: response.status, location };
+}
+
+/** Adds the fact to a request's context; its parts are worked out when they are read. */
+export function addRouting(context: Context, matcher: DryMatcher): void {
+  const request = context.first('request');
+  if (request === undefined || context.kind !== 'request') return;
+  let known: Matched | null = null;
+  const matched = (): Matched => (known ??= matchAll(matcher, request.method, pathOf(request.url)));
+  context.add('routing', {
+    get table() {
+      return matched().table;
+    },
+    get nearest() {
+      return matched().nearest;
+    },
+    get considered() {
+      return matched().considered;
+    },
+    get secondTry() {
+      return matched().secondTry;
+    },
+    get redirect() {
+      return redirectOf(context);
+    },
+    get allow() {
+      return matched().allow;
+    },
+  });
+}
+
+export interface HostRouting {
+  /** Adds the fact to what no route of a host answered; the others are told by their layers. */
+  onFinish(context: Context, req: IncomingMessage): void;
+}
+
+/** The routers of whatever application a request came through, asked only where they had no answer. */
+export function createHostRouting(sourceOf: (layer: object) => string | null): HostRouting {
+  const matchers = new WeakMap<object, DryMatcher>();
+
+  function matcherOf(app: Express): DryMatcher {
+    let matcher = matchers.get(app);
+    if (matcher === undefined) {
+      matcher = createDryMatcher(app, { sourceOf });
+      matchers.set(app, matcher);
+    }
+    return matcher;
+  }
+
+  return {
+    onFinish(context, req) {
+      const status = context.first('response')?.status;
+      if (status !== 404 && status !== 405) return;
+      if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
+      const { app } = req as IncomingMessage & { app?: Express };
+      // Older routers tell of no layer, and match with side effects.
+      if (app !== undefined && context.all('layer').length > 0) addRouting(context, matcherOf(app));
+    },
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * Which database the service uses, and what happens when it comes: the owner's PostgreSQL, the embedded one, or, where
+ * neither can be had, none (profiles stay in bounded memory, and the log says so).
+ *
+ * Loaded and opened after the service listens (database-access.ts), and never waited for by a request.
+ */
+import type { Knex } from 'knex';
+import type { DatabaseAccess, DatabaseAccessOptions } from './database-access.ts';
+import { createDatabase, type Database } from '../database/connection.ts';
+import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
+import {
+  type EmbeddedConnection,
+  EmbeddedPostgresError,
+  type EmbeddedServer,
+  startEmbeddedPostgres,
+} from '../database/embedded-postgres/index.ts';
+import { ownerMigrationsFolder } from '../database/migration-source.ts';
+import { createMigrationReader, type MigrationReader } from '../database/migration-state.ts';
+import { createPrepare } from '../database/prepare.ts';
+import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
+import { DatabaseUnavailableError } from '../database/unavailable.ts';
+import { appendMigrations } from '../observe/migrations.ts';
+import { startWorker } from '../paths.ts';
+import type { ProfileStorage } from '../profiler/storage.ts';
+import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
+import { createPostgresStorage } from '../storage/postgres-profile-storage.ts';
+
+const CONNECT_MS = 5000;
+const MINUTE = 60_000;
+const PARTITION_WIDTHS = [10, 60, 2 * 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
+
+/** A dozen partitions or so: each one more costs every search a little, each one less makes it go in bigger pieces. */
+function partitionWidth(retentionMs: number): number {
+  return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
+}
+
+function fromEmbedded({ host, port, user, database }: EmbeddedConnection): ConnectionSettings {
+  return { host, port, user, database };
+}
+
+export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
+  const { config, redactor, log } = options;
+  const folder = options.migrationsFolder ?? ownerMigrationsFolder();
+  let embedded: EmbeddedServer | null = null;
+  let database: Database | null = null;
+  let reader: MigrationReader | null = null;
+  let pool: Knex | null = null;
+  let missing = 'it is not opened yet';
+  let closing = false;
+
+  async function connection(): Promise<ConnectionSettings> {
+    if (config.database !== null) return settingsOf(config.database);
+    if (embedded === null) throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);
+    return fromEmbedded(await embedded.ensure());
+  }
+
+  /** False where no embedded server can be had on this machine. */
+  async function startEmbedded(): Promise<boolean> {
+    try {
+      embedded = await startEmbeddedPostgres({ varDir: config.varDir, log });
+    } catch (error) {
+      if (!(error instanceof EmbeddedPostgresError) || error.kind !== 'missing') throw error;
+      missing = error.message.replace(/\.$/, '');
+      return false;
+    }
+    if (closing) await embedded.stop();
+    return !closing;
+  }
+
+  function create(): Database {
+    return createDatabase({
+      connection,
+      schema: config.schema,
+      redact: redactor,
+      log,
+      onKnex: (knex) => {
+        pool = knex;
+        options.onKnex(knex);
+      },
+      prepare: createPrepare({
+        schema: config.schema,
+        profiler: config.debug,
+        owner: config.env !== 'prod',
+        ownerFolder: folder,
+        redact: redactor,
+        log,
+      }),
+    });
+  }
+
+  function createStorage(from: Database): ProfileStorage {
+    return createPostgresStorage({
+      knex: () => from.profilerKnex(),
+      schema: config.schema,
+      partitionMs: partitionWidth(config.profiler.retentionMs),
+      say: log,
+      thread: {
+        start: (data) => startWorker('storage/writer-thread', data),
+        connection: async () => withTimeouts(await connection(), CONNECT_MS),
+      },
+      onUnusable: () => {
+        from.mend();
+      },
+      onClash: (tokens) => {
+        log(
+          `${tokens.length} profiles were not stored: other requests have their tokens (${tokens.join(', ')}).`,
+        );
+      },
+    });
+  }
+
+  function keepInMemory(): void {
+    log(
+      `PROFILES ARE KEPT IN MEMORY ONLY, the newest few thousand, and are gone when this process ends: ${missing}. ` +
+        'Set DATABASE_URL to a PostgreSQL to keep them.',
+    );
+    options.onStorage(createMemoryStorage());
+  }
+
+  return {
+    connection,
+    knex() {
+      if (pool !== null) return pool;
+      throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);
+    },
+    async open() {
+      // Takes 0.1 s to load: meanwhile the embedded server makes its folder.
+      if (config.debug || config.database !== null) void import('knex').catch(() => undefined);
+      if (config.database === null && (!config.debug || !(await startEmbedded()))) {
+        if (config.debug && !closing) keepInMemory();
+        else missing = 'DATABASE_URL is not set';
+        return;
+      }
+      missing = 'it is not ready yet';
+      database = create();
+      if (!config.debug) {
+        await database.load();
+        return;
+      }
+      reader = createMigrationReader({
+        connection,
+        schema: config.schema,
+        table: OWNER_VERSION_TABLE,
+        folder,
+        redact: redactor,
+      });
+      database.connect();
+      await database.ready.then(
+        () => {
+          if (database !== null) options.onStorage(createStorage(database));
+        },
+        () => undefined,
+      );
+    },
+    readMigrations(context) {
+      if (reader !== null) appendMigrations(context, reader);
+    },
+    async close() {
+      closing = true;
+      await reader?.close();
+      await database?.close();
+      await embedded?.stop();
+    },
+  };
+}

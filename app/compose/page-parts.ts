@@ -1,0 +1,46 @@
+/** What the profiler's pages and the error page are both made with, and the renderer of the error page. */
+import { join } from 'node:path';
+import { createErrorPage } from '../controllers/errors/error-page.ts';
+import { type Assets, createAssets } from '../controllers/profiler/assets.ts';
+import { createToolbarScript, type ToolbarScript } from '../controllers/profiler/toolbar-script.ts';
+import { unknownTokenModelOf } from '../controllers/profiler/unknown-token.ts';
+import type { RenderErrorPage } from './create-error-pages.ts';
+import { HindsightError } from '../errors.ts';
+import { moduleUrl, packageRoot, packageVersion } from '../paths.ts';
+import type { Panel } from '../profiler/panel.ts';
+import { createPageRenderer, type RenderPage } from '../render/render-page.ts';
+import type { EditorOptions } from '../view-helpers/editor.ts';
+
+export interface PageParts {
+  renderPage: RenderPage;
+  renderErrorPage: RenderErrorPage;
+  assets: Assets;
+  toolbarScript: ToolbarScript;
+  /** Lines of the foot. */
+  foot: readonly string[];
+}
+
+export interface PagePartsOptions {
+  /** In the order of the menu. */
+  panels: readonly Panel[];
+  /** Name of the process that answers. */
+  process: string;
+  /** Opens places of the application; absent: no such links. */
+  editor?: EditorOptions | undefined;
+}
+
+export function createPageParts({ panels, process: name, editor }: PagePartsOptions): PageParts {
+  const root = packageRoot();
+  const assets = createAssets(join(root, 'public', 'profiler'));
+  const renderPage = createPageRenderer({ viewsFolder: join(root, 'views'), assets, editor });
+  const foot = [`express-hindsight ${packageVersion()}`, `Node ${process.versions.node}`, name];
+  const render = createErrorPage({ renderPage, panels, foot, unknownTokenModel: unknownTokenModelOf });
+  return {
+    renderPage,
+    renderErrorPage: (page) =>
+      render({ ...page, code: page.error instanceof HindsightError ? page.error.code : null }),
+    assets,
+    toolbarScript: createToolbarScript(root, moduleUrl('toolbar')),
+    foot,
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The configuration panel: under which settings, versions and process the request ran.
+ *
+ * It is handed to the factory as a plain object, read once, for the first profile, and stored once for all of a process; the
+ * settings of the Express application are read off the first request that came through one.
+ * Settings are shown by an allow-list: of any other name only whether it is set, so that a setting added tomorrow is not
+ * shown by mistake.
+ */
+import type { Context } from '../../profiler/context.ts';
+import type { Json, Panel } from '../../profiler/panel.ts';
+import { toPlain } from '../../profiler/plain.ts';
+import { comparableConfiguration } from './comparable.ts';
+
+export interface ConfigurationFacts {
+  /** Settings by name, as the process uses them; undefined or null: not set. */
+  settings: Readonly<Record<string, unknown>>;
+  /** Version by name of package. */
+  packages: Readonly<Record<string, string>>;
+  /** What runs: node, platform, pid, dyno, release … by name. */
+  process: Readonly<Record<string, string | number | null>>;
+}
+
+export interface SettingRow {
+  name: string;
+  /** Absent where the name is not on the list. */
+  value?: Json;
+  state: 'shown' | 'hidden' | 'not set';
+}
+
+export interface ConfigurationPanelData {
+  settings: SettingRow[];
+  application: SettingRow[];
+  /** Name and version in one text each. */
+  packages: string[];
+  process: { name: string; value: string | number | null }[];
+}
+
+/** Names whose values tell nothing that must stay inside. */
+const SHOWN_SETTINGS = new Set([
+  'NODE_ENV', 'APP_ENV', 'APP_DEBUG', 'APP_DOMAIN', 'PORT', 'HOST', 'DB_SCHEMA', 'DB_HOST', 'DB_PORT', 'DB_NAME', 'DB_USER',
+  'TRUSTED_PROXIES', 'TRUSTED_HOSTS', 'VAR_DIR', 'DYNO', 'TZ', 'LANG', 'PROFILER_RETENTION_HOURS', 'PROFILER_RETENTION_COUNT',
+  'PROFILER_RETENTION_MB', 'PROFILER_PREVIEW_BYTES', 'PROFILER_SAMPLE_RATE', 'PROFILER_SLOW_MS', 'PROFILER_EXPLAIN_MS',
+  'WEB_CONCURRENCY',
+]); // prettier-ignore
+const SHOWN_APPLICATION = new Set([
+  'env', 'etag', 'trust proxy', 'view engine', 'view cache', 'views', 'query parser', 'case sensitive routing', 'strict routing',
+  'x-powered-by', 'json spaces', 'json escape', 'jsonp callback name', 'subdomain offset',
+]); // prettier-ignore
+
+function rowsOf(values: Readonly<Record<string, unknown>>, shown: ReadonlySet<string>): SettingRow[] {
+  return Object.keys(values).map((name) => {
+    const value = values[name];
+    if (value === undefined || value === null || value === '') return { name, state: 'not set' };
+    return shown.has(name) ? { name, value: toPlain(value), state: 'shown' } : { name, state: 'hidden' };
+  });
+}
+
+/** Settings of the Express application that a request came through; undefined where it came through none. */
+function expressSettings(context: Context): Readonly<Record<string, unknown>> | undefined {
+  const live = context.first('request')?.live as { app?: { settings?: unknown } } | undefined;
+  const settings = live?.app?.settings;
+  return typeof settings === 'object' && settings !== null
+    ? (settings as Record<string, unknown>)
+    : undefined;
+}
+
+function pickShown(settings: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => SHOWN_APPLICATION.has(name)));
+}
+
+/** Milliseconds that the process had been up when the request came; null where that is not known. */
+function upOf({ process }: ConfigurationPanelData, startedAt: number): number | null {
+  const began = Date.parse(String(process.find(({ name }) => name === 'startedAt')?.value ?? ''));
+  return Number.isNaN(began) ? null : Math.max(0, startedAt - began);
+}
+
+/** `shown`: names of the host's own settings that may be shown, in addition to the built-in list. */
+export function createConfigurationPanel(
+  facts: ConfigurationFacts,
+  { shown = [] }: { shown?: readonly string[] } = {},
+): Panel<ConfigurationPanelData, null> {
+  const read = (application: Readonly<Record<string, unknown>> | undefined): ConfigurationPanelData => ({
+    settings: rowsOf(facts.settings, new Set([...SHOWN_SETTINGS, ...shown])),
+    application: rowsOf(pickShown(application), SHOWN_APPLICATION),
+    packages: Object.keys(facts.packages)
+      .sort()
+      .map((name) => `${name} ${facts.packages[name] ?? ''}`),
+    process: Object.keys(facts.process).map((name) => ({ name, value: facts.process[name] ?? null })),
+  });
+  let data: ConfigurationPanelData | null = null;
+  let knowsApplication = false;
+  return {
+    name: 'configuration',
+    title: 'Configuration',
+    comparable: comparableConfiguration,
+    collect: () => null,
+    shared(context) {
+      if (data !== null && knowsApplication) return data;
+      const application = expressSettings(context);
+      if (data === null || application !== undefined) data = read(application);
+      knowsApplication = application !== undefined;
+      return data;
+    },
+    present: (stored, { profile }) => ({
+      upMs: upOf(stored, profile.startedAt),
+      unset: stored.settings.filter(({ state }) => state === 'not set').map(({ name }) => name),
+      packages: stored.packages.map((text) => {
+        const at = text.lastIndexOf(' ');
+        return { name: text.slice(0, at), value: text.slice(at + 1) };
+      }),
+    }),
+  };
+}

@@ -1,0 +1,278 @@
+/**
+ * The request panel: what came in and what went out, in order and with true case, and which layer set which header.
+ *
+ * Facts request, body, response and route -> rows of { name, value }, which the recorder masks by their name. Response headers
+ * that most answers have are shared. Values of cookies are not recorded at all, and of multipart bodies only what a parser
+ * made of them: both hold secrets under names that no rule can know, and their raw form would show what the rows hide.
+ */
+import { type Context, createSlot } from '../../profiler/context.ts';
+import type { RefusedWrite, RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
+import type { DeriveFrom, Json, Panel } from '../../profiler/panel.ts';
+import { filled, toPlain } from '../../profiler/plain.ts';
+import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
+import { comparableRequest } from './comparable.ts';
+import { readBody, type ReceivedBody } from './body.ts';
+import { type Held, readHeld } from './held.ts';
+import { decodePreview } from './http-text.ts';
+import { presentRequest } from './page.ts';
+import { withoutToolbar } from './toolbar-absence.ts';
+import { previewRequest } from './preview.ts';
+import {
+  createHeaderSplit,
+  mergeHeaders,
+  type OwnHeaders,
+  type SplitHeaders,
+} from '../shared/common-headers.ts';
+import { createAuthorsWriter, layerName, type NamedAuthors } from '../shared/header-authors.ts';
+import { authorsOf, layersOf } from '../shared/kept-panels.ts';
+import { round } from '../shared/rows.ts';
+
+export interface RequestPanelData {
+  method: string;
+  url: string;
+  httpVersion: string;
+  requestId: string;
+  receivedRequestId: string | null;
+  client: {
+    address: string;
+    peer: string;
+    port: number;
+    /** From the client to the peer, nearest last. */
+    chain: string[];
+    trusted: boolean;
+    scheme: string;
+    origin: string | null;
+    hostError: string | null;
+  };
+  query: NamedValue[];
+  routeParams: { name: string; value: Json }[];
+  headers: NamedValue[];
+  /** Received cookies: name and length of the value. */
+  jar: { name: string; length: number }[];
+  body: ReceivedBody | null;
+  /** Session and user, where the host has them. */
+  held: Held | null;
+  response: {
+    status: number | null;
+    statusMessage: string;
+    headers: NamedValue[];
+    /** Those that it had in common with others are stored no more. */
+    headersLost: boolean;
+    /** Which layer set which of the headers; null where that is not known. */
+    authors: NamedAuthors | null;
+    headersAtMs: number | null;
+    contentType: string | null;
+    bytes: number;
+    text: string | null;
+    truncated: boolean;
+    outcome: ResponseFact['outcome'];
+    /** Why it got no toolbar, in a word; null where it got one, or is no page. */
+    toolbarAbsent: string | null;
+    /** Bytes of the toolbar's tag, which the text leaves out. */
+    toolbarBytes: number;
+    /** What was to change it when it was too late. */
+    refused: { method: string; name: string | null; by: string | null; atMs: number }[];
+  } | null;
+}
+
+type Client = RequestPanelData['client'];
+type Response = NonNullable<RequestPanelData['response']>;
+
+/** What was to change the answer when it was too late, with the index of its layer among those that ran. */
+export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };
+
+/** What stands in each profile; the rest is in its line, shared, or empty. */
+export interface KeptRequest {
+  httpVersion: string;
+  receivedRequestId: string | undefined;
+  client: Pick<Client, 'peer' | 'port' | 'scheme'> & {
+    chain: string[] | undefined;
+    trusted: true | undefined;
+    hostError: string | undefined;
+  };
+  query: NamedValue[] | undefined;
+  routeParams: RequestPanelData['routeParams'] | undefined;
+  headers: NamedValue[];
+  jar: RequestPanelData['jar'] | undefined;
+  body: ReceivedBody | undefined;
+  held: Held | undefined;
+  response:
+    | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
+        truncated: true | undefined;
+        headers: OwnHeaders;
+        setBy: string | undefined;
+        refused: KeptRefusal[] | undefined;
+        toolbarAbsent: string | undefined;
+        toolbarBytes: number | undefined;
+      })
+    | undefined;
+}
+
+const MOST_PAIRS = 500;
+
+function pairsOf(query: string): NamedValue[] {
+  return Array.from(new URLSearchParams(query), ([name, value]) => ({ name, value })).slice(0, MOST_PAIRS);
+}
+
+function readJar(headers: readonly NamedValue[]): RequestPanelData['jar'] {
+  return headers
+    .filter(({ name }) => name.toLowerCase() === 'cookie')
+    .flatMap(({ value }) => value.split(';'))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '')
+    .slice(0, MOST_PAIRS)
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      return at === -1
+        ? { name: '', length: pair.length }
+        : { name: pair.slice(0, at), length: pair.length - at - 1 };
+    });
+}
+
+function readClient(request: RequestFact): KeptRequest['client'] {
+  const { origin } = request;
+  return {
+    peer: request.remoteAddress,
+    port: request.remotePort,
+    scheme: origin.scheme,
+    chain: filled([...origin.chain]),
+    trusted: origin.trusted || undefined,
+    hostError: origin.hostError ?? undefined,
+  };
+}
+
+function readParams(route: RouteFact | undefined): RequestPanelData['routeParams'] {
+  if (route === undefined) return [];
+  return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
+}
+
+/** Of the answer: what the line of the profile says already is not kept twice. */
+function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: DeriveFrom): Response {
+  const { profile, shared, lost } = from;
+  const { status, statusMessage, outcome } = profile;
+  const { refused = [] } = kept;
+  const ran = refused.length === 0 ? [] : layersOf(profile);
+  const nameOf = (layer: number): string | null => {
+    const found = ran[layer];
+    return found === undefined ? null : layerName(found);
+  };
+  let authors: NamedAuthors | null | undefined;
+  return {
+    headers: mergeHeaders(kept.headers, shared),
+    headersLost: lost,
+    // Shown by two panels, and known from what a third one keeps.
+    get authors() {
+      if (authors === undefined) authors = lost ? null : authorsOf(from);
+      return authors;
+    },
+    headersAtMs: kept.headersAtMs,
+    contentType: kept.contentType,
+    bytes: kept.bytes,
+    text: kept.text,
+    truncated: kept.truncated ?? false,
+    status,
+    statusMessage,
+    outcome,
+    toolbarAbsent: kept.toolbarAbsent ?? null,
+    toolbarBytes: kept.toolbarBytes ?? 0,
+    refused: refused.map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
+  };
+}
+
+function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | null {
+  if (kept === null) return null;
+  const { method, url, requestId, clientAddress, origin } = from.profile;
+  const { response, client } = kept;
+  return {
+    method,
+    url,
+    httpVersion: kept.httpVersion,
+    requestId,
+    receivedRequestId: kept.receivedRequestId ?? null,
+    client: {
+      address: clientAddress,
+      peer: client.peer,
+      port: client.port,
+      chain: client.chain ?? [],
+      trusted: client.trusted ?? false,
+      scheme: client.scheme,
+      origin,
+      hostError: client.hostError ?? null,
+    },
+    query: kept.query ?? [],
+    routeParams: kept.routeParams ?? [],
+    headers: kept.headers,
+    jar: kept.jar ?? [],
+    body: kept.body ?? null,
+    held: kept.held ?? null,
+    response: response === undefined ? null : deriveResponse(response, from),
+  };
+}
+
+export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
+  const split = createHeaderSplit();
+  const splits = createSlot<SplitHeaders>('split headers');
+  const writeAuthors = createAuthorsWriter();
+
+  function readResponse(response: ResponseFact, context: Context): NonNullable<KeptRequest['response']> {
+    const { rawHeaders, headerWrites, refused = [] } = response;
+    const headers = split(rawHeaders);
+    splits.set(context, headers);
+    const contentType = rawHeader(rawHeaders, 'content-type');
+    const layers = context.all('layer');
+    const toolbar = context.first('toolbar');
+    const sent = decodePreview(response.previewAscii ?? response.preview, {
+      contentType,
+      encoding: rawHeader(rawHeaders, 'content-encoding'),
+    });
+    const body = withoutToolbar(sent, toolbar?.tag ?? '');
+    return {
+      headers: headers.own,
+      setBy: writeAuthors({ rawHeaders, headerWrites, layers }),
+      refused: filled(
+        refused.map(({ layer, ...write }) => ({
+          ...write,
+          atMs: round(write.atMs),
+          layer: layers.findIndex((fact) => fact === layer),
+        })),
+      ),
+      headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
+      contentType,
+      bytes: response.bodyBytes,
+      text: body.text,
+      truncated: response.truncated || undefined,
+      toolbarAbsent: toolbar?.absent ?? undefined,
+      toolbarBytes: body.leftOut > 0 ? body.leftOut : undefined,
+    };
+  }
+
+  return {
+    name: 'request',
+    title: 'Request',
+    comparable: comparableRequest,
+    collect(context) {
+      const request = context.first('request');
+      if (request === undefined) return null;
+      const body = context.first('body');
+      const response = context.first('response');
+      const headers = pairHeaders(request.rawHeaders);
+      const at = request.url.indexOf('?');
+      return {
+        httpVersion: request.httpVersion,
+        receivedRequestId: request.receivedRequestId ?? undefined,
+        client: readClient(request),
+        query: at === -1 ? undefined : filled(pairsOf(request.url.slice(at + 1))),
+        routeParams: filled(readParams(context.last('route'))),
+        headers,
+        jar: filled(readJar(headers)),
+        body: body === undefined ? undefined : (readBody(body, request.rawHeaders) ?? undefined),
+        held: context.kind === 'request' ? readHeld(request) : undefined,
+        response: response === undefined ? undefined : readResponse(response, context),
+      };
+    },
+    shared: (context) => splits.get(context)?.common ?? null,
+    derive,
+    present: (data, page) => presentRequest(data, page),
+    preview: previewRequest,
+  };
+}

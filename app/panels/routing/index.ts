@@ -1,0 +1,233 @@
+/**
+ * Panel `routing`: how the request found its route, or why it found none.
+ *
+ * In: facts `layer` (what ran), `route` (what answered) and `routing` (all routes, near ones, redirect). Kept: layers as
+ * rows, near routes with a reason each; the table of routes is shared by all profiles. Worked out when read: the trace as
+ * it ran, and why each route did not match. Nothing is matched again here. The page of a 404 shows the same data.
+ */
+import type { Context } from '../../profiler/context.ts';
+import type { Facts } from '../../profiler/facts.ts';
+import type { DeriveFrom, Json, Panel } from '../../profiler/panel.ts';
+import { cutText, filled, toPlain } from '../../profiler/plain.ts';
+import { comparableRouting } from './comparable.ts';
+import { presentRouting } from './page.ts';
+import { previewRouting } from './preview.ts';
+import { type NearReason, whyNear, whyRouteDiffers } from './reasons.ts';
+import { buildTrace, type Asked, type Considered, type Trace } from './trace.ts';
+import { headersByLayer } from '../shared/kept-panels.ts';
+import { fromLayerRow, type LayerRow, toLayerRow } from '../shared/layer-rows.ts';
+
+export interface RouteGroup {
+  name: string | null;
+  methods: string[];
+  pattern: string;
+  handler: string | null;
+  source: string | null;
+  /** Why it did not match; null where a route answered. */
+  why: string | null;
+}
+
+/** A route that may have been meant. */
+export interface NearGroup extends RouteGroup {
+  reason: NearReason['reason'];
+  /** Letters to change where the reason is spelling. */
+  distance: number;
+}
+
+/** What stands in each profile. */
+export interface KeptRouting {
+  layers: LayerRow[];
+  considered: readonly Considered[] | undefined;
+  route: {
+    pattern: string;
+    method: string;
+    handler: string | null;
+    source: string | null;
+    params: { name: string; value: Json }[];
+  } | null;
+  /** What is empty is left out, as of most requests. */
+  nearest: NearGroup[] | undefined;
+  secondTry: { path: string; matched: boolean } | undefined;
+  redirect: { status: number; location: string } | undefined;
+  allow: string[] | undefined;
+}
+
+/** All routes, the same for every request while none is added. */
+interface SharedRoutes {
+  routes: RouteGroup[];
+  routesCut: number;
+}
+
+export interface RoutingData extends Trace {
+  asked: Asked;
+  route: KeptRouting['route'];
+  nearest: RouteGroup[];
+  secondTry: { path: string; matched: boolean } | null;
+  redirect: { status: number; location: string } | null;
+  allow: string[];
+  /** Milliseconds until the route's first handler was called. */
+  matchedMs: number | null;
+  /** null where the routes were not listed. */
+  routes: RouteGroup[] | null;
+  routesCut: number;
+}
+
+const MOST_ROUTES = 500;
+const MOST_NEAR = 10;
+const LONGEST_TEXT = 500;
+const PARAM_LIMITS = { depth: 2, width: 30, length: 1000, total: 60 };
+
+type RouteRow = NonNullable<Facts['routing']['table']>[number];
+
+function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  return cutText(end === -1 ? target : target.slice(0, end), 2000);
+}
+
+/** Rows of the same pattern, one below the other, are one route with several methods. */
+function groupRoutes<Row extends RouteRow>(rows: readonly Row[]): { group: RouteGroup; first: Row }[] {
+  const groups: { group: RouteGroup; first: Row }[] = [];
+  for (const row of rows) {
+    const last = groups.at(-1)?.group;
+    if (last?.pattern === row.pattern && last.handler === row.handler && last.source === row.source) {
+      if (!last.methods.includes(row.method)) last.methods.push(row.method);
+      continue;
+    }
+    const { pattern, handler, source, name = null } = row;
+    const group = {
+      name,
+      methods: [row.method],
+      pattern: cutText(pattern, LONGEST_TEXT),
+      handler,
+      source,
+      why: null,
+    };
+    groups.push({ group, first: row });
+  }
+  return groups;
+}
+
+function readRoute(context: Context): KeptRouting['route'] {
+  const fact = context.last('route');
+  if (fact === undefined) return null;
+  const { pattern, method, handler, source } = fact;
+  const params = Object.entries(fact.params).slice(0, 50);
+  return {
+    pattern: cutText(pattern, LONGEST_TEXT),
+    method,
+    handler,
+    source,
+    params: params.map(([name, value]) => ({
+      name: cutText(name, 200),
+      value: toPlain(value, PARAM_LIMITS),
+    })),
+  };
+}
+
+function sharedRoutes(table: readonly RouteRow[]): SharedRoutes {
+  const groups = groupRoutes(table);
+  const routes = groups.slice(0, MOST_ROUTES).map(({ group }) => group);
+  return { routes, routesCut: groups.length - routes.length };
+}
+
+function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGroup[] {
+  return groupRoutes(fact?.nearest ?? [])
+    .slice(0, MOST_NEAR)
+    .map(({ group, first }) => ({
+      ...group,
+      why: whyNear(first, asked),
+      reason: first.reason,
+      distance: first.distance,
+    }));
+}
+
+function askedOf({ method, url }: { method: string; url: string }): Asked {
+  return { method: cutText(method, 64), path: pathOf(url) };
+}
+
+function collect(context: Context): KeptRouting | null {
+  const fact = context.last('routing');
+  const layers = context.all('layer');
+  const route = readRoute(context);
+  if (fact === undefined && layers.length === 0 && route === null) return null;
+  const request = context.first('request');
+  return {
+    layers: layers.map(toLayerRow),
+    considered: filled(fact?.considered ?? []),
+    route,
+    nearest: filled(readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' }))),
+    secondTry: fact?.secondTry ?? undefined,
+    redirect: fact?.redirect ?? undefined,
+    allow: filled([...(fact?.allow ?? [])]),
+  };
+}
+
+function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): RoutingData | null {
+  if (kept === null) return null;
+  const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
+  const asked = askedOf(profile);
+  const ran = layers.map(fromLayerRow);
+  const table = shared as SharedRoutes | null;
+  const why = ({ methods, pattern }: RouteGroup): string | null =>
+    route === null ? whyRouteDiffers(methods, pattern, asked) : null;
+  let trace: Trace | null = null;
+  let routes: RouteGroup[] | null = null;
+  const traced = (): Trace =>
+    (trace ??= buildTrace(ran, considered, {
+      asked,
+      profile,
+      headersBy: headersByLayer(profile),
+      near: new Map(nearest.map(({ pattern, why: reason }) => [pattern, reason ?? ''])),
+    }));
+  return {
+    asked,
+    route,
+    nearest,
+    secondTry: secondTry ?? null,
+    redirect: redirect ?? null,
+    allow,
+    matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
+    // Each profile page has this panel in its menu, and few show it.
+    get trace() {
+      return traced().trace;
+    },
+    get traceCut() {
+      return traced().traceCut;
+    },
+    ran: ran.length,
+    get routes() {
+      routes ??= table?.routes.map((group) => ({ ...group, why: why(group) })) ?? null;
+      return routes;
+    },
+    routesCut: table?.routesCut ?? 0,
+  };
+}
+
+export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
+  const tables = new WeakMap<readonly RouteRow[], SharedRoutes>();
+
+  function sharedOf(table: readonly RouteRow[]): SharedRoutes {
+    const known = tables.get(table) ?? sharedRoutes(table);
+    tables.set(table, known);
+    return known;
+  }
+
+  return {
+    name: 'routing',
+    title: 'Routing',
+    comparable: comparableRouting,
+    collect,
+    shared(context) {
+      const table = context.last('routing')?.table ?? null;
+      return table === null ? null : sharedOf(table);
+    },
+    derive,
+    present: presentRouting,
+    preview: previewRouting,
+    summary(data) {
+      if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
+      if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };
+      return null;
+    },
+  };
+}

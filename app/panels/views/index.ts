@@ -1,0 +1,97 @@
+/** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
+import type { Context } from '../../profiler/context.ts';
+import type { Json, Panel } from '../../profiler/panel.ts';
+import { comparableViews } from './comparable.ts';
+import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import { presentViews } from './page.ts';
+import { previewViews } from './preview.ts';
+
+export interface ViewEntry {
+  name: string;
+  file: string | null;
+  startMs: number;
+  durationMs: number | null;
+  /** Without the partials inside. */
+  ownMs: number | null;
+  depth: number;
+  parent: number | null;
+  locals: Json;
+  caller: string | null;
+  error: string | null;
+  /** `ejs`, `pug` …; null where neither file nor application tells. */
+  engine: string | null;
+}
+
+/** What each profile keeps. */
+export interface KeptViews {
+  /** The engine stands there where the file does not tell it. */
+  views: (Omit<ViewEntry, 'ownMs' | 'engine'> & { engine?: string })[];
+}
+
+export interface ViewsData {
+  views: ViewEntry[];
+  totals: { views: number; templates: number; durationMs: number; engines: string[] };
+}
+
+function collect(context: Context): KeptViews | null {
+  const facts = context.all('view');
+  if (facts.length === 0) return null;
+  return {
+    views: facts.map((fact) => ({
+      name: fact.name,
+      file: fact.file,
+      startMs: round(fact.startMs),
+      durationMs: roundOrNull(fact.durationMs),
+      depth: fact.depth,
+      parent: fact.parent,
+      locals: fact.locals,
+      caller: fact.caller,
+      error: fact.error,
+      ...(fact.file !== null || fact.engine === undefined ? {} : { engine: fact.engine }),
+    })),
+  };
+}
+
+/** By the ending of the file or name, else what the application was told to use. */
+function engineOf({ name, file, engine }: KeptViews['views'][number]): string | null {
+  return /\.([a-z]{2,12})$/i.exec(file ?? name)?.[1]?.toLowerCase() ?? engine ?? null;
+}
+
+function derive(kept: KeptViews | null): ViewsData | null {
+  if (kept === null) return null;
+  const inside = new Map<number, number>();
+  for (const { parent, durationMs } of kept.views) {
+    if (parent !== null) inside.set(parent, (inside.get(parent) ?? 0) + (durationMs ?? 0));
+  }
+  const views = kept.views.map((view, index): ViewEntry => {
+    const { durationMs } = view;
+    const ownMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
+    return { ...view, ownMs, engine: engineOf(view) };
+  });
+  return {
+    views,
+    totals: {
+      views: views.length,
+      templates: new Set(views.map(({ file, name }) => file ?? name)).size,
+      durationMs: round(coveredMs(views)),
+      engines: [...new Set(views.flatMap(({ engine }) => (engine === null ? [] : [engine])))],
+    },
+  };
+}
+
+export function createViewsPanel(): Panel<ViewsData, KeptViews> {
+  return {
+    name: 'views',
+    title: 'Views',
+    comparable: comparableViews,
+    collect,
+    derive,
+    summary: ({ totals, views }) => ({
+      text: String(totals.views),
+      tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
+      count: totals.views,
+    }),
+    present: presentViews,
+    preview: previewViews,
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * `renderPage(view, model)`: the one way to HTML for profiler pages, the error page and answers of the HTTP parser.
+ *
+ * An EJS of its own, unseen by the observers: `res.render` would use a host's engine and be recorded as the host's view.
+ * Templates are read and compiled at first use and kept (a closure's map; EJS's global cache is shared with the host).
+ *
+ * Rules of the templates (a test holds them):
+ * - `<%= %>` for every value. What a helper returns as SafeHtml passes unescaped; recorded text never does.
+ * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
+ *   `h`, `include`, `hasView(name)`.
+ *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
+ * - They are laid out to be read: line breaks and what indents them do not reach the page (app/template-lines.ts).
+ * - No inline style, script or handler. Panels: `views/panels/<name>.ejs` gets { data, model, profile, panel, query }.
+ *   `data` is null where the panel recorded nothing: each panel view begins with its empty state,
+ *   `<% if (data === null) { %><%- include('partials/empty', { what: 'This request ran no query.' }) %><% } else { %>`.
+ *   `model` is what the panel's `present` returned, null without one. A panel that failed is shown by the page
+ *   (partials/panel-body), not by its view.
+ *
+ * Helpers in `h` (app/view-helpers.ts):
+ *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1 284 rows`, percent(part, whole) `47 %`
+ *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
+ *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
+ *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
+ *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') opens the editor where
+ *             one is set up, placeText(…) never: for what stands in a link already; code(text) inline
+ *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
+ *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
+ *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
+ *             codeText(text, { label, id }): a long text without numbers and marks; jsonText(text, { label, id }): indented JSON, coloured
+ *             tree(value, { label, id, open, most }): a plain value whose lists and objects fold; its text is JSON
+ *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
+ *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
+ *   frames    thrownPage(errors, { isPage, lean }) all that the view of the exception panel shows; groupFrames(link, before) rows of
+ *             a stack, framePlace(frame), editorUrl(frame), headline(message)
+ *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
+ *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
+ *   drawing   at(part, whole) `36.80%` for SVG attributes; stripBars(spans, totalMs): bars of the strip, touching ones merged
+ *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null
+ *   tags      markup`…` escapes what stands in ${}; join(items, separator)
+ *
+ * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
+ *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's
+ *   subject { profile, children, [kind] }, findings { findings: FindingsModel, token, titles }, strip { timeline, [kind] }, panels-menu { menu, current, token }
+ *   panel-body { panel, profile, query, [amendments] }: a panel's view, or what stands for it; panel-error { title, error }
+ *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
+ *   kv { label, rows: { name, value, [say], [id], [by], [place] }[], [id] }: names and values, copied by button; value may be SafeHtml
+ *   tabs { label, items: { href, title, [count], [current] }[] }, markdown-link { token, [panel], [text], [key] }
+ *   metrics { items: { label, value }[] }: totals, five to seven
+ *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
+ *   browser-timing { browser }: what the browser measured of a page, on the page of the timeline
+ *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent
+ *   request-list { rows, … }, search-form { filters, … }: of the list page
+ *   periods { periods }, trend { trend }, looked-at { summaries }, route-row, route-chart: of the pages of routes; compare-…: of the comparison
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ejs from 'ejs';
+import { escapeHtml } from '../view-helpers/safe-html.ts';
+import { joinLines } from './template-lines.ts';
+import type { EditorOptions } from '../view-helpers/editor.ts';
+import { createViewHelpers } from '../view-helpers/index.ts';
+
+export type RenderPage = (view: string, model: object) => string;
+
+export interface PageRendererOptions {
+  /** Folders searched in order; a user's own views stand behind ours. */
+  viewsFolder: string | readonly string[];
+  /** Addresses of the files in public/profiler, with their content's hash. */
+  assets: { url(file: string): string };
+  /** How the developer's editor is opened at a line; absent: no such links. */
+  editor?: EditorOptions | undefined;
+  /** False: templates are read anew for each page, for work on the views. */
+  debugCache?: boolean;
+}
+
+interface View {
+  text: string;
+  filename: string;
+  /** One for each set of names that a model had; mostly there is one. */
+  variants: Variant[];
+  /** For models of any names, where there are too many sets. */
+  anyNames?: Variant['template'];
+}
+
+interface Variant {
+  names: readonly string[];
+  template: (model: object) => string;
+}
+
+const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
+/** What a template may not be given as a bare name: words of the language, and what EJS and we bind ourselves. */
+const TAKEN = new Set(
+  (
+    'h include hasView locals escapeFn rethrow arguments eval break case catch class const continue debugger default delete ' +
+    'do else enum export extends false finally for function if import in instanceof let new null return static super ' +
+    'switch this throw true try typeof var void while with yield'
+  ).split(' '),
+);
+const IDENTIFIER = /^(?!__)[A-Za-z_$][\w$]*$/;
+/** Sets of names that one view is compiled for. More are no models of ours, but recorded data, and have no end. */
+const MOST_VARIANTS = 12;
+
+function hasNames({ names }: Variant, given: readonly string[]): boolean {
+  return names.length === given.length && names.every((name, index) => name === given[index]);
+}
+
+export function createPageRenderer({
+  viewsFolder,
+  assets,
+  editor,
+  debugCache = true,
+}: PageRendererOptions): RenderPage {
+  const folders = typeof viewsFolder === 'string' ? [viewsFolder] : viewsFolder;
+  const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor });
+  const views = new Map<string, View>();
+
+  function readView(name: string): View {
+    if (!VIEW_NAME.test(name)) throw new Error(`"${name}" is no name of a view.`);
+    for (const folder of folders) {
+      const filename = join(folder, `${name}.ejs`);
+      try {
+        return { text: joinLines(readFileSync(filename, 'utf8')), filename, variants: [] };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+    throw new Error(`There is no view "${name}".`);
+  }
+
+  function viewOf(name: string): View {
+    const known = views.get(name);
+    if (known !== undefined) return known;
+    const view = readView(name);
+    if (debugCache) views.set(name, view);
+    return view;
+  }
+
+  /**
+   * EJS binds the names of a model by `with`, in which V8 looks up each name at each use: that was half of what a page cost.
+   * So they are declared, and the template stands in a block of its own, where it may declare them again. `names` null:
+   * whatever the model holds, by `with`.
+   */
+  function compile({ text, filename }: View, names: readonly string[] | null): Variant['template'] {
+    const bare = (names ?? []).filter(
+      (name) => IDENTIFIER.test(name) && !TAKEN.has(name) && text.includes(name),
+    );
+    const declared = `const { h, include, hasView } = this; let { ${bare.join(', ')} } = locals;`;
+    return ejs.compile(`<% { ${declared} { %>${text}<% } } %>`, {
+      filename,
+      escape: escapeHtml,
+      compileDebug: !debugCache,
+      rmWhitespace: false,
+      _with: names === null,
+      // Own `include`: EJS's would compile anew for each page, or keep templates in its global cache.
+      context: { h: helpers, include: render, hasView },
+    });
+  }
+
+  function templateOf(view: View, model: object): Variant['template'] {
+    const names = Object.keys(model);
+    const known = view.variants.find((variant) => hasNames(variant, names));
+    if (known !== undefined) return known.template;
+    if (view.variants.length >= MOST_VARIANTS) return (view.anyNames ??= compile(view, null));
+    const template = compile(view, names);
+    view.variants.push({ names, template });
+    return template;
+  }
+
+  function hasView(name: string): boolean {
+    if (views.has(name)) return true;
+    return VIEW_NAME.test(name) && folders.some((folder) => existsSync(join(folder, `${name}.ejs`)));
+  }
+
+  function render(name: string, model: object = {}): string {
+    try {
+      return templateOf(viewOf(name), model)(model);
+    } catch (error) {
+      if (error instanceof ViewError) throw error;
+      throw new ViewError(name, error);
+    }
+  }
+
+  return render;
+}
+
+/** A template failed; the message names it. */
+export class ViewError extends Error {
+  constructor(view: string, cause: unknown) {
+    super(`The view "${view}" failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'ViewError';
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The helpers of all templates, handed to each as `h`: numbers with units, times in UTC, foreign text made safe,
+ * code, marks and addresses. They return plain strings or SafeHtml, never change what they are given, and accept null.
+ * The list with parameters stands in app/render/render-page.ts.
+ */
+import { codeHelpers } from './code.ts';
+import { createEditorHelpers, type EditorOptions } from './editor.ts';
+import { frameHelpers } from './frames.ts';
+import { createMarkHelpers } from './marks.ts';
+import { numberHelpers } from './numbers.ts';
+import { sourceHelpers } from './source.ts';
+import { stripBars } from './strip.ts';
+import { textHelpers } from './text.ts';
+import { createThrownHelpers } from './thrown.ts';
+import { tree } from './tree.ts';
+import type { SafeHtml } from './safe-html.ts';
+import { markup } from './safe-html.ts';
+import { urls } from '../urls.ts';
+
+export interface ViewHelperOptions {
+  /** Address of a file in public/profiler, with its content's hash. */
+  assetUrl: (file: string) => string;
+  /** How the developer's editor is opened at a line; absent: no such links. */
+  editor?: EditorOptions | undefined;
+}
+
+/** Items with a separator between them. */
+function join(items: readonly unknown[], separator = ', '): SafeHtml {
+  return markup`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
+}
+
+export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
+  const editors = createEditorHelpers(editor);
+  return {
+    ...numberHelpers,
+    ...textHelpers,
+    ...codeHelpers,
+    ...sourceHelpers,
+    ...frameHelpers,
+    ...editors,
+    ...createThrownHelpers(editors.editorUrl),
+    ...createMarkHelpers(assetUrl),
+    stripBars,
+    tree,
+    asset: assetUrl,
+    url: urls,
+    markup,
+    join,
+  } as const;
+}
