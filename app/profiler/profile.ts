@@ -172,31 +172,3 @@ export function indexOf(profile: ProfileDocument, { queries, trail }: IndexFacts
     bytes: 0,
   };
 }
-
-/** What the columns tell of a profile whose detail could not be kept; `cut` says so. */
-export function withoutDetail(index: ProfileIndex): ProfileDocument {
-  const [, name = 'Error', message = ''] = /^([^:]*): (.*)$/s.exec(index.error ?? '') ?? [];
-  return {
-    version: PROFILE_VERSION,
-    token: index.token,
-    kind: index.kind,
-    state: index.state,
-    parent: index.parent,
-    child: index.child,
-    method: index.method,
-    url: index.url,
-    origin: index.origin,
-    status: index.status,
-    statusMessage: '',
-    route: index.route,
-    clientAddress: index.clientAddress,
-    requestId: '',
-    startedAt: index.startedAt,
-    durationMs: index.durationMs,
-    outcome: index.state === 'running' ? 'running' : 'finished',
-    process: index.process,
-    error: index.error === null ? null : { name, message },
-    panels: {},
-    cut: { detail: 1 },
-  };
-}

@@ -1,9 +1,6 @@
 /**
- * The queue between the recorder and the storage: bounded in bytes, written in batches, never waited for by an answer.
- *
- * What waits lies outside the heap (waiting-queue.ts). A batch goes out when it is full, or after a linger: under load that is
- * at once, at a few requests per second it saves a transaction for each. A failed write is tried again with growing,
- * jittered pauses while the queue fills. What does not fit loses its detail, then is dropped, all counted by reason.
+ * Stores profiles in batches, beside the requests: a batch is written when it is full or after a short wait, which saves a transaction
+ * for each request. A failed write is retried with growing, jittered pauses while the queue fills; what is dropped is counted by reason.
  */
 import { settledWithin, sleep } from './patience.ts';
 import { createSharedKeeper } from './shared-keeper.ts';
@@ -23,8 +20,6 @@ export interface WriterCounters {
   written: number;
   /** Dropped profiles by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the last batch got no answer). */
   dropped: Record<string, number>;
-  /** Profiles stored without their detail, by reason: `queue full`. */
-  shed: Record<string, number>;
   failedWrites: number;
   pending: number;
   pendingBytes: number;
@@ -62,45 +57,30 @@ export function createWriter({
   lingerMs = 150,
   warn,
 }: WriterOptions): Writer {
-  const queue = createWaitingQueue({
-    maxBytes,
-    onShed() {
-      count('shed', 'queue full');
-      sayFull('lose their detail');
-    },
-    onDropped(why) {
-      count('dropped', why);
-      if (why === 'queue full') sayFull('are lost');
-    },
+  const queue = createWaitingQueue(maxBytes, () => {
+    countDropped('queue full');
+    sayFull();
   });
   const parts = createSharedKeeper(storage);
-  /** How many are being written. */
-  let writing = 0;
   let active: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let pause = 0;
   let batchStartedAt = 0;
   let warnedAt = -Infinity;
-  const fullSaidAt = new Map<string, number>();
+  let fullSaidAt = -Infinity;
   let closed = false;
   /** Nothing is written any more. */
   let ended = false;
-  const counters = {
-    written: 0,
-    failedWrites: 0,
-    dropped: {} as Record<string, number>,
-    shed: {} as Record<string, number>,
-  };
+  const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
 
-  function count(what: 'dropped' | 'shed', reason: string): void {
-    counters[what][reason] = (counters[what][reason] ?? 0) + 1;
+  function countDropped(reason: string): void {
+    counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
   }
 
-  /** Requests come faster than the storage takes their profiles. */
-  function sayFull(what: string): void {
-    if (performance.now() - (fullSaidAt.get(what) ?? -Infinity) < WARN_EVERY) return;
-    fullSaidAt.set(what, performance.now());
-    warn(`Profiles ${what}: more come than the storage takes, and ${queue.size} wait in memory already.`);
+  function sayFull(): void {
+    if (performance.now() - fullSaidAt < WARN_EVERY) return;
+    fullSaidAt = performance.now();
+    warn(`Profiles are lost: more come than the storage takes, and ${queue.size} wait in memory already.`);
   }
 
   function complain(error: unknown): void {
@@ -113,26 +93,23 @@ export function createWriter({
   async function writeBatch(): Promise<void> {
     const batch = queue.take({ count: BATCH_COUNT, bytes: BATCH_BYTES });
     batchStartedAt = performance.now();
-    writing = batch.length;
     try {
       await parts.keep(batch);
       await storage.write(batch);
       counters.written += batch.length;
       pause = 0;
-      queue.letGo(batch);
+      queue.remove(batch);
     } catch (error) {
       counters.failedWrites++;
       pause = Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
       parts.forget();
-      if (ended) queue.letGo(batch);
-      else queue.giveBack(batch);
+      queue.putBack(batch);
       complain(error);
     }
-    writing = 0;
   }
 
   function isFull(): boolean {
-    return queue.size >= FULL_BATCH || queue.documentBytes >= BATCH_BYTES;
+    return queue.size >= FULL_BATCH || queue.bytes >= BATCH_BYTES;
   }
 
   function schedule(): void {
@@ -172,7 +149,7 @@ export function createWriter({
   return {
     enqueue(profile, shared = []) {
       if (closed) {
-        count('dropped', 'shut down');
+        countDropped('shut down');
         return;
       }
       queue.add(profile, shared);
@@ -185,7 +162,6 @@ export function createWriter({
     counters: () => ({
       ...counters,
       dropped: { ...counters.dropped },
-      shed: { ...counters.shed },
       pending: queue.size,
       pendingBytes: queue.bytes,
     }),
@@ -196,8 +172,9 @@ export function createWriter({
       ended = true;
       if (timer !== null) clearTimeout(timer);
       timer = null;
-      queue.dropAll();
-      if (writing > 0) counters.dropped['unconfirmed at shut down'] = writing;
+      for (const { isBeingWritten } of queue.values())
+        countDropped(isBeingWritten ? 'unconfirmed at shut down' : 'shut down');
+      queue.clear();
     },
   };
 }

@@ -104,94 +104,52 @@ describe('writer', () => {
     expect(sentences).to.have.length(1);
   });
 
-  it('is bounded in bytes, drops own pages first, and counts what it dropped', async () => {
+  it('is bounded in bytes, drops the oldest, counts them and says so once', async () => {
     const { storage, written, state } = heldStorage();
     state.failing = true;
     const sentences: string[] = [];
     const writer = createWriter({ storage, maxBytes: 20_000, warn: (sentence) => sentences.push(sentence) });
-    writer.enqueue(profile('own', { kind: 'profiler', size: 1000 }));
-    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 1000 }));
-    const { pendingBytes, dropped } = writer.counters();
+    for (let i = 0; i < 300; i++) writer.enqueue(profile(`t${i}`, { size: 1000 }));
+    const { pendingBytes, pending, dropped } = writer.counters();
     expect(pendingBytes).to.be.at.most(20_000);
-    expect(writer.peek('own')).to.equal(undefined);
-    expect(writer.peek('t19')).to.not.equal(undefined);
-    const lost = dropped['queue full'] ?? 0;
+    expect(pending).to.be.within(10, 12);
+    expect(dropped).to.deep.equal({ 'queue full': 300 - pending });
+    const left = Array.from({ length: pending }, (_, i) => `t${300 - pending + i}`);
+    expect([...writer.pending()].map(({ index }) => index.token)).to.deep.equal(left);
+    expect(writer.peek('t0')).to.equal(undefined);
     expect(sentences.filter((sentence) => sentence.startsWith('Profiles are lost'))).to.have.length(1);
     state.failing = false;
-    await writer.flush(8000);
-    expect(written.length + lost).to.equal(21);
+    expect(await writer.flush(8000)).to.equal(true);
+    expect(written).to.deep.equal(left);
+    expect(writer.counters()).to.include({ pending: 0, pendingBytes: 0, written: pending });
   });
 
-  it('keeps what lists show of the oldest when it is full, before it drops any', async () => {
+  it('drops the oldest first also after a failure, those of the failed batch before those that came later', async () => {
     const { storage, state } = heldStorage();
+    let open: () => void = () => undefined;
+    state.gate = new Promise((resolve) => {
+      open = resolve;
+    });
     state.failing = true;
-    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
-    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    const { pendingBytes, dropped, shed } = writer.counters();
-    expect(pendingBytes).to.be.at.most(60_000);
-    expect(dropped).to.deep.equal({});
-    expect(shed['queue full']).to.be.within(5, 15);
-    expect(JSON.parse(writer.peek('t0')?.document ?? '')).to.include({ token: 't0' });
-    expect(writer.peek('t19')?.document).to.have.length(4000);
-    await writer.close(0);
-  });
-
-  it('keeps the detail of the newest when more is shed, and drops the oldest then', async () => {
-    const { storage, state } = heldStorage();
-    state.failing = true;
-    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
-    for (let i = 0; i < 300; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    const { pendingBytes, dropped, shed, pending } = writer.counters();
-    expect(pendingBytes).to.be.at.most(60_000);
-    expect(dropped['queue full']).to.equal(300 - pending);
-    expect(writer.peek('t299')?.document).to.have.length(4000);
-    expect(writer.peek('t298')?.document).to.have.length(4000);
+    const writer = createWriter({ storage, maxBytes: 20_000, ...quiet });
+    for (let i = 0; i < 3; i++) writer.enqueue(profile(`t${i}`, { size: 1000 }));
+    await until(() => state.asked > 0, 'the batch is being written');
+    for (let i = 3; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 1000 }));
+    for (let i = 0; i < 3; i++) expect(writer.peek(`t${i}`)).to.not.equal(undefined);
+    open();
+    await until(() => writer.counters().failedWrites > 0, 'the batch has failed');
+    const left = [...writer.pending()].map(({ index }) => index.token);
+    for (let i = 20; i < 24; i++) writer.enqueue(profile(`t${i}`, { size: 1000 }));
     expect(writer.peek('t0')).to.equal(undefined);
-    expect(shed['queue full']).to.be.at.most(300);
+    expect([...writer.pending()].map(({ index }) => index.token).slice(-5)).to.deep.equal([
+      't19',
+      't20',
+      't21',
+      't22',
+      't23',
+    ]);
+    expect(left).to.include('t0');
     await writer.close(0);
-  });
-
-  it('writes of a shed profile what lists show, and its length', async () => {
-    const { storage, documents, state } = heldStorage();
-    state.failing = true;
-    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
-    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    await until(() => writer.counters().failedWrites > 0, 'a write has failed');
-    const index = writer.peek('t0')?.index;
-    state.failing = false;
-    expect(await writer.flush(8000)).to.equal(true);
-    const document = documents.get('t0') ?? '';
-    expect(JSON.parse(document)).to.include({ token: 't0' });
-    expect(index?.bytes).to.equal(document.length);
-    expect(documents.get('t19')).to.have.length(4000);
-    expect(writer.counters().pendingBytes).to.equal(0);
-  });
-
-  it('replaces a shed profile by a later version of it', async () => {
-    const { storage, written, history, state } = heldStorage();
-    state.failing = true;
-    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
-    for (let i = 0; i < 20; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    expect(writer.peek('t1')?.document.length).to.be.below(4000);
-    writer.enqueue({ ...profile('t1'), document: '"final"' });
-    expect(writer.peek('t1')?.document).to.equal('"final"');
-    expect([...writer.pending()].map(({ index }) => index.token)).to.have.length(20);
-    state.failing = false;
-    expect(await writer.flush(8000)).to.equal(true);
-    expect(written.filter((token) => token === 't1')).to.have.length(1);
-    expect(written.at(-1)).to.equal('t1');
-    expect(history).to.include('"final"');
-    expect(writer.counters()).to.include({ pending: 0, pendingBytes: 0 });
-  });
-
-  it('shows of a shed profile the line that lists show, whole', () => {
-    const writer = createWriter({ storage: heldStorage().storage, maxBytes: 20_000, ...quiet });
-    const index = { url: '/größe', status: 200, marks: [{ label: 'N+1', severity: 'bad' as const }] };
-    writer.enqueue({ index: { ...profile('first').index, ...index }, document: '{}' });
-    for (let i = 0; i < 15; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    expect(writer.counters().shed['queue full']).to.be.greaterThan(0);
-    expect(writer.peek('first')?.index).to.deep.include(index);
-    expect(JSON.parse(writer.peek('first')?.document ?? '')).to.deep.include({ url: '/größe', panels: {} });
   });
 
   it('counts the bytes of a document for its index', async () => {
@@ -238,29 +196,6 @@ describe('writer', () => {
     expect(await writer.flush(5000)).to.equal(true);
     expect(written).to.deep.equal(['a', 'a']);
     expect(history).to.deep.equal(['"running"', '"final"']);
-  });
-
-  it('sheds the oldest first also after a failure, those of the failed batch before those that came later', async () => {
-    const { storage, state } = heldStorage();
-    let open: () => void = () => undefined;
-    state.gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    state.failing = true;
-    const writer = createWriter({ storage, maxBytes: 60_000, ...quiet });
-    for (let i = 0; i < 3; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    await until(() => state.asked > 0, 'the batch is being written');
-    for (let i = 3; i < 12; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    open();
-    await until(() => writer.counters().failedWrites > 0, 'the batch has failed');
-    for (let i = 12; i < 18; i++) writer.enqueue(profile(`t${i}`, { size: 4000 }));
-    const { dropped, shed } = writer.counters();
-    const isShort = (i: number): boolean => (writer.peek(`t${i}`)?.document.length ?? 0) < 4000;
-    const short = Array.from({ length: 18 }, (_, i) => i).filter(isShort);
-    expect(dropped).to.deep.equal({});
-    expect(short).to.deep.equal(Array.from({ length: shed['queue full'] ?? 0 }, (_, i) => i));
-    expect(short.length).to.be.greaterThan(4);
-    await writer.close(0);
   });
 
   it('has what profiles share kept before them, once, and again after a failure', async () => {

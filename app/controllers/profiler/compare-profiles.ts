@@ -144,8 +144,8 @@ function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boole
 }
 
 /** Recorded in full: what is not there did not happen. */
-function isWhole({ outline, cut }: Profile): boolean {
-  return outline === null && cut.detail === undefined;
+function isWhole({ outline }: Profile): boolean {
+  return outline === null;
 }
 
 function amountOf(work: ComparedWork | null): WorkRow['a'] {
