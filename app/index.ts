@@ -1,5 +1,6 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
-export { createProfiler, type Profiler, type ProfilerOptions } from './compose/create-profiler.ts';
+export { createProfiler } from './compose/create-profiler.ts';
+export type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 export { type HostMigrationOptions, runProfilerMigrations } from './compose/run-profiler-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage, type HostStorageOptions } from './compose/create-postgres-storage.ts';

@@ -4,21 +4,21 @@
  *
  * A door of its own, `express-hindsight/service`: who mounts the profiler loads nothing of it.
  */
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type expressPackage from 'express';
 import { createApp } from './compose/app.ts';
 import { type Config, SECRET_NAMES } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
-import { createProfiler, type Profiler } from './compose/create-profiler.ts';
+import { createProfiler } from './compose/create-profiler.ts';
+import type { Profiler } from './compose/profiler-options.ts';
 import { createDatabaseAccess, type DatabaseAccess } from './compose/database-access.ts';
-import { adoptedConstructors } from './middleware/adopt-prototypes.ts';
+import { createDrain, firstResponse } from './compose/drain.ts';
+import { adoptedConstructors } from './middleware/node-22/prototype-preset.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
-import { createOpenList } from './profiler/open-list.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { requirePackage } from './paths.ts';
 import type { RouteEntry, Services } from './routes/services.ts';
@@ -60,18 +60,6 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Above the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
-/** Milliseconds in which connections are still accepted at close, while there are any. */
-const ACCEPT_WITHIN = 1500;
-/** Turns of the loop without a connection after which none waits. */
-const IDLE_TURNS = 2;
-/** Milliseconds after which the other workers do not listen either. */
-const OTHERS_CLOSE = 250;
-/** Milliseconds in which requests are still taken from connections that are open at close. */
-const LAST_REQUESTS = 250;
-/** Milliseconds that running requests get to end at close. */
-const DRAIN = 3000;
-/** Milliseconds after listening in which the first request is answered before the database is loaded. */
-const FIRST_ANSWER_WITHIN = 100;
 /** Milliseconds for storing what is buffered: little when the database is well, most of the platform's patience when not. */
 const STORE_WITHIN = 18_000;
 
@@ -80,78 +68,6 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
     (value) => value !== undefined,
   );
   return createRedactor({ secrets, publicValues });
-}
-
-/** Node accepts one connection in each turn of its loop: those that wait when a busy server is closed would be reset. */
-async function acceptWaiting(server: Server): Promise<void> {
-  const deadline = performance.now() + ACCEPT_WITHIN;
-  let idle = 0;
-  const accepted = (): void => void (idle = 0);
-  server.on('connection', accepted);
-  while (idle < IDLE_TURNS && performance.now() < deadline) {
-    idle++;
-    await setImmediate();
-  }
-  server.off('connection', accepted);
-}
-
-/**
- * Answers in the making; at close each is told to be the last of its connection, once nobody listens on the port any
- * more: the client connects anew. Connections that wait for another request are not closed at once: it may be on its way
- * already, and would be answered by a reset. `shared`: other workers listen on the port, which end now too.
- */
-function trackResponses(server: Server, shared: boolean): { drain(): Promise<void> } {
-  const open = createOpenList<ServerResponse>();
-  let draining = false;
-  server.prependListener('request', (_req, res: ServerResponse) => {
-    open.add(res);
-    if (draining) res.setHeader('connection', 'close');
-    res.once('close', () => {
-      open.delete(res);
-    });
-  });
-  return {
-    async drain() {
-      await acceptWaiting(server);
-      const closed = new Promise<void>((resolve) => {
-        // That of HTTP closes the waiting connections too.
-        NetServer.prototype.close.call(server, () => {
-          resolve();
-        });
-      });
-      if (shared) await sleep(OTHERS_CLOSE);
-      draining = true;
-      for (const res of open) if (!res.headersSent) res.setHeader('connection', 'close');
-      const lastRequests = setInterval(() => {
-        server.close();
-      }, LAST_REQUESTS);
-      const patience = setTimeout(() => {
-        server.closeAllConnections();
-      }, DRAIN);
-      // What was upgraded is no connection of HTTP any more: nothing closes it but its two ends, and the process.
-      await Promise.race([closed, sleep(DRAIN + LAST_REQUESTS, undefined, { ref: false })]);
-      clearInterval(lastRequests);
-      clearTimeout(patience);
-      server.close();
-    },
-  };
-}
-
-/**
- * Resolves when a server that listens has answered for the first time, or has not been asked for a while: loading what the
- * database takes would keep the thread from whoever asks while the process starts.
- */
-function firstAnswer(server: Server): Promise<void> {
-  if (!server.listening) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, FIRST_ANSWER_WITHIN);
-    server.once('request', (_req, res: ServerResponse) => {
-      res.once('close', () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
-  });
 }
 
 /** What the configuration panel shows, by the names of the environment; of a secret only that it is set. */
@@ -236,7 +152,7 @@ export function createService(options: ServiceOptions): Service {
     app.app,
   );
   app.refuse(server);
-  const responses = trackResponses(server, config.workers > 1);
+  const drain = createDrain(server, { isShared: config.workers > 1 });
 
   function openProfiler(): Profiler {
     return createProfiler({
@@ -268,7 +184,7 @@ export function createService(options: ServiceOptions): Service {
   let storing = false;
   async function openDatabase(): Promise<void> {
     storing = true;
-    await firstAnswer(server);
+    await firstResponse(server);
     import('./middleware/uploads.ts')
       .then(({ cleanUploads }) => cleanUploads(join(config.varDir, 'tmp')))
       .catch(() => undefined);
@@ -288,7 +204,7 @@ export function createService(options: ServiceOptions): Service {
     describe: (error) =>
       redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     async close() {
-      await responses.drain();
+      await drain();
       app.close();
       const counters = await profiler?.close(storing ? STORE_WITHIN : 0);
       const lost = Object.entries(counters?.dropped ?? {});

@@ -5,7 +5,7 @@ import type { Express, RequestHandler } from 'express';
 import { join } from 'node:path';
 import type { Server } from 'node:http';
 import type { Config } from '../config.ts';
-import type { Profiler } from './create-profiler.ts';
+import type { Profiler } from './profiler-options.ts';
 import { createAccessLog } from '../middleware/access-log.ts';
 import { alignExpress, createOriginMiddleware } from '../middleware/attach-origin.ts';
 import { createBodyLimit } from '../middleware/body-limit.ts';

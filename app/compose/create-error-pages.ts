@@ -34,7 +34,6 @@ const SHOWN = ['exception', 'routing', 'database'];
 export interface ErrorPagesOptions {
   recorder: Recorder;
   tracker: ContextTracker;
-  contextOf: (req: IncomingMessage) => Context | undefined;
   renderErrorPage: RenderErrorPage;
   /** Masks secrets in the plain page that stands in for one that failed. */
   redactText?: (text: string) => string;
@@ -61,7 +60,7 @@ function answered(status: number, statusText: string, atMs: number): ResponseFac
 }
 
 export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
-  const { recorder, tracker, contextOf, renderErrorPage } = options;
+  const { recorder, tracker, renderErrorPage } = options;
 
   function addError(context: Context, error: unknown, rest: Pick<ErrorFact, 'origin' | 'status'>): void {
     context.add('error', { error, atMs: context.elapsedMs(), ...rest });
@@ -91,7 +90,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
 
   const errorRecorder: ErrorRecorder = {
     openChild(req) {
-      const parent = contextOf(req);
+      const parent = tracker.of(req);
       // Of one that is over nobody reads the page.
       if (parent === undefined || parent.ended) return null;
       const child = openChild(parent);
@@ -105,14 +104,14 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       };
     },
     recordError(req, error, status) {
-      const context = contextOf(req);
+      const context = tracker.of(req);
       if (context !== undefined)
         addError(context, error, { origin: status === null ? 'late' : 'handled', status });
     },
   };
 
   function renderError({ req, ...page }: ErrorPage): string {
-    const context = contextOf(req);
+    const context = tracker.of(req);
     const child = children.get(req);
     if (context === undefined || child === undefined) throw new Error('This request is not recorded.');
     pages.set(req, page);

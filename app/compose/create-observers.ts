@@ -24,13 +24,8 @@ import type { IncomingMessage } from 'node:http';
 
 export interface ObserverOptions {
   tracker: ContextTracker;
-  contextOf: (req: IncomingMessage) => Context | undefined;
   /** The application's folder: callers are shown relative to it. */
   root: string;
-  /** The code of a layer is about to run. */
-  onLayerEntered: (req: IncomingMessage) => void;
-  /** The code of a layer goes on to the next one, or is over. */
-  onLayerLeft: (req: IncomingMessage, layer: object) => void;
   /** Translates places of built files. */
   maps: SourceMaps;
   /** The Router of the host's Express, where the places of registration are wanted. */
@@ -43,10 +38,8 @@ export interface Observers {
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   /** Called before and after each request, once it has an application. */
-  see: (req: IncomingMessage) => void;
+  observeApp: (req: IncomingMessage) => void;
   dump: Dump;
-  /** The layer of a router whose code runs for a request; null where none is known. */
-  layerOf: (context: Context) => object | null;
   /** `file:line` where a layer was registered; null where not known. */
   sourceOf: (layer: object) => string | null;
   watchKnex(knex: Knex, instance?: string): void;
@@ -57,7 +50,7 @@ export interface Observers {
 }
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, contextOf, root, maps, Router, explainer } = options;
+  const { tracker, root, maps, Router, explainer } = options;
   const findCaller = createCallerFinder(root, maps);
   const registrations =
     Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
@@ -65,13 +58,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
-  const layers = createLayerObserver({
-    contextOf,
-    sourceOf,
-    onEnter: options.onLayerEntered,
-    onLeave: options.onLayerLeft,
-    Router,
-  });
+  const layers = createLayerObserver({ tracker, sourceOf, Router });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
     layers,
@@ -85,9 +72,8 @@ export function createObservers(options: ObserverOptions): Observers {
   ];
   return {
     onRequest: runtime.onRequest,
-    see: layers.see,
+    observeApp: layers.see,
     sourceOf,
-    layerOf: (context) => layers.running(context),
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
       closing.push(

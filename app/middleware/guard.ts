@@ -7,7 +7,7 @@ import { TOOLBAR_HEADER } from '../urls.ts';
 export interface GuardOptions {
   password: string | null;
   /** The host's own rule, asked when there is no password. */
-  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+  authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 }
 
 /** Resolves for those who may; rejects with UNAUTHORIZED (401, with its challenge) or FORBIDDEN (403). */

@@ -12,11 +12,7 @@ import type { Context } from '../profiler/context.ts';
 import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
 
 /** Those that change headers, as they were. */
-export interface HeaderMethods {
-  setHeader: ServerResponse['setHeader'];
-  appendHeader: ServerResponse['appendHeader'];
-  removeHeader: ServerResponse['removeHeader'];
-}
+export type HeaderMethods = Pick<ServerResponse, 'setHeader' | 'appendHeader' | 'removeHeader'>;
 
 /** What is noted of one response. */
 export class HeaderNotes {
@@ -40,30 +36,22 @@ export class HeaderNotes {
 const MOST_WRITES = 500;
 const MOST_REFUSED = 10;
 
-export interface HeaderWatchOptions {
-  /** null where the headers of this response are not to be noted. */
-  notesOf: (res: ServerResponse) => HeaderNotes | null;
-  layerOf: (context: Context) => object | null;
-}
-
-export function noteRefused(
-  notes: HeaderNotes,
-  layerOf: HeaderWatchOptions['layerOf'],
-  { method, name }: { method: string; name: string | null },
-): void {
+export function noteRefused(notes: HeaderNotes, method: string, name: string | null): void {
   const { context } = notes;
   const refused = (notes.refused ??= []);
   if (refused.length < MOST_REFUSED)
-    refused.push({ method, name, layer: layerOf(context), atMs: context.elapsedMs() });
+    refused.push({ method, name, layer: context.layer, atMs: context.elapsedMs() });
 }
 
-export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptions): HeaderMethods {
-  const { notesOf, layerOf } = options;
-
+/** `notesOf`: null where the headers of this response are not recorded. */
+export function observeHeaders(
+  methods: HeaderMethods,
+  notesOf: (res: ServerResponse) => HeaderNotes | null,
+): HeaderMethods {
   function note({ writes, context, hook, handed }: HeaderNotes, name: string, value: unknown): void {
     if (writes.length >= MOST_WRITES) return;
     if (hook === undefined || handed?.has(name.toLowerCase()) === true)
-      writes.push({ name, value, layer: layerOf(context), hooked: false });
+      writes.push({ name, value, layer: context.layer, hooked: false });
     else writes.push({ name, value, layer: hook, hooked: true });
   }
 
@@ -79,7 +67,7 @@ export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptio
       try {
         result = Reflect.apply(methods[method] as () => unknown, this, args);
       } catch (error) {
-        if (this.headersSent) noteRefused(notes, layerOf, { method, name: given });
+        if (this.headersSent) noteRefused(notes, method, given);
         throw error;
       }
       if (!isIdle) note(notes, given, method === 'removeHeader' ? undefined : this.getHeader(given));
@@ -99,7 +87,7 @@ export function observeHeaders(methods: HeaderMethods, options: HeaderWatchOptio
     try {
       result = methods.setHeader.call(this, name, value);
     } catch (error) {
-      if (this.headersSent) noteRefused(notes, layerOf, { method: 'setHeader', name });
+      if (this.headersSent) noteRefused(notes, 'setHeader', name);
       throw error;
     }
     note(notes, name, value);
@@ -122,10 +110,12 @@ function namesIn(headers: unknown): Set<string> | null {
 }
 
 /** A layer goes on or is over: the `writeHead` that the response was given meanwhile is that layer's, and so is what it sets. */
-export function noticeHook(res: ServerResponse, notes: HeaderNotes, layer: object | null): void {
+export function noticeHook(res: ServerResponse, notes: HeaderNotes, layer: object): void {
   const given: unknown = res.writeHead;
   if (given === notes.head || typeof given !== 'function') return;
   notes.head = given;
+  // An inherited one is that of the application which has the response now.
+  if (!Object.hasOwn(res, 'writeHead')) return;
   try {
     res.writeHead = wrapHook(given, notes, layer) as ServerResponse['writeHead'];
     notes.head = res.writeHead;
@@ -134,7 +124,7 @@ export function noticeHook(res: ServerResponse, notes: HeaderNotes, layer: objec
   }
 }
 
-function wrapHook(given: object, notes: HeaderNotes, layer: object | null): unknown {
+function wrapHook(given: object, notes: HeaderNotes, layer: object): unknown {
   return function hookedWriteHead(this: unknown, ...args: unknown[]): unknown {
     const { hook, handed } = notes;
     notes.hook = layer;

@@ -30,7 +30,6 @@ function isAscii({ text }: Piece): boolean {
 
 interface ResponseNotesOptions {
   previewBytes: number;
-  notes: HeaderNotes | null;
   readBlock: (block: string) => string[];
 }
 
@@ -42,25 +41,25 @@ export class WatchedResponse implements ResponseFact {
   truncated = false;
   isSent = false;
   outcome: ResponseFact['outcome'] = 'running';
+  /** null where the request is sampled out, and where no layers run. */
+  headerNotes: HeaderNotes | null = null;
   readonly #previewBytes: number;
-  readonly #notes: HeaderNotes | null;
   readonly #readBlock: (block: string) => string[];
   #sent: string | string[] = [];
   readonly #pieces: Piece[] = [];
   #kept = 0;
 
-  constructor({ previewBytes, notes, readBlock }: ResponseNotesOptions) {
+  constructor({ previewBytes, readBlock }: ResponseNotesOptions) {
     this.#previewBytes = previewBytes;
-    this.#notes = notes;
     this.#readBlock = readBlock;
   }
 
   get headerWrites(): readonly HeaderWrite[] | undefined {
-    return this.#notes?.writes;
+    return this.headerNotes?.writes;
   }
 
   get refused(): readonly RefusedWrite[] | undefined {
-    return this.#notes?.refused;
+    return this.headerNotes?.refused;
   }
 
   get rawHeaders(): readonly string[] {

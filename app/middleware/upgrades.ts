@@ -25,8 +25,6 @@ export interface UpgradeWatchOptions {
   takes: (headers: IncomingMessage['headers']) => boolean;
   /** Called once per upgrade, inside its context. */
   onRequest: readonly ((context: Context) => void)[];
-  /** Of requests that run: what hands an upgraded one to an application of Express (express-ws) finds it here. */
-  contexts: WeakMap<IncomingMessage, Context>;
 }
 
 export interface UpgradeWatch {
@@ -66,7 +64,7 @@ function countReceived(socket: Counted, head: unknown): { fact: BodyFact; ended:
 }
 
 export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
-  const { recorder, tracker, sourceOf, previewBytes, takes, onRequest, contexts } = options;
+  const { recorder, tracker, sourceOf, previewBytes, takes, onRequest } = options;
   const seen = new WeakSet<object>();
   const attached = new Set<WeakRef<Server>>();
   const undoOf = new WeakMap<Server, () => void>();
@@ -76,7 +74,7 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   let closed = false;
 
   function open(req: IncomingMessage, socket: Counted, head: unknown): Context | null {
-    if (closed || contexts.has(req) || socket.destroyed) return null;
+    if (closed || tracker.isOpen(req) || socket.destroyed) return null;
     if (isProfilerTarget(targetOf(req)) || !takes(req.headers)) return null;
     const source = sourceOf(req);
     const context = recorder.open('request');
@@ -92,9 +90,10 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
     });
     context.add('body', received.fact);
     context.add('response', answer.fact);
-    contexts.set(req, context);
+    // What hands it to an application of Express (express-ws) finds it open.
+    tracker.open(req, context);
     socket.once('close', (hadError: unknown) => {
-      contexts.delete(req);
+      tracker.forget(req);
       received.ended();
       answer.ended(hadError === true);
       recorder.finish(context);

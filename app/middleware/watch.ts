@@ -3,8 +3,7 @@
  * everything after it inside AsyncLocalStorage.
  *
  * Emitters are bound because body and finish events otherwise fire outside the request's context (multer 1,
- * `req.on('end')`). Works on node:http objects; Express is not needed. What is kept of a request lies in a
- * WeakMap, and is taken out when its answer is over: a Map keeps too much alive (open-list.ts), a property is dear on every object of Express.
+ * `req.on('end')`). Works on node:http objects; Express is not needed.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -12,10 +11,10 @@ import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { Sampler } from '../profiler/sampling.ts';
 import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
-import { createPrototypeAdoption } from './adopt-prototypes.ts';
 import { tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import type { ExposeToken } from './expose-token.ts';
+import { createPrototypeAdoption } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import { createUpgradeWatch } from './upgrades.ts';
 import { createResponseWatch } from './watched-response.ts';
@@ -28,8 +27,6 @@ export interface WatchOptions {
   previewBytes: number;
   /** Whether a request is recorded in full; default: all are. */
   takes?: Sampler['takes'];
-  /** The layer of a router whose code runs for a request; default: none is known. */
-  layerOf?: (context: Context) => object | null;
   /** Called when the headers of an answer go out; absent: no answer is changed. */
   exposeToken?: ExposeToken | undefined;
   /** Documents get the tag of the toolbar; default: none does. */
@@ -37,7 +34,7 @@ export interface WatchOptions {
   /** Whether servers make their objects with the application's prototypes; default: they do not. */
   adoptPrototypes?: boolean;
   /** Called with each request when it comes, and when it is over and known to have an application. */
-  see?: (req: IncomingMessage) => void;
+  observeApp?: (req: IncomingMessage) => void;
   /** Called once per request, inside its context: observers that add facts beside it. */
   onRequest?: readonly ((context: Context) => void)[];
   /** The same for what becomes another protocol, and may stay open for hours. */
@@ -50,10 +47,6 @@ export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
   /** The context that `watch` opened for a request, also outside its async context. */
   contextOf(req: IncomingMessage): Context | undefined;
-  /** The code of a layer is about to run. */
-  layerEntered(req: IncomingMessage): void;
-  /** The code of a layer goes on to the next one, or is over. */
-  layerLeft(req: IncomingMessage, layer: object | null): void;
   /** What a server upgrades is recorded from its first watched request on; of this one from now on. */
   watchServer(server: Server): void;
   /** Takes back what was put on the applications and servers whose requests were watched. */
@@ -135,7 +128,6 @@ function isOfToolbar(headers: IncomingMessage['headers']): boolean {
 
 export function createWatch(options: WatchOptions): Watch {
   const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
-  const contexts = new WeakMap<IncomingMessage, Context>();
   let opened = 0;
   const bindEmit = createEmitBinding(tracker);
   const upgrades = createUpgradeWatch({
@@ -145,7 +137,6 @@ export function createWatch(options: WatchOptions): Watch {
     previewBytes,
     takes,
     onRequest: options.onUpgrade ?? [],
-    contexts,
   });
   const adoption =
     options.adoptPrototypes === true ? createPrototypeAdoption({ emitOf: upgrades.emitOf }) : null;
@@ -153,7 +144,6 @@ export function createWatch(options: WatchOptions): Watch {
   const responses = createResponseWatch({
     tracker,
     previewBytes,
-    layerOf: options.layerOf,
     exposeToken: options.exposeToken,
     onHeaders: (context, req) => {
       const body = context.outline ? undefined : context.first('body');
@@ -162,24 +152,14 @@ export function createWatch(options: WatchOptions): Watch {
       if (!context.outline) recorder.headersSent(context);
     },
     onClose: (context, req) => {
-      contexts.delete(req);
-      options.see?.(req);
+      tracker.forget(req);
+      options.observeApp?.(req);
       const request = context.outline ? undefined : context.first('request');
       if (request?.live === req) request.live = leftOn(req);
       onFinish?.(context, req);
       recorder.finish(context);
     },
   });
-
-  /** Of a request that is over too, from within its own work. */
-  function contextOf(req: IncomingMessage): Context | undefined {
-    const running = contexts.get(req);
-    if (running !== undefined) return running;
-    const current = tracker.current();
-    return current?.ended === true && current.first('request')?.rawHeaders === req.rawHeaders
-      ? current
-      : undefined;
-  }
 
   /** What the toolbar asks, again and again, is kept apart from the pages that somebody opened. */
   function openContext({ headers }: IncomingMessage, own: boolean): Context {
@@ -191,10 +171,10 @@ export function createWatch(options: WatchOptions): Watch {
     const source = sourceOf(req);
     const target = targetOf(req);
     const context = openContext(req, isProfilerTarget(target));
-    contexts.set(req, context);
+    tracker.open(req, context);
     adoption?.see(req);
     upgrades.see(req);
-    options.see?.(req);
+    options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, !context.outline));
     const body = context.outline ? null : tapBody(req, { previewBytes });
@@ -205,7 +185,7 @@ export function createWatch(options: WatchOptions): Watch {
   }
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
-    if (contexts.has(req)) {
+    if (tracker.isOpen(req)) {
       next();
       return;
     }
@@ -223,15 +203,7 @@ export function createWatch(options: WatchOptions): Watch {
     });
   }
   return Object.assign(watch, {
-    contextOf,
-    layerEntered(req: IncomingMessage) {
-      const { res } = req as IncomingMessage & { res?: ServerResponse };
-      if (res !== undefined) responses.layerEntered(res);
-    },
-    layerLeft(req: IncomingMessage, layer: object | null) {
-      const { res } = req as IncomingMessage & { res?: ServerResponse };
-      if (res !== undefined) responses.layerLeft(res, layer);
-    },
+    contextOf: (req: IncomingMessage) => tracker.of(req),
     watchServer: (server: Server) => {
       upgrades.attach(server);
     },

@@ -9,7 +9,7 @@
  * sentence. Only PostgreSQL; other clients are left alone.
  */
 import { describeError } from '../profiler/describe-error.ts';
-import type { Context } from '../profiler/context.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
 import type { QueryFact } from './knex.ts';
@@ -53,8 +53,6 @@ export interface Explainer {
   readonly overMs: number;
   /** A statement that took at least `overMs`. */
   note(slow: SlowStatement): void;
-  /** The final profile of a request is on its way to the storage. */
-  ended(token: string): void;
   close(): void;
 }
 
@@ -71,8 +69,6 @@ export interface ExplainerOptions {
 
 const MOST_PER_REQUEST = 3;
 const MOST_PER_SECOND = 3;
-/** Requests that have slow statements and have not ended. */
-const MOST_REQUESTS = 50;
 /** Requests whose statements wait to be planned. */
 const LONGEST_QUEUE = 20;
 const LONGEST_SQL = 20_000;
@@ -200,7 +196,7 @@ async function planOnPool(slow: SlowStatement): Promise<Outcome> {
 }
 
 export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOptions): Explainer {
-  const slow = new Map<string, SlowStatement[]>();
+  const slow = createSlot<SlowStatement[]>('slow statements');
   /** Of each pool by the text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
   /** What was kept of each request: a late fact is replaced as a whole. */
@@ -210,8 +206,8 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
   let running = false;
   let closed = false;
 
-  function memoryOf({ pool }: ExplainClient): Map<string, Remembered> {
-    const key = pool ?? slow;
+  function memoryOf(client: ExplainClient): Map<string, Remembered> {
+    const key = client.pool ?? client;
     const known = remembered.get(key) ?? new Map<string, Remembered>();
     remembered.set(key, known);
     return known;
@@ -274,36 +270,37 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
     running = false;
   }
 
+  /** Plans what was noted, once the final profile is on its way to the storage. */
+  function explainStored(context: Context): void {
+    const statements = slow.get(context) ?? [];
+    // Work after the response may still end its transaction: the profile is then written again.
+    if (statements.length === 0 || hasOpenTransaction(context)) return;
+    slow.set(context, []);
+    if (closed || queue.length >= LONGEST_QUEUE) return;
+    queue.push(statements);
+    if (!running) unobserved(() => void run());
+  }
+
   return {
     overMs,
     note(statement) {
       const { context, client, sql, bindings, fact } = statement;
       if (closed || !isPostgres(client) || context.kind === 'profiler' || !CAN_BE_PLANNED.test(sql)) return;
       if (sql.length > LONGEST_SQL || bindings.length > MOST_BINDINGS) return;
-      const known = slow.get(context.token) ?? [];
+      const known = slow.get(context) ?? [];
       const same = known.find((other) => other.sql === sql);
       if (same !== undefined && (same.fact.durationMs ?? 0) >= (fact.durationMs ?? 0)) return;
       const slowest = [...known.filter((other) => other !== same), statement]
         .sort((a, b) => (b.fact.durationMs ?? 0) - (a.fact.durationMs ?? 0))
         .slice(0, MOST_PER_REQUEST);
-      const [oldest] = slow.keys();
-      if (known.length === 0 && slow.size >= MOST_REQUESTS && oldest !== undefined) slow.delete(oldest);
-      slow.set(context.token, slowest);
-    },
-    ended(token) {
-      const statements = slow.get(token);
-      const context = statements?.[0]?.context;
-      // Work after the answer may still end its transaction: the profile is then written anew.
-      if (statements === undefined || context === undefined || hasOpenTransaction(context)) return;
-      slow.delete(token);
-      if (closed || queue.length >= LONGEST_QUEUE) return;
-      queue.push(statements);
-      if (!running) unobserved(() => void run());
+      slow.set(context, slowest);
+      context.onStored = () => {
+        explainStored(context);
+      };
     },
     close() {
       closed = true;
       queue = [];
-      slow.clear();
       kept.clear();
     },
   };

@@ -8,7 +8,7 @@
  * What never changes of a layer is worked out once and kept beside it; no stack is taken per request.
  */
 import type { IncomingMessage } from 'node:http';
-import { type Context, createSlot } from '../profiler/context.ts';
+import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { RouteFact } from '../profiler/facts.ts';
 import {
   baseOf,
@@ -30,18 +30,9 @@ import {
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 
 export interface LayerObserverOptions {
-  contextOf: (req: IncomingMessage) => Context | undefined;
+  tracker: Pick<ContextTracker, 'of'>;
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
-  /** The code of a layer is about to run, also where the request is sampled out. */
-  onEnter?: (req: IncomingMessage) => void;
-  /** The code of a layer goes on to the next one, or is over. */
-  onLeave?: (req: IncomingMessage, layer: object) => void;
-}
-
-interface LayerTrace extends DispatchTrace {
-  /** The layer whose code runs: the innermost call that has not returned, else the one that started last. */
-  running(context: Context): LayerFact | null;
 }
 
 /** What is known of a layer once and for all. */
@@ -102,14 +93,9 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 }
 
 function createLayerTrace(
-  {
-    contextOf,
-    sourceOf = () => null,
-    onEnter = () => undefined,
-    onLeave = () => undefined,
-  }: LayerObserverOptions,
+  { tracker, sourceOf = () => null }: LayerObserverOptions,
   seeRouter: (router: unknown) => void,
-): LayerTrace {
+): DispatchTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
   /** Layers inside a route -> the layer of the route. */
@@ -217,12 +203,12 @@ function createLayerTrace(
   }
 
   function started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null {
-    const context = contextOf(req);
+    const context = tracker.of(req);
     if (context === undefined || context.ended) return null;
-    onEnter(req);
     const call = new LayerCall(req, layer, context, kind);
     if (context.outline) note(call);
     else begin(call, null);
+    context.runLayer(call.fact);
     return call;
   }
 
@@ -247,6 +233,7 @@ function createLayerTrace(
     });
   }
 
+  /** The innermost call that has not returned, else the one that started last. */
   function runningIn(trace: RequestTrace | undefined): LayerFact | null {
     return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
   }
@@ -273,8 +260,6 @@ function createLayerTrace(
       error: false,
       depth,
     };
-    const before = runningIn(trace);
-    if (before !== null) onLeave(req, before);
     wentOn(trace.facts, depth, startMs);
     trace.facts.push(fact);
     trace.open.push(fact);
@@ -304,7 +289,7 @@ function createLayerTrace(
   }
 
   function handedOn(req: IncomingMessage, error: unknown): void {
-    const context = contextOf(req);
+    const context = tracker.of(req);
     if (context === undefined || context.ended) return;
     const outline = outlines.get(context);
     const trace = outline ?? traces.get(context);
@@ -321,19 +306,18 @@ function createLayerTrace(
   }
 
   function leave({ context }: LayerCall, fact: LayerFact): void {
-    const open = traces.get(context)?.open;
-    const at = open?.lastIndexOf(fact) ?? -1;
-    if (open !== undefined && at !== -1) open.length = at;
+    const trace = traces.get(context);
+    const at = trace?.open.lastIndexOf(fact) ?? -1;
+    if (trace !== undefined && at !== -1) trace.open.length = at;
+    context.runLayer(runningIn(trace));
   }
 
   return {
     started,
-    running: (context) => runningIn(traces.get(context)),
     ended(call) {
       const { fact } = call;
       if (fact === null) return;
       fact.durationMs ??= elapsedMs(call);
-      onLeave(call.req, fact);
       leave(call, fact);
     },
     settled(call) {
@@ -362,7 +346,7 @@ function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwis
 /** Traces the layers of the applications that it sees, until closed. */
 export function createLayerObserver(
   options: LayerObserverOptions & { Router?: unknown },
-): Pick<LayerTrace, 'running'> & Pick<LayerDispatch, 'see' | 'close'> {
+): Pick<LayerDispatch, 'see' | 'close'> {
   const trace = createLayerTrace(options, (router) => {
     dispatch.seeRouter(router);
   });
@@ -375,5 +359,5 @@ export function createLayerObserver(
     belongs: guarded(trace.belongs, undefined),
   });
   if (options.Router !== undefined) dispatch.seeLibrary(options.Router);
-  return { running: trace.running, see: guarded(dispatch.see, undefined), close: dispatch.close };
+  return { see: guarded(dispatch.see, undefined), close: dispatch.close };
 }

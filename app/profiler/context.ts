@@ -6,6 +6,7 @@
  * profiler, so that two of them can live in one process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FactName, Facts } from './facts.ts';
 
@@ -33,7 +34,7 @@ export interface ContextOptions {
   parent?: string | null;
   /** Sampled out: only its outline is recorded. */
   outline?: boolean;
-  limits?: ContextLimits;
+  limits?: ContextLimits | undefined;
 }
 
 export class Context {
@@ -61,6 +62,11 @@ export class Context {
   onLateFact: ((context: Context) => void) | null = null;
   /** Called when the answer is over; set by the observer that measures until then. */
   onEnd: (() => void) | null = null;
+  /** Called when the final profile was handed to the writer; set by the observer that adds to it afterwards. */
+  onStored: (() => void) | null = null;
+  #layer: object | null = null;
+  /** Called before `layer` changes; set by the middleware that attributes changes of the response. */
+  onLayerChange: (() => void) | null = null;
 
   constructor({
     token,
@@ -100,6 +106,17 @@ export class Context {
 
   get ended(): boolean {
     return this.#endedMark !== null;
+  }
+
+  /** The router layer whose code runs, or ran last; null where none is known. */
+  get layer(): object | null {
+    return this.#layer;
+  }
+
+  /** From here on `layer` runs. Called by the observer of layers alone. */
+  runLayer(layer: object | null): void {
+    this.onLayerChange?.();
+    this.#layer = layer;
   }
 
   /** The answer is over: later facts are marked by their time and start a rewrite of the profile. */
@@ -221,9 +238,34 @@ export function createSlot<T>(description: string): Slot<T> {
   };
 }
 
-/** Finds the context of the code that runs now. */
+/** Finds the context of the code that runs now, and that of a request. */
 export class ContextTracker {
   readonly #storage = new AsyncLocalStorage<Context | undefined>();
+  /** Not a property of the request: on Express's objects that is expensive (decision 14). Not a Map: see open-list.ts. */
+  readonly #opened = new WeakMap<IncomingMessage, Context>();
+
+  /** Makes `context` the one of this request, until `forget`. */
+  open(req: IncomingMessage, context: Context): void {
+    this.#opened.set(req, context);
+  }
+
+  isOpen(req: IncomingMessage): boolean {
+    return this.#opened.has(req);
+  }
+
+  forget(req: IncomingMessage): void {
+    this.#opened.delete(req);
+  }
+
+  /** The context of a request; after its end only for code that the request started. */
+  of(req: IncomingMessage): Context | undefined {
+    const opened = this.#opened.get(req);
+    if (opened !== undefined) return opened;
+    const current = this.current();
+    return current?.ended === true && current.first('request')?.rawHeaders === req.rawHeaders
+      ? current
+      : undefined;
+  }
 
   current(): Context | undefined {
     return this.#storage.getStore();

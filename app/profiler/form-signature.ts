@@ -23,7 +23,7 @@ const PATIENCE_MS = 200;
 const FORM = /^([0-9a-z]{8,9})\.([A-Za-z0-9_-]{43})$/;
 
 export function createFormSigner(options: {
-  sharedKey?: () => Promise<Buffer>;
+  sharedKey?: (() => Promise<Buffer>) | undefined;
   now?: () => number;
 }): FormSigner {
   const { sharedKey, now = Date.now } = options;

@@ -53,7 +53,7 @@ export interface RecorderOptions {
   write: (profile: StoredProfile, shared: readonly SharedPart[]) => void;
   /** Which process records: shown and filtered by. */
   process: string;
-  limits?: ContextLimits;
+  limits?: ContextLimits | undefined;
   warn: (sentence: string) => void;
 }
 
@@ -114,6 +114,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (isSampledOut(context)) return;
     const built = build(context, state);
     write({ index: indexOf(built.document, built), document: textOf(built.document) }, built.shared);
+    if (state === 'final') context.onStored?.();
   }
 
   function complete(
@@ -207,9 +208,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function create(given: ContextOptions): Context {
-    const context = new RequestContext(
-      options.limits === undefined ? given : { ...given, limits: options.limits },
-    );
+    const context = new RequestContext({ ...given, limits: options.limits });
     contexts.add(context);
     return context;
   }

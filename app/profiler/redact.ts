@@ -28,11 +28,11 @@ export interface Redactor {
 
 export interface RedactorOptions {
   /** Secret values by the name of their setting. */
-  secrets?: Readonly<Record<string, string>>;
+  secrets?: Readonly<Record<string, string>> | undefined;
   /** Words that make a name secret, in addition to the built-in ones. */
-  names?: readonly string[];
+  names?: readonly string[] | undefined;
   /** Values that are public although they are set as a secret: names of host, schema, user, database. */
-  publicValues?: readonly string[];
+  publicValues?: readonly string[] | undefined;
 }
 
 /** A name and its value, in whatever way they are written. */

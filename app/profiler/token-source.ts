@@ -33,8 +33,8 @@ export interface TokenSource {
 
 export interface TokenSourceOptions {
   /** Absent for a storage of one process. `key`: to be agreed on where the storage has none yet. */
-  lease?: (key: Buffer) => Promise<TokenLease>;
-  reserve?: TokenReserve;
+  lease?: ((key: Buffer) => Promise<TokenLease>) | undefined;
+  reserve?: TokenReserve | undefined;
 }
 
 /** Counters that are worked out at once at first: few, since the first answer waits for the first of them. */

@@ -83,7 +83,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         await work();
       });
       context.end();
-      explainer.ended(context.token);
+      context.onStored?.();
       return context;
     }
 
@@ -187,10 +187,10 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         await trx('explained').first();
       });
       context.end();
-      explainer.ended(context.token);
+      context.onStored?.();
       expect(await kept.of(context.token, 300)).to.equal(null);
       await tracker.run(context, () => trx.commit());
-      explainer.ended(context.token);
+      context.onStored?.();
       expect(first(await kept.of(context.token)).root.type).to.equal('Limit');
     });
 
@@ -201,7 +201,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         await knex.raw('select 22 from explained');
       });
       kept.forget(context.token);
-      explainer.ended(context.token);
+      context.onStored?.();
       const plans = await kept.of(context.token);
       expect(plans?.plans.map(({ query }) => query)).to.deep.equal([0, 1]);
     });
@@ -226,7 +226,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       });
       await holder.raw('lock table explained in access exclusive mode');
       locked.end();
-      explainer.ended(locked.token);
+      locked.onStored?.();
       const plans = await kept.of(locked.token);
       await holder.rollback();
       expect((plans?.plans[0] as MissingPlan).problem).to.match(/^It could not be planned: .*lock timeout/);

@@ -10,7 +10,7 @@ import { expect } from 'chai';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import { createLayerObserver } from '../../app/observe/layers.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 const express4 = createRequire(import.meta.url)('express-4') as typeof express;
 
@@ -60,14 +60,12 @@ async function trace(
   build: (app: express.Express) => void,
   { path = '/', observers = 1, outline = false, times = 1 } = {},
 ): Promise<Traced> {
-  const contexts = new WeakMap<IncomingMessage, Context>();
+  const tracker = new ContextTracker();
   const context = new Context({ token: 'abc123', kind: 'request', outline });
-  const watching = Array.from({ length: observers }, () =>
-    createLayerObserver({ contextOf: (req) => contexts.get(req) }),
-  );
+  const watching = Array.from({ length: observers }, () => createLayerObserver({ tracker }));
   const app = make();
   app.use(function watch(req, _res, next) {
-    contexts.set(req, context);
+    tracker.open(req, context);
     for (const observer of watching) observer.see(req);
     next();
   });
@@ -514,7 +512,7 @@ describe('applications that a host makes for each request', () => {
   it('are not kept, nor are their parameters', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const observer = createLayerObserver({ contextOf: () => undefined });
+    const observer = createLayerObserver({ tracker: new ContextTracker() });
     const makeApp = (): WeakRef<object>[] => {
       const app = express();
       const callback = (_req: Request, _res: Response, next: NextFunction): void => {

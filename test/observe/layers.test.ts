@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import type { IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import { createLayerObserver } from '../../app/observe/layers.ts';
 import { observeRegistrations, type RegistrationObserver } from '../../app/observe/registrations.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 /** Serves one request and returns its context; `build` adds what the application runs. */
 async function traceOf(
@@ -16,15 +15,15 @@ async function traceOf(
   registrations?: RegistrationObserver,
   outline = false,
 ): Promise<Context> {
-  const contexts = new WeakMap<IncomingMessage, Context>();
+  const tracker = new ContextTracker();
   const context = new Context({ token: 'abc123', kind: 'request', outline });
   const observer = createLayerObserver({
-    contextOf: (req) => contexts.get(req),
+    tracker,
     ...(registrations === undefined ? {} : { sourceOf: (layer) => registrations.sourceOf(layer) }),
   });
   const app = express();
   app.use(function watch(req, _res, next) {
-    contexts.set(req, context);
+    tracker.open(req, context);
     observer.see(req);
     next();
   });
@@ -193,15 +192,15 @@ describe('the trace of layers', () => {
   });
 
   it('keeps concurrent requests apart and ignores those without a context', async () => {
-    const contexts = new WeakMap<IncomingMessage, Context>();
-    const observer = createLayerObserver({ contextOf: (req) => contexts.get(req) });
+    const tracker = new ContextTracker();
+    const observer = createLayerObserver({ tracker });
     const app = express();
     const opened: Context[] = [];
     app.use((req, _res, next) => {
       if (req.url !== '/unwatched') {
         const context = new Context({ token: req.url.slice(1), kind: 'request' });
         opened.push(context);
-        contexts.set(req, context);
+        tracker.open(req, context);
       }
       observer.see(req);
       next();
@@ -254,9 +253,11 @@ describe('the trace of layers', () => {
   it('hears nothing once closed', async () => {
     let asked = 0;
     const observer = createLayerObserver({
-      contextOf: () => {
-        asked++;
-        return undefined;
+      tracker: {
+        of: () => {
+          asked++;
+          return undefined;
+        },
       },
     });
     observer.close();

@@ -15,7 +15,7 @@
 import { EventEmitter } from 'node:events';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createServerLookout } from './server-of.ts';
+import { createServerLookout } from '../server-of.ts';
 
 /** An application of Express, as far as it is used here. */
 interface Application {

@@ -8,7 +8,10 @@ import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { adoptedConstructors, createPrototypeAdoption } from '../../app/middleware/adopt-prototypes.ts';
+import {
+  adoptedConstructors,
+  createPrototypeAdoption,
+} from '../../../app/middleware/node-22/prototype-preset.ts';
 
 const isNeeded = Number.parseInt(process.versions.v8, 10) < 13;
 

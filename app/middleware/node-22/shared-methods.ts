@@ -1,22 +1,20 @@
 /**
- * Where the methods of all responses of an Express application can be replaced at once: on `app.response`, which each of
- * them inherits from, also within mounted applications.
- *
- * Express gives every request and response a prototype of its own choosing, after which V8 gives each a hidden class of its
- * own: one more property costs 3 µs and a kilobyte, and four methods per response cost more than all the rest of watching.
+ * Goes with Node 22 (decision 14). Replaces the methods of all responses of an Express application at once: on `app.response`,
+ * which each of them inherits from, also within mounted applications.
  */
 import type { ServerResponse } from 'node:http';
-import type { ResponseMethods, SharedResponseMethods } from './watched-response.ts';
 
 const NAMES = [
   'writeHead', 'write', 'end', 'emit', 'setHeader', 'appendHeader', 'removeHeader',
 ] as const; // prettier-ignore
 
+export type ObservableMethods = Pick<ServerResponse, (typeof NAMES)[number]>;
+
 export interface SharedMethods {
   /** The methods as they were below the shared ones; null where this response has to be watched on its own. */
-  of(res: ServerResponse): ResponseMethods | null;
+  of(res: ServerResponse): ObservableMethods | null;
   /** The same for one that is watched already, whatever has been put on it meanwhile: null where nothing can be shared. */
-  given(res: ServerResponse): ResponseMethods | null;
+  given(res: ServerResponse): ObservableMethods | null;
   /** Undoes what was replaced, where nobody has replaced it since. */
   restore(): void;
 }
@@ -47,16 +45,16 @@ function disguise(method: object, original: object): void {
 }
 
 export function createSharedMethods(
-  observe: (methods: SharedResponseMethods) => SharedResponseMethods,
+  observe: (methods: ObservableMethods) => ObservableMethods,
 ): SharedMethods {
   /** By the prototype of a response: the methods below; null where they can't be shared. */
-  const known = new WeakMap<object, ResponseMethods | null>();
-  const installed = new WeakMap<object, ResponseMethods>();
+  const known = new WeakMap<object, ObservableMethods | null>();
+  const installed = new WeakMap<object, ObservableMethods>();
   const undo: (() => void)[] = [];
 
-  function install(target: SharedResponseMethods): ResponseMethods {
+  function install(target: ObservableMethods): ObservableMethods {
     // What it inherits is looked up at each call: others may replace it later.
-    const before = Object.create(Object.getPrototypeOf(target) as object) as SharedResponseMethods;
+    const before = Object.create(Object.getPrototypeOf(target) as object) as ObservableMethods;
     const observed = observe(before);
     for (const name of NAMES) {
       const own = Object.getOwnPropertyDescriptor(target, name);
@@ -79,8 +77,8 @@ export function createSharedMethods(
     return before;
   }
 
-  function below(prototype: object): ResponseMethods | null {
-    const target = outermost(prototype) as SharedResponseMethods | null;
+  function below(prototype: object): ObservableMethods | null {
+    const target = outermost(prototype) as ObservableMethods | null;
     const given = target === null ? undefined : installed.get(target);
     return given ?? (target !== null && takesMethods(target) ? install(target) : null);
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import express from 'express';
 import { ServerResponse } from 'node:http';
-import { createSharedMethods } from '../../app/middleware/shared-methods.ts';
+import { createSharedMethods } from '../../../app/middleware/node-22/shared-methods.ts';
 
 /** A response as the application has made it its own. */
 function responseOf(app: express.Express): ServerResponse {

@@ -1,0 +1,98 @@
+/** What records requests and what reads them back: tokens -> recorder -> writer -> storage -> profiles. */
+import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
+import type { FindingRule } from '../profiler/finding.ts';
+import { createHousekeeper, type Retention } from '../profiler/housekeeper.ts';
+import type { Panel } from '../profiler/panel.ts';
+import { createPatientRead } from '../profiler/patient-read.ts';
+import { createProfiles, type Profiles } from '../profiler/profiles.ts';
+import { createRecorder, type Recorder } from '../profiler/recorder.ts';
+import { createRecording, type Recording } from '../profiler/recording.ts';
+import type { Redactor } from '../profiler/redact.ts';
+import { createSampler, type Sampler, type Sampling } from '../profiler/sampling.ts';
+import type { ProfileStorage } from '../profiler/storage.ts';
+import { createTokenReserve } from '../profiler/token-reserve.ts';
+import { createTokenSource } from '../profiler/token-source.ts';
+import { createWriter, type Writer } from '../profiler/writer.ts';
+import { urls } from '../urls.ts';
+
+export interface CoreOptions {
+  storage: ProfileStorage;
+  panels: readonly Panel[];
+  rules: readonly FindingRule[];
+  redactor: Redactor;
+  sampling: Sampling;
+  retention: Retention;
+  process: string;
+  limits?: ContextLimits | undefined;
+  tokenFolder?: string | undefined;
+  warn: (sentence: string) => void;
+}
+
+export interface Core {
+  tracker: ContextTracker;
+  recorder: Recorder;
+  recording: Recording;
+  profiles: Profiles;
+  writer: Writer;
+  takes: Sampler['takes'];
+  /** Asks the storage, once it is there, for a block of tokens, and whether recording is paused. */
+  refill(): Promise<void>;
+  /** Stores what waits, within `timeoutMs`. */
+  close(timeoutMs: number): Promise<void>;
+}
+
+export function createCore(options: CoreOptions): Core {
+  const { storage, panels, rules, redactor, sampling, retention, limits, tokenFolder, warn } = options;
+  const tokens = createTokenSource({
+    lease: storage.leaseTokens?.bind(storage),
+    reserve: tokenFolder === undefined ? undefined : createTokenReserve(tokenFolder),
+  });
+  const recording = createRecording(storage);
+  const sampler = createSampler({ ...sampling, isPaused: () => recording.pausedAt() !== null });
+  const writer = createWriter({ storage, warn });
+  const recorder = createRecorder({
+    panels,
+    rules,
+    redactor,
+    nextToken: () => tokens.next(),
+    nextSampledOut: () => tokens.nextSampledOut(),
+    sampler,
+    write(profile, shared) {
+      const { kind, startedAt } = profile.index;
+      if (kind === 'profiler' || !recording.leavesOut(startedAt)) writer.enqueue(profile, shared);
+    },
+    process: options.process,
+    limits,
+    warn,
+  });
+  const profiles = createProfiles({
+    recorder,
+    writer,
+    storage,
+    readStored: createPatientRead(storage, tokens),
+    isSampledOut: (token) => (sampling.rate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
+  });
+  const housekeeper = createHousekeeper({ storage, retention, warn });
+
+  return {
+    tracker: new ContextTracker(),
+    recorder,
+    recording,
+    profiles,
+    writer,
+    takes: (headers) => !recording.check() && sampler.takes(headers),
+    async refill() {
+      await tokens.refill();
+      await recording.refresh();
+      const pausedAt = recording.pausedAt();
+      if (pausedAt !== null)
+        warn(`Recording is paused since ${new Date(pausedAt).toISOString()}; resume it at ${urls.home()}.`);
+    },
+    async close(timeoutMs) {
+      housekeeper.close();
+      recorder.close();
+      await writer.close(timeoutMs);
+      await storage.close();
+    },
+  };
+}

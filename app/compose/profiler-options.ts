@@ -1,0 +1,111 @@
+/** What a host gives to `createProfiler`, and what it gets. Types only. */
+import type { Knex } from 'knex';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { RefusalOptions } from '../middleware/refuse.ts';
+import type { RequestSource } from '../middleware/request-fact.ts';
+import type { Watch } from '../middleware/watch.ts';
+import type { Dump } from '../observe/dump.ts';
+import type { CompilingEngine, RenderingApp } from '../observe/ejs.ts';
+import type { RouterLibrary } from '../observe/registrations.ts';
+import type { WinstonLibrary } from '../observe/winston.ts';
+import type { Context, ContextLimits } from '../profiler/context.ts';
+import type { FindingRule } from '../profiler/finding.ts';
+import type { Retention } from '../profiler/housekeeper.ts';
+import type { Panel } from '../profiler/panel.ts';
+import type { Profiles } from '../profiler/profiles.ts';
+import type { Redactor } from '../profiler/redact.ts';
+import type { Sampling } from '../profiler/sampling.ts';
+import type { ProfileStorage } from '../profiler/storage.ts';
+import type { WriterCounters } from '../profiler/writer.ts';
+import type { ErrorPages } from './create-error-pages.ts';
+
+export interface ProfilerOptions {
+  /** Where profiles are kept; default: the memory of this process. */
+  storage?: ProfileStorage;
+  /** Panels of your own, shown after the built-in ones. */
+  panels?: readonly Panel[];
+  /** Rules of your own by which findings are made, asked after the built-in ones. */
+  findings?: readonly FindingRule[];
+  /** Secret values by the name of their setting: masked wherever they occur. */
+  secrets?: Readonly<Record<string, string>>;
+  /** Words that make a field, header or parameter secret, in addition to the built-in ones. */
+  secretNames?: readonly string[];
+  /** Values that are no secret although one has the same: names of host, schema, user, database. */
+  publicValues?: readonly string[];
+  /** Instead of the three above: a redactor made elsewhere. */
+  redactor?: Redactor;
+  retention?: Partial<Retention>;
+  limits?: ContextLimits;
+  /** Bytes of a body kept as preview; default 16 KiB. */
+  previewBytes?: number;
+  /**
+   * Milliseconds from which on a statement that PostgreSQL ran is planned again after the answer (`EXPLAIN`, read-only, on an
+   * idle connection of the Knex that ran it), and the plan kept with the profile; default 100, 0: none is.
+   */
+  explainMs?: number;
+  /** Which requests are recorded in full; default: all. Those that fail or are slow are kept in outline. */
+  sampling?: Partial<Sampling>;
+  /** Folder where a process leaves some tokens for the next one; absent: the first requests guess theirs. */
+  tokenFolder?: string;
+  /** Shown as the process that answered; default: host name and pid. */
+  process?: string;
+  /** Settings shown in the configuration panel; masked like everything else. */
+  settings?: Readonly<Record<string, unknown>>;
+  /** Folder of the application's own code; default: the working directory. */
+  root?: string;
+  /** Places on the pages open it: `vscode`, `cursor`, `webstorm`, `zed`, or an address with `%f`, `%l` and `%c`. */
+  editor?: {
+    url: string;
+    /** Folders here -> on the developer's machine, where the application runs in a container. */
+    paths?: Readonly<Record<string, string>>;
+  };
+  /** Whether HTML documents that browsers ask for get the toolbar; default: they do, but not where NODE_ENV is `production`. */
+  toolbar?: boolean;
+  /** Origins of separate front ends that load the toolbar by its tag, such as `http://localhost:5173`; default: none. */
+  toolbarOrigins?: readonly string[];
+  /** Asked for as HTTP Basic before any page is shown. */
+  password?: string | null;
+  /** Who may see the pages; asked when there is no password. */
+  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+  /** Where a request came from; default: what the host's Express makes of it. */
+  sourceOf?: (req: IncomingMessage) => RequestSource;
+  /** `express.Router`, to show where each route and middleware was registered. */
+  Router?: RouterLibrary;
+  /**
+   * Requests and responses of a server that serves one Express application are made with the prototypes which Express
+   * gives them anyway; default true. Answers are the same, and on Node.js 20 and 22 cheaper.
+   */
+  adoptPrototypes?: boolean;
+  /** Called once per request, inside its context, to add facts beside it. */
+  onRequest?: readonly ((context: Context) => void)[];
+  /** Takes the profiler's own warnings; default: stderr. */
+  warn?: (sentence: string) => void;
+}
+
+export interface Profiler {
+  watch: Watch;
+  /** `(req, res, next)`: answers everything below `/_profiler`. */
+  pages: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+  /** `(error, req, res, next)`: the error page. */
+  errors: ErrorPages['handler'];
+  /** Answers an error found outside the middleware. */
+  answerError: ErrorPages['answer'];
+  /** Answers what the HTTP parser refuses by the error page too; returns the function that stops it. */
+  refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
+  /** Shows a value in the dump panel; returns it. */
+  dump: Dump;
+  /** `file:line` where a layer of a router was registered; null where not known. */
+  sourceOf: (layer: object) => string | null;
+  watchKnex(knex: Knex, instance?: string): void;
+  watchApp(app: RenderingApp): void;
+  watchEngine(engine: CompilingEngine): void;
+  /** Lines of winston's loggers, wherever they go; other loggers are seen without being handed over. */
+  watchWinston(winston: WinstonLibrary): void;
+  profiles: Profiles;
+  redactor: Redactor;
+  /** Asks the storage, once it is there, for a block of tokens, and whether recording is paused. */
+  refillTokens(): Promise<void>;
+  counters(): WriterCounters;
+  /** Makes open profiles final, stores what waits within `timeoutMs`, undoes what was observed. */
+  close(timeoutMs?: number): Promise<WriterCounters>;
+}
