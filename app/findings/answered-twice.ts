@@ -1,4 +1,4 @@
-/** The answer was out already when something tried to answer again. */
+/** Something tried to respond after the response had been sent. */
 import type { KeptRequest } from '../panels/request/index.ts';
 import type { KeptRouting } from '../panels/routing/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
@@ -9,25 +9,23 @@ export const answeredTwice: FindingRule<{ request: KeptRequest; routing: KeptRou
   name: 'answered-twice',
   needs: ['request', 'routing'],
   labels: ['answered twice'],
-  known:
-    'A header was set after the headers were out, which Node refuses, or a body was sent after the end of the answer, which it drops.',
-  mends: 'Return after each answer (`return res.json(…)`), and call next() or answer, never both.',
+  why: 'A header was set after the headers were sent, which Node.js rejects (`ERR_HTTP_HEADERS_SENT`), or `end()` was given a body after the response had ended, which Node.js ignores.',
+  fix: 'Return after each response (`return res.json(…)`), and either respond or call `next()`, never both.',
   find({ request: { response }, routing }) {
     const refused = response?.refused;
     const [first] = refused ?? [];
     if (first === undefined) return [];
     const layer = layerAt(routing, first.layer);
     const headersAtMs = response?.headersAtMs ?? null;
-    const after =
-      headersAtMs === null
-        ? ''
-        : `, ${duration(Math.max(0, first.atMs - headersAtMs))} after the headers went out`;
+    const delay = headersAtMs === null ? '' : `${duration(Math.max(0, first.atMs - headersAtMs))} `;
     const what =
-      first.name === null ? 'sent a body after the end of the answer' : `set ${first.name} too late`;
+      first.name === null
+        ? 'passed a body to end() after the response had ended'
+        : `set ${first.name} ${delay}after the headers were sent`;
     const finding = {
       label: 'answered twice',
       severity: 'bad' as const,
-      sentence: `${nameOfLayer(layer)} ${what}${after}`,
+      sentence: `${nameOfLayer(layer)} ${what}`,
       panel: 'request',
       anchor: 'late-1',
     };

@@ -1,11 +1,11 @@
-/** Caching headers of an answer that contradict each other, or that are answered in full although the client had it. */
+/** Caching headers that contradict each other, or a full response to a client that already had it. */
 import type { KeptRequest } from '../panels/request/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { receivedHeader, type SentHeader, sentHeader, sentHeaders, type Shared } from './shared/http.ts';
 
 const { bytesText, count } = numberHelpers;
-/** Below, an entity tag that is of no use costs next to nothing. */
+/** For a smaller body, computing an unused ETag costs next to nothing. */
 const LARGE_BODY = 16_384;
 
 /** `public, max-age=60` -> names in lower case with their values. */
@@ -23,7 +23,7 @@ function seconds(directives: ReadonlyMap<string, string>, name: string): number 
   return Number.isFinite(value) ? value : 0;
 }
 
-/** What is said of an answer by its own cache-control. */
+/** What contradicts this Cache-Control among the other headers of the response. */
 function contradictions(
   control: SentHeader,
   { request, shared, varies }: { request: KeptRequest; shared: Shared; varies: string },
@@ -38,43 +38,41 @@ function contradictions(
     found.push([sentence, severity, anchor]);
   };
   if (directives.has('no-store') && ageS > 0)
-    say(`Cache-Control says no-store and ${count(ageS, 'second')} at once: nothing is kept`);
+    say(`Cache-Control combines no-store with a lifetime of ${count(ageS, 'second')}: nothing is cached`);
   if (isShared && !directives.has('no-store') && cookies.length > 0)
     say(
-      `Shared caches may keep this answer with the ${count(cookies.length, 'cookie')} that it sets, so that one visitor’s may reach another`,
+      `Shared caches may store this response with the ${count(cookies.length, 'cookie')} it sets, and send them to other visitors`,
     );
   const tag = sentHeader(request, shared, 'etag');
   if (directives.has('no-store') && tag !== null && bytes >= LARGE_BODY)
     say(
-      `An ETag was made of ${bytesText(bytes)}, and Cache-Control: no-store keeps anyone from using it`,
+      `An ETag was computed for ${bytesText(bytes)}, but Cache-Control: no-store prevents its use`,
       'info',
       tag.anchor,
     );
   if (ageS > 0 && varies.includes('*'))
-    say(`Vary: * makes each request another: the ${count(ageS, 'second')} of Cache-Control are never used`);
+    say(`Vary: * prevents any reuse: the ${count(ageS, 'second')} in Cache-Control have no effect`);
   const encoding = sentHeader(request, shared, 'content-encoding');
   if (ageS > 0 && isShared && encoding !== null && !/accept-encoding|\*/.test(varies))
     say(
-      `A shared cache may keep this for ${count(ageS, 'second')}, compressed, for clients that can’t read that: Vary lacks Accept-Encoding`,
+      `Shared caches may send this compressed response for ${count(ageS, 'second')} to clients that can’t decode it: Vary lacks Accept-Encoding`,
       'warn',
       encoding.anchor,
     );
   return found;
 }
 
-function matches(given: string, tag: string): boolean {
+function matches(ifNoneMatch: string, tag: string): boolean {
   const bare = (text: string): string => text.trim().replace(/^W\//, '');
-  return given.split(',').some((one) => bare(one) === bare(tag));
+  return ifNoneMatch.split(',').some((listed) => bare(listed) === bare(tag));
 }
 
 export const cachingCannotWork: FindingRule<{ request: KeptRequest }> = {
   name: 'caching-cannot-work',
   needs: ['request'],
   labels: ['caching'],
-  known:
-    'The headers of the answer contradict each other (RFC 9111), or repeat the ETag that the request sent along with a whole body.',
-  mends:
-    'Choose one: `no-store`, `private` with an age, or `public` without cookies and with the right Vary; answer 304 where `req.fresh`.',
+  why: 'The response headers contradict each other (RFC 9111), or a full body was sent although the request already named its ETag.',
+  fix: 'Choose one policy per route: `no-store`, `private` with a lifetime, or `public` without cookies and with the right Vary. Send 304 when `req.fresh` is true.',
   find({ request }, { method, status }, shared) {
     const { response } = request;
     if (status === null || status < 200 || status >= 300 || response === undefined) return [];
@@ -89,14 +87,14 @@ export const cachingCannotWork: FindingRule<{ request: KeptRequest }> = {
         .map(({ value }) => value)
         .join(',')
         .toLowerCase();
-      for (const one of contradictions(control, { request, shared, varies })) say(...one);
+      for (const contradiction of contradictions(control, { request, shared, varies })) say(...contradiction);
     }
-    const asked = status === 200 && method === 'GET' ? receivedHeader(request, 'if-none-match') : null;
-    if (asked === null || /no-cache/i.test(receivedHeader(request, 'cache-control') ?? '')) return found;
+    const requested = status === 200 && method === 'GET' ? receivedHeader(request, 'if-none-match') : null;
+    if (requested === null || /no-cache/i.test(receivedHeader(request, 'cache-control') ?? '')) return found;
     const tag = sentHeader(request, shared, 'etag');
-    if (tag !== null && matches(asked, tag.value) && response.bytes > 0)
+    if (tag !== null && matches(requested, tag.value) && response.bytes > 0)
       say(
-        `The client had this ETag already and got all ${bytesText(response.bytes)} again: 304 was never answered`,
+        `The client already had this ETag, but received all ${bytesText(response.bytes)} again instead of a 304`,
         'warn',
         tag.anchor,
       );

@@ -1,4 +1,4 @@
-/** The client did not wait for the end of the answer. */
+/** The client disconnected before the response finished. */
 import type { KeptRequest } from '../panels/request/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
@@ -9,23 +9,23 @@ export const clientLeft: FindingRule<{ request: KeptRequest }> = {
   name: 'client-left',
   needs: ['request'],
   labels: ['client left'],
-  known: 'The connection closed before the answer had ended, and nobody had destroyed it with an error.',
-  mends: "Answer sooner, or stop the work when it is of no use any more (`req.on('close')`, an AbortSignal).",
+  why: 'The connection closed before the response finished, and the application had not destroyed it with an error.',
+  fix: "Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
   find({ request }, { outcome, status, durationMs, error }) {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
     const { response, body } = request;
-    // An event stream or a WebSocket ends by its client's leaving, and an upload that was cut off is told by its own rule.
+    // Event streams and WebSockets normally end this way; an incomplete upload has its own rule.
     if (mediaType(response?.contentType ?? null) === 'text/event-stream' || status === 101) return [];
     if (Number(receivedHeader(request, 'content-length') ?? 0) > (body?.bytes ?? 0)) return [];
-    const far =
+    const progress =
       status === null
-        ? 'before any header was out'
-        : `after ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body`;
+        ? 'before the headers were sent'
+        : `with ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body sent`;
     return [
       {
         label: 'client left',
         severity: 'info',
-        sentence: `The client left after ${duration(durationMs)}, ${far}`,
+        sentence: `The client disconnected after ${duration(durationMs)}, ${progress}`,
         panel: 'request',
         anchor: 'response',
       },

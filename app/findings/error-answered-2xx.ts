@@ -1,4 +1,4 @@
-/** Something threw, and the answer says that all went well. */
+/** Something failed, but the response reports success. */
 import type { KeptRouting } from '../panels/routing/index.ts';
 import { fromLayerRow, hasThrown } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding.ts';
@@ -9,8 +9,8 @@ export const errorAnswered2xx: FindingRule<{ routing: KeptRouting }> = {
   name: 'error-answered-2xx',
   needs: ['routing'],
   labels: ['error hidden'],
-  known: 'A layer threw, rejected or handed an error to next(), and the status of the answer is below 300.',
-  mends: 'Answer errors with a status of 4xx or 5xx, so that clients, caches and monitors can tell.',
+  why: 'A middleware or handler threw, rejected or passed an error to `next()`, and the response status is a 2xx.',
+  fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell.',
   find({ routing }, { status }) {
     if (status === null || status < 200 || status >= 300) return [];
     const row = routing.layers.find(hasThrown);
@@ -19,7 +19,7 @@ export const errorAnswered2xx: FindingRule<{ routing: KeptRouting }> = {
     const finding = {
       label: 'error hidden',
       severity: 'warn' as const,
-      sentence: `${nameOfLayer(layer)} failed, yet the answer is ${status}`,
+      sentence: `${nameOfLayer(layer)} failed, but the request still answered ${status}`,
       panel: 'routing',
       anchor: 'match',
     };

@@ -1,9 +1,8 @@
-/** Garbage collection that took a noticeable part of the request. */
+/** Garbage collection that took a noticeable share of the request. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
-import { counted, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
-/** So long, and so much of the request. */
 const LONG_MS = 50;
 const LARGE_SHARE = 0.1;
 
@@ -11,16 +10,14 @@ export const garbageCollection: FindingRule<Pick<Kept, 'runtime'>> = {
   name: 'garbage-collection',
   needs: ['runtime'],
   labels: ['garbage collection'],
-  known:
-    'Node reports each collection with its time; those during the request took 50 ms and a tenth of it or more. They are the process’s, not the request’s own.',
-  mends:
-    'Keep fewer objects alive at once: smaller pages of rows, streams instead of whole texts, nothing that grows without bound.',
+  why: 'Node.js reports the duration of each collection: those during the request took at least 50 ms and 10 % of it. They belong to the whole process, not to this request alone.',
+  fix: 'Keep fewer objects alive at once: smaller pages of rows, streams instead of whole strings, nothing that grows without limit.',
   find({ runtime: { collections, concurrent } }, { durationMs: wholeMs }) {
     if (collections === undefined) return [];
     const costMs = collections.reduce((sum, { durationMs }) => sum + durationMs, 0);
     if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
-    const shared = concurrent > 1 ? `, while ${counted(concurrent, 'request')} ran` : '';
-    const sentence = `Garbage collection stopped the process ${counted(collections.length, 'time')} for ${shareOf(costMs, wholeMs)}${shared}`;
+    const shared = concurrent > 1 ? `, while ${count(concurrent, 'request')} were running` : '';
+    const sentence = `Garbage collection ran ${count(collections.length, 'time')} and took ${shareOf(costMs, wholeMs)}${shared}`;
     return [
       { label: 'garbage collection', severity: 'warn', sentence, panel: 'runtime', anchor: 'gc', costMs },
     ];

@@ -1,4 +1,4 @@
-/** A header that one layer set and another set anew: what the first one said is lost. */
+/** A header that one layer set and another one replaced, so that the first value was lost. */
 import type { KeptRequest } from '../panels/request/index.ts';
 import type { KeptRouting } from '../panels/routing/index.ts';
 import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
@@ -6,9 +6,9 @@ import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { layerAt, nameOfLayer, sentNames, type Shared } from './shared/http.ts';
 import { placed } from './shared/wording.ts';
 
-/** Lists: whoever adds to them must keep what is there. */
+/** Headers that hold lists: a later value must include the earlier ones. */
 const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
-/** Policies: of two, only the second one counts. */
+/** Policies: only the last value counts. */
 const POLICIES = new Set([
   'content-security-policy', 'strict-transport-security', 'x-frame-options', 'referrer-policy', 'cache-control',
   'access-control-allow-origin', 'permissions-policy',
@@ -36,23 +36,21 @@ export const headerOverwritten: FindingRule<{ request: KeptRequest; routing: Kep
   name: 'header-overwritten',
   needs: ['request', 'routing'],
   labels: ['lost header', 'overwritten'],
-  known:
-    'Two layers set the same header to different values, seen as they called setHeader; the later value does not contain the earlier one.',
-  mends:
-    'Add to lists (`res.append`, `res.vary`, `res.cookie`) instead of setting them; set a policy in one place.',
+  why: 'Two middlewares or handlers called `setHeader` for the same header, and the later value does not contain the earlier one.',
+  fix: 'Append to list headers (`res.append`, `res.vary`, `res.cookie`) instead of setting them, and set each policy in one place.',
   find({ request, routing }, { status }, shared) {
-    // An error page sets its own anew, by intention.
+    // An error page replaces headers on purpose.
     if (request.response?.setBy?.includes('c') !== true || status === null || status >= 400) return [];
     return overwrittenIn(request, shared).flatMap(({ name, by, before, index }): Finding[] => {
       const isList = LISTS.has(name.toLowerCase());
       if (!isList && !POLICIES.has(name.toLowerCase())) return [];
       const [first, second] = [layerAt(routing, before.layer), layerAt(routing, by.layer)];
-      // Whose it was is the point: where that is not known there is nothing to say.
+      // Without knowing who set the header there is nothing to report.
       if (first === undefined || second === undefined || second.kind === 'error') return [];
       const finding: Finding = {
         label: isList ? 'lost header' : 'overwritten',
         severity: isList ? 'warn' : 'info',
-        sentence: `${nameOfLayer(second)} overwrote ${name}, which ${nameOfLayer(first)} had set: of 2 values one is sent`,
+        sentence: `${nameOfLayer(second)} overwrote ${name}, set by ${nameOfLayer(first)}: 1 of 2 values was sent`,
         panel: 'request',
         anchor: `rh-${index + 1}`,
       };

@@ -1,29 +1,25 @@
 /**
- * The ordered list of the rules by which findings are made. One line per rule; a rule is one name in four rooms
- * (`app/findings`, `test/findings`, `docs/findings`, and here).
- *
- * In: what panels keep, before it is masked. Out: sentences with a number and a place, masked with the rest of the profile.
- * A rule reads, it never asks: what was not recorded is not found. What they share lies in `shared/`.
+ * The ordered list of finding rules. A rule turns what panels keep into sentences with a number and a place; it runs before
+ * masking, and its sentences are masked with the rest of the profile. Helpers of several rules are in `shared/`.
  */
 import type { FindingRule } from '../profiler/finding.ts';
 import { answeredTwice } from './answered-twice.ts';
 import { bodyNotParsed } from './body-not-parsed.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';
 import { clientLeft } from './client-left.ts';
-import { cookieDropped } from './cookie-dropped.ts';
+import { cookieRejected } from './cookie-rejected.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
 import { errorThrown } from './error-thrown.ts';
+import { eventLoopBlocked } from './event-loop-blocked.ts';
 import { failedCall } from './failed-call.ts';
 import { failedStatement } from './failed-statement.ts';
 import { garbageCollection } from './garbage-collection.ts';
 import { headerOverwritten } from './header-overwritten.ts';
 import { largeResult } from './large-result.ts';
-import { layerOrder } from './layer-order.ts';
-import { logFlood } from './log-flood.ts';
 import { loggedError } from './logged-error.ts';
-import { loopHeld } from './loop-held.ts';
 import { manyCalls } from './many-calls.ts';
 import { manyQueries } from './many-queries.ts';
+import { middlewareOrder } from './middleware-order.ts';
 import { nPlusOne } from './n-plus-one.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { poolWait } from './pool-wait.ts';
@@ -38,6 +34,7 @@ import { slowStatement } from './slow-statement.ts';
 import { slowView } from './slow-view.ts';
 import { streamBuffered } from './stream-buffered.ts';
 import { templateDoesIo } from './template-does-io.ts';
+import { tooManyLogs } from './too-many-logs.ts';
 import { transactionAcrossCall } from './transaction-across-call.ts';
 import { unendedTransaction } from './unended-transaction.ts';
 import { unhandledRejection } from './unhandled-rejection.ts';
@@ -66,10 +63,10 @@ export function createFindingRules(): FindingRule[] {
     failedCall,
     templateDoesIo,
     slowView,
-    loopHeld,
+    eventLoopBlocked,
     garbageCollection,
     loggedError,
-    logFlood,
+    tooManyLogs,
     pendingMigrations,
     unknownMigrations,
     errorThrown,
@@ -78,13 +75,13 @@ export function createFindingRules(): FindingRule[] {
     errorAnswered2xx,
     answeredTwice,
     routeMissed,
-    layerOrder,
+    middlewareOrder,
     bodyNotParsed,
     uploadCutOff,
     headerOverwritten,
     cachingCannotWork,
     streamBuffered,
-    cookieDropped,
+    cookieRejected,
     workAfterResponse,
     clientLeft,
   ];

@@ -1,15 +1,15 @@
-/** A read that brings thousands of rows into memory. */
+/** A read that loads thousands of rows into memory. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
 import { isLarge, labelOf, MANY_ROWS, rowOf } from './shared/queries.ts';
-import { counted, placed, shareOf } from './shared/wording.ts';
+import { count, placed, shareOf } from './shared/wording.ts';
 
 export const largeResult: FindingRule<Pick<Kept, 'database'>> = {
   name: 'large-result',
   needs: ['database'],
-  labels: ['many rows'],
-  known: 'The driver told how many rows the statement gave back: five thousand or more.',
-  mends: 'Read a page of them (`limit`, by key), let the database add them up, or stream them.',
+  labels: ['large result'],
+  why: 'The driver reported that the statement returned 5,000 rows or more.',
+  fix: 'Read one page at a time (`limit` with a key), aggregate in the database, or stream the rows.',
   find({ database }, { durationMs: wholeMs }) {
     const { queries, totals } = database;
     if (totals.rows < MANY_ROWS) return [];
@@ -19,10 +19,10 @@ export const largeResult: FindingRule<Pick<Kept, 'database'>> = {
       .sort((a, b) => b.rows - a.rows)
       .map(({ query, index, rows }) => {
         const ms = query.durationMs ?? 0;
-        const sentence = `${labelOf(database, query)} gave ${counted(rows, 'row')} in ${shareOf(ms, wholeMs)}`;
+        const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}`;
         const anchor = rowOf(database, index);
         return placed(
-          { label: 'many rows', severity: 'warn', sentence, panel: 'database', anchor, costMs: ms },
+          { label: 'large result', severity: 'warn', sentence, panel: 'database', anchor, costMs: ms },
           query.caller,
         );
       });

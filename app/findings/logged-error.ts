@@ -1,15 +1,14 @@
-/** Something was logged as an error, and whoever asked was told that all is well. */
+/** An error was logged, but the response does not report one. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
-import { counted, excerpt, placed } from './shared/wording.ts';
+import { count, excerpt, placed } from './shared/wording.ts';
 
 export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
   name: 'logged-error',
   needs: ['logs'],
   labels: ['logged error'],
-  known: 'A line of level error or above was logged during the request, and the answer was no 5xx.',
-  mends:
-    'Answer what happened, or log at a lower level what is expected; an error that nobody needs to act on is none.',
+  why: 'A line of level error or higher was logged during the request, and the response status is not a 5xx.',
+  fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for what somebody has to act on.',
   find({ logs: { lines } }, { status }) {
     const index = lines.findIndex(({ level }) => level === 'error');
     if (status !== null && status >= 500) return [];
@@ -17,11 +16,11 @@ export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
     if (first === undefined) return [];
     const errors = lines.filter(({ level }) => level === 'error').length;
     const message = excerpt(first.message);
-    const answered = status === null ? '' : `, and the answer was ${status}`;
+    const response = status === null ? '' : `, but the response was ${status}`;
     const sentence =
       errors === 1
-        ? `An error was logged${answered}: ${message}`
-        : `${counted(errors)} errors were logged${answered}; the first: ${message}`;
+        ? `An error was logged${response}: ${message}`
+        : `${count(errors)} errors were logged${response}; first: ${message}`;
     const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
     return [placed({ ...common, severity: 'warn', sentence }, first.caller)];
   },

@@ -1,17 +1,17 @@
-/** Calls to one endpoint that differ only in values: the N+1 of services. */
+/** Calls to one endpoint that differ only in their values: an N+1 over HTTP. */
 import type { FindingRule } from '../profiler/finding.ts';
 import { coveredMs } from '../panels/shared/rows.ts';
 import { callName } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
-import { counted, dearestFirst, placed, shareOf } from './shared/wording.ts';
+import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 
-/** From here on it is a loop rather than a handful. */
+/** Fewer calls are a handful, not a loop. */
 const MANY = 5;
 
-/** A segment that is a value: a number, an id, anything with a digit in it. */
+/** A path segment that is a value: a number, an id, anything with a digit in it. */
 const VALUE = /^(?:[^/]*\d[^/]*|[0-9a-f-]{16,})$/i;
 
-/** The address without what differs from call to call. */
+/** The address with its values left out. */
 function shapeOf({ method, url }: Call): string {
   const [, before = '', path = '', query = ''] =
     /^([a-z]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
@@ -24,10 +24,8 @@ export const manyCalls: FindingRule<Pick<Kept, 'http_client'>> = {
   name: 'many-calls',
   needs: ['http_client'],
   labels: ['many calls'],
-  known:
-    'Five or more calls of one request went to the same endpoint, and their addresses differ only in values.',
-  mends:
-    'Ask for all of them by one call, where the service has one (`?ids=1,2,3`); else start them together, a few at a time.',
+  why: 'At least five calls of this request went to the same endpoint, with addresses that differ only in their values.',
+  fix: 'Fetch all of them in one call if the service offers it (`?ids=1,2,3`); otherwise start them together, a few at a time.',
   find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (calls.length < MANY) return [];
     const byShape = new Map<string, number[]>();
@@ -37,18 +35,20 @@ export const manyCalls: FindingRule<Pick<Kept, 'http_client'>> = {
       if (members === undefined) byShape.set(shape, [index]);
       else members.push(index);
     });
-    return dearestFirst(
+    return costliestFirst(
       [...byShape.values()].flatMap((members) => {
         const of = members.map((index) => calls[index]).filter((call) => call !== undefined);
         const [first] = of;
         const different = new Set(of.map(({ url }) => url)).size;
         if (first === undefined || of.length < MANY || different < MANY) return [];
         const costMs = coveredMs(of);
-        const inTurn = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
-        const how = inTurn ? ', one after the other' : '';
-        const sentence = `${counted(of.length)} × ${callName(first)} and the like, which differ only in values${how}: ${shareOf(costMs, wholeMs)}`;
+        const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
+        const how = isSequential ? 'ran one after the other and took' : 'took';
+        const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
         const common = { label: 'many calls', panel: 'http_client', anchor: `c${(members[0] ?? 0) + 1}` };
-        return [placed({ ...common, severity: inTurn ? 'bad' : 'warn', sentence, costMs }, first.caller)];
+        return [
+          placed({ ...common, severity: isSequential ? 'bad' : 'warn', sentence, costMs }, first.caller),
+        ];
       }),
     );
   },

@@ -1,4 +1,4 @@
-/** The code has migrations that the database has not seen. */
+/** The code has migrations that have not run on the database. */
 import type { FindingRule } from '../profiler/finding.ts';
 import { namesOf } from './shared/migrations.ts';
 import type { Kept } from './shared/kept.ts';
@@ -7,16 +7,14 @@ import { placed } from './shared/wording.ts';
 export const pendingMigrations: FindingRule<Pick<Kept, 'migrations'>> = {
   name: 'pending-migrations',
   needs: ['migrations'],
-  labels: ['pending'],
-  known:
-    'The version table was read beside the request, and compared with the files in the folder of migrations.',
-  mends:
-    'Run them (`npx knex migrate:latest`), as a step of the release, before the code that needs them is started.',
+  labels: ['pending migration'],
+  why: 'The migrations table was read alongside the request and compared with the files in the migrations folder.',
+  fix: 'Run them (`npx knex migrate:latest`) as a step of the release, before the code that needs them starts.',
   find({ migrations: { pending, table } }) {
     if (pending.length === 0) return [];
     const verb = pending.length === 1 ? '1 migration is' : `${pending.length} migrations are`;
     const sentence = `${verb} pending: ${namesOf(pending)}`;
-    const common = { label: 'pending', panel: 'migrations', anchor: 'pending' };
+    const common = { label: 'pending migration', panel: 'migrations', anchor: 'pending' };
     return [placed({ ...common, severity: 'warn', sentence }, table.slice(0, 100))];
   },
 };

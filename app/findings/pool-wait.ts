@@ -1,24 +1,24 @@
-/** Time in which a statement could not begin because no connection was free. */
+/** Time that statements waited because no pool connection was free. */
 import type { FindingRule } from '../profiler/finding.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { counted, duration, placed, shareOf } from './shared/wording.ts';
+import { count, duration, placed, shareOf } from './shared/wording.ts';
 
 type Database = Kept['database'];
 
-/** Waiting that is worth a sentence: so long, and so much of the request. */
+/** Reported above both. */
 const LONG_MS = 20;
 const LARGE_SHARE = 0.1;
 
-/** A wait that came to nothing is recorded as a statement without a text. */
+/** A wait that ended without a connection is recorded as a statement without SQL. */
 function waitOf(database: Database, query: Query): { from: number; to: number } {
   return sqlOf(database, query) === ''
     ? { from: query.startMs, to: query.startMs + query.waitMs }
     : { from: query.startMs - query.waitMs, to: query.startMs };
 }
 
-/** What of this request had a connection all through most of the longest wait; null where nothing had. */
-function ownHolder(
+/** What part of this request held a connection during most of the wait; null if nothing did. */
+function holderIn(
   database: Database,
   { from, to }: { from: number; to: number },
   self: Query,
@@ -29,26 +29,24 @@ function ownHolder(
     const [first, last] = [queries[members[0] ?? 0], queries[members.at(-1) ?? 0]];
     if (first === undefined || last === undefined || members.includes(queries.indexOf(self))) continue;
     if (Math.min(endOf(last), to) - Math.max(first.startMs, from) >= most)
-      return 'a transaction of this request held one all the while';
+      return 'a transaction of this request held one throughout';
   }
   const busy = new Map<string, number>();
   for (const query of queries) {
     if (query === self || query.connection === null) continue;
-    const shared = Math.min(endOf(query), to) - Math.max(query.startMs, from);
-    if (shared > 0) busy.set(query.connection, (busy.get(query.connection) ?? 0) + shared);
+    const overlapMs = Math.min(endOf(query), to) - Math.max(query.startMs, from);
+    if (overlapMs > 0) busy.set(query.connection, (busy.get(query.connection) ?? 0) + overlapMs);
   }
   const held = [...busy.values()].filter((ms) => ms >= most).length;
-  return held === 0 ? null : `statements of this request held ${counted(held, 'connection')} meanwhile`;
+  return held === 0 ? null : `statements of this request held ${count(held, 'connection')} during that time`;
 }
 
 export const poolWait: FindingRule<Pick<Kept, 'database'>> = {
   name: 'pool-wait',
   needs: ['database'],
-  labels: ['pool'],
-  known:
-    'Each statement tells how long it waited between asking the pool for a connection and having one; opening a new one is part of it.',
-  mends:
-    'Hold connections shorter: no call or rendering inside a transaction, fewer statements at once, faster ones; only then a larger pool.',
+  labels: ['pool wait'],
+  why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
+  fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
   find({ database }, { durationMs: wholeMs }) {
     const { totals, queries } = database;
     if (totals.waitMs < LONG_MS || (wholeMs !== null && totals.waitMs < wholeMs * LARGE_SHARE)) return [];
@@ -59,17 +57,17 @@ export const poolWait: FindingRule<Pick<Kept, 'database'>> = {
     );
     if (longest === undefined) return [];
     const index = queries.indexOf(longest);
-    const refused = sqlOf(database, longest) === '';
-    const holder = ownHolder(database, waitOf(database, longest), longest);
-    const who = holder ?? 'other requests may have held all of them';
-    const sentence = refused
-      ? `No connection of the pool was to be had for ${duration(longest.waitMs)}; ${who}`
-      : `Waited ${shareOf(totals.waitMs, wholeMs)} for a connection of the pool, ${counted(waiting.length, 'time')}; ${who}`;
+    const isRefused = sqlOf(database, longest) === '';
+    const holder = holderIn(database, waitOf(database, longest), longest);
+    const who = holder ?? 'other requests may have held all connections';
+    const sentence = isRefused
+      ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
+      : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection, ${count(waiting.length, 'time')}; ${who}`;
     return [
       placed(
         {
-          label: 'pool',
-          severity: refused ? 'bad' : 'warn',
+          label: 'pool wait',
+          severity: isRefused ? 'bad' : 'warn',
           sentence,
           panel: 'database',
           anchor: rowOf(database, index),

@@ -1,45 +1,45 @@
-/** A read that asks what was asked before, with nothing written in between: its answer was there already. */
+/** A read that repeats an earlier one with nothing written in between: its result was already known. */
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
-import { counted, dearestFirst, placed, shareOf } from './shared/wording.ts';
+import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 
-interface Repeated {
+interface Run {
   members: number[];
-  /** Times something had been written when the first of them ran. */
+  /** Number of writes before the first of them. */
   writes: number;
 }
 
-/** Reads that give something else each time, or take a lock: asked again on purpose. */
+/** Reads that return something else each time or take a lock are repeated on purpose. */
 const VOLATILE =
   /\b(?:nextval|setval|random|gen_random_\w+|uuid\w*|clock_timestamp|timeofday|pg_(?:try_)?advisory\w*|pg_sleep\w*|pg_notify)\s*\(|\bfor\s+(?:no\s+key\s+)?(?:update|share)\b/i;
 
-/** How often each statement ran: one that ran once repeats nothing, and its values need not be looked at. */
+/** How often each statement ran. The values of one that ran once need no comparison. */
 function timesRan({ statements, queries }: Kept['database']): Uint16Array {
   const times = new Uint16Array(statements.length);
   for (const { statement } of queries) times[statement] = (times[statement] ?? 0) + 1;
   return times;
 }
 
-/** Reads that were the same to the letter, in runs that no write interrupts. */
-function repeatedIn(database: Kept['database']): Repeated[] {
-  const known = new Map<string, Repeated>();
-  const all: Repeated[] = [];
+/** Identical reads, in runs that no write interrupts. */
+function repeatedIn(database: Kept['database']): Run[] {
+  const latest = new Map<string, Run>();
+  const all: Run[] = [];
   const times = timesRan(database);
   let writes = 0;
   database.queries.forEach((query, index) => {
     const kind = kindOf(sqlOf(database, query));
     if (kind === 'write') writes++;
     if (kind !== 'read' || times[query.statement] === 1) return;
-    // What the same line asks in a loop is told of as a loop.
+    // A loop is reported as N+1.
     if (query.error !== null || isLoop(database, query) || VOLATILE.test(sqlOf(database, query))) return;
     const key = `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
-    const before = known.get(key);
-    if (before?.writes === writes) before.members.push(index);
+    const run = latest.get(key);
+    if (run?.writes === writes) run.members.push(index);
     else {
-      const begun = { members: [index], writes };
-      known.set(key, begun);
-      all.push(begun);
+      const started = { members: [index], writes };
+      latest.set(key, started);
+      all.push(started);
     }
   });
   return all.filter(({ members }) => members.length > 1);
@@ -53,9 +53,8 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
   name: 'repeated-statement',
   needs: ['database'],
   labels: ['duplicate'],
-  known:
-    'Two or more reads of one request were the same to the letter, values too, and the request wrote nothing in between.',
-  mends: 'Ask once and hand the answer on, or keep it for the length of the request.',
+  why: 'At least two reads of this request were identical, values included, and the request wrote nothing in between.',
+  fix: 'Read once and pass the result on, or cache it for the duration of the request.',
   find({ database }, { durationMs: wholeMs }) {
     const { queries } = database;
     if (queries.length < 2 || database.statements.length === queries.length) return [];
@@ -65,16 +64,18 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
       const [first, second] = of;
       if (first === undefined || second === undefined) continue;
       const costMs = of.slice(1).reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
-      const together = of.every((query) => query === first || query.startMs - query.waitMs < endOf(first));
+      const isConcurrent = of.every(
+        (query) => query === first || query.startMs - query.waitMs < endOf(first),
+      );
       const places = new Set(of.map(({ caller }) => caller)).size;
-      const where = places > 1 ? ` from ${counted(places, 'place')}` : together ? ' at once' : '';
-      const sentence = `${labelOf(database, first)} ran ${counted(of.length)} times with the same values${where}; all but the first took ${shareOf(costMs, wholeMs)}`;
+      const where = places > 1 ? ` from ${count(places, 'place')}` : isConcurrent ? ' at the same time' : '';
+      const sentence = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}; the repeats took ${shareOf(costMs, wholeMs)}`;
       const anchor = rowOf(database, members[1] ?? 0);
       const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
       found.push(
         placed({ label: 'duplicate', severity, sentence, panel: 'database', anchor, costMs }, second.caller),
       );
     }
-    return dearestFirst(found);
+    return costliestFirst(found);
   },
 };

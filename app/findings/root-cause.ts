@@ -1,8 +1,8 @@
-/** What was thrown was caused by something else: the line in own code where it began. */
+/** The error was caused by another one: names the line in the application's code where that one was thrown. */
 import type { ExceptionData } from '../panels/exception/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
-import { counted, placed } from './shared/wording.ts';
+import { count, placed } from './shared/wording.ts';
 
 function ownFrame(frames: readonly ThrownFrame[] | undefined): ThrownFrame | undefined {
   return frames?.find(({ kind }) => kind === 'own');
@@ -18,11 +18,11 @@ function findingOf({ chain, chainEnd }: Thrown, index: number): Finding[] {
   const root = chain.at(-1);
   if (first === undefined || root === undefined || chain.length < 2 || chainEnd === 'circular') return [];
   const frame = ownFrame(root.frames);
-  const name = frame?.function === null || frame === undefined ? '' : ` in ${frame.function}`;
+  const where = frame?.function === null || frame === undefined ? '' : ` in ${frame.function}`;
   const finding: Finding = {
     label: 'root cause',
     severity: 'bad',
-    sentence: `${first.class} began with ${root.class}${name}, ${counted(chain.length - 1, 'cause')} below it`,
+    sentence: `${root.class}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`,
     panel: 'exception',
     anchor: `error-${index + 1}`,
   };
@@ -33,9 +33,8 @@ export const rootCause: FindingRule<{ exception: ExceptionData }> = {
   name: 'root-cause',
   needs: ['exception'],
   labels: ['root cause'],
-  known:
-    'The error that failed the request names a cause, and the place is the nearest own frame of the last cause.',
-  mends: 'Mend the cause; what wraps it only tells where it was noticed.',
+  why: 'The error that failed the request has a `cause`; the place is the topmost frame in your own code of the last cause.',
+  fix: 'Fix the cause; the wrapping errors only show where it surfaced.',
   find({ exception: { errors } }) {
     return errors.flatMap(({ thrown, status, origin }, index) =>
       (status !== null && status >= 500) || origin === 'unhandledRejection' || origin === 'uncaughtException'

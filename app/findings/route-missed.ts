@@ -1,12 +1,12 @@
-/** No route answered, though one comes near: another method, a slash, a mount, upper and lower case, or a letter or two. */
+/** No route matched, but a similar one exists: another method, slash, mount path, letter case, or one or two letters. */
 import type { KeptRouting, NearGroup } from '../panels/routing/index.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
-import { counted, placed } from './shared/wording.ts';
+import { count, placed } from './shared/wording.ts';
 
-/** More letters are another word. */
+/** With more letters changed it is a different word. */
 const MOST_LETTERS = 2;
 
-function isMeant({ reason, distance }: NearGroup): boolean {
+function isSimilar({ reason, distance }: NearGroup): boolean {
   return reason !== 'method' && (reason !== 'spelling' || distance <= MOST_LETTERS);
 }
 
@@ -17,10 +17,9 @@ function nameOf({ methods, pattern }: NearGroup): string {
 export const routeMissed: FindingRule<{ routing: KeptRouting }> = {
   name: 'route-missed',
   needs: ['routing'],
-  labels: ['wrong method', 'near miss'],
-  known:
-    'No route answered; the routes there are were compared with the path, text by text, when the answer was over.',
-  mends: 'Ask for the path or the method that the route has, or give the route the one that is asked for.',
+  labels: ['wrong method', 'similar route'],
+  why: 'No route handled the request. After the response, the path was compared with the registered routes.',
+  fix: 'Request the path or method that the route has, or change the route to match the request.',
   find({ routing: { route, allow = [], nearest = [], redirect } }, { method, status }) {
     if (route !== null || redirect !== undefined || status === null || status < 400) return [];
     const common = { severity: 'warn' as const, panel: 'routing', anchor: 'nearest' };
@@ -29,14 +28,14 @@ export const routeMissed: FindingRule<{ routing: KeptRouting }> = {
       const finding: Finding = {
         ...common,
         label: 'wrong method',
-        sentence: `The path exists for ${counted(allow.length, 'method')}, ${allow.join(', ')}, not for ${method.slice(0, 40)}`,
+        sentence: `This path allows ${count(allow.length, 'method')} (${allow.join(', ')}), not ${method.slice(0, 40)}`,
         anchor: wrong === undefined ? 'allow' : 'nearest',
       };
       return [placed(finding, wrong?.source)];
     }
-    const near = nearest.find(isMeant);
+    const near = nearest.find(isSimilar);
     if (near === undefined) return [];
-    const sentence = `No route matches; ${nameOf(near)} nearly does: ${near.why ?? near.reason}`;
-    return [placed({ ...common, label: 'near miss', sentence }, near.source)];
+    const sentence = `No route matches; closest is ${nameOf(near)} (${near.why ?? near.reason})`;
+    return [placed({ ...common, label: 'similar route', sentence }, near.source)];
   },
 };

@@ -1,28 +1,23 @@
 /**
- * Reads that ran one after the other although none may have needed the one before: at once they would take as long as the
- * longest.
- *
- * What a read needs can't be seen, only what it was given. So this is strict: the reads stand near each other in one file, each was sent
- * when the one before had ended, none is part of a transaction, and every value of the later ones was known before the
- * first was sent: it stands in the address or in the first one's values. Whether the code would have gone on without the
- * earlier answer is not known, hence `may`.
+ * Reads that ran one after the other although they may be independent. Only their values are visible, not what the code
+ * needed, so the conditions are strict (docs/findings/sequential-awaits.md) and the sentence says "may".
  */
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
-import { counted, dearestFirst, duration, placed } from './shared/wording.ts';
+import { count, costliestFirst, duration, placed } from './shared/wording.ts';
 
 type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'routing'>>;
 
-/** Lines between two statements that are taken for one function's. */
+/** Statements this many lines apart count as part of one function. */
 const NEAR_LINES = 25;
-/** Between the end of one and the sending of the next: nothing else was waited for. */
+/** With a longer pause between two statements, the code awaited something else. */
 const GAP_MS = 5;
-/** What at once would save, to be worth a sentence: so long, and so much of the request. */
+/** Reported if running them together would save both. */
 const SAVED_MS = 10;
 const SAVED_SHARE = 0.1;
-/** Set by the application's code whatever was read before. */
+/** Bindings that Knex adds; they depend on no earlier read. */
 const CONSTANT = new Set(['limit', 'offset']);
 
 interface Place {
@@ -35,7 +30,7 @@ function placeOf({ caller }: Query): Place | null {
   return file === undefined ? null : { file, line: Number(line) };
 }
 
-/** Every part of the address that may have become a value, as the JSON of a text and of a number. */
+/** Every part of the address that may have become a value, as JSON of a string and of a number. */
 function addressValues({ url }: ProfileHead, routing: Kept['routing'] | undefined): Set<string> {
   const values = new Set<string>();
   function add(value: unknown): void {
@@ -59,7 +54,7 @@ function isCandidate(database: Kept['database'], query: Query): boolean {
   );
 }
 
-/** The one after `before` was sent at once, from near by, as another statement. */
+/** `after` is another statement, sent from nearby code as soon as `before` ended. */
 function follows(before: Query, after: Query): boolean {
   const gap = after.startMs - after.waitMs - endOf(before);
   if (gap < 0 || gap > GAP_MS || after.statement === before.statement) return false;
@@ -71,7 +66,7 @@ function valuesOf({ bindings }: Query): string[] {
   return bindings.filter(({ name }) => !CONSTANT.has(name)).map(({ value }) => JSON.stringify(value));
 }
 
-/** Runs of reads that follow each other and whose values were there before. */
+/** Runs of reads that follow each other and whose values were known before the first. */
 function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
   const { queries } = database;
   const chains: number[][] = [];
@@ -102,11 +97,9 @@ function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
 export const sequentialAwaits: FindingRule<Given> = {
   name: 'sequential-awaits',
   needs: ['database'],
-  labels: ['one by one'],
-  known:
-    'Reads from neighbouring lines each began when the one before had ended, outside any transaction, and all their values were known before the first.',
-  mends:
-    'Start them together and await them together: `const [a, b] = await Promise.all([readA(), readB()])`.',
+  labels: ['sequential awaits'],
+  why: 'Reads on nearby lines each started when the previous one had ended, outside any transaction, and all their values were known before the first.',
+  fix: 'Start them together and await them together: `const [a, b] = await Promise.all([readA(), readB()])`.',
   find(kept, head) {
     const { database } = kept;
     if (database.queries.length < 2) return [];
@@ -124,15 +117,15 @@ export const sequentialAwaits: FindingRule<Given> = {
       if (costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) continue;
       const from = labelOf(database, first);
       const to = labelOf(database, reads.at(-1) ?? first);
-      const sentence = `${counted(reads.length, 'read')}, from ${from} to ${to}, may not depend on each other and ran one after the other: ${duration(sum)}, the longest alone ${duration(longest)}`;
+      const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
       const anchor = rowOf(database, chain[0] ?? 0);
       found.push(
         placed(
-          { label: 'one by one', severity: 'info', sentence, panel: 'database', anchor, costMs },
+          { label: 'sequential awaits', severity: 'info', sentence, panel: 'database', anchor, costMs },
           first.caller,
         ),
       );
     }
-    return dearestFirst(found);
+    return costliestFirst(found);
   },
 };

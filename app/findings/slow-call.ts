@@ -1,4 +1,4 @@
-/** A call that took a large part of the request, and which part of it did. */
+/** A call that took a large share of the request, with its slowest part. */
 import type { FindingRule } from '../profiler/finding.ts';
 import { callName, hasFailed } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
@@ -7,17 +7,17 @@ import { duration, placed, shareOf } from './shared/wording.ts';
 /** A call is slow above both. */
 const SLOW_MS = 100;
 const SLOW_SHARE = 0.3;
-/** A part of it that is worth naming. */
+/** A part is named from this share of the call on. */
 const LARGE_PART = 0.5;
 
-/** The part that took most, where it is known and was most of it. */
+/** The part that took most of the call; null if none did. */
 function slowPart({ connection, headersMs, durationMs }: Call): string | null {
   if (headersMs === null || durationMs === null) return null;
   const openMs = (connection?.lookupMs ?? 0) + (connection?.connectMs ?? 0) + (connection?.tlsMs ?? 0);
   const parts: [string, number][] = [
-    ['to open the connection', openMs],
-    ['until the answer began', headersMs - openMs],
-    ['to read the answer', durationMs - headersMs],
+    ['opening the connection', openMs],
+    ['waiting for the response', headersMs - openMs],
+    ['downloading the response', durationMs - headersMs],
   ];
   const [what, ms] = parts.sort((a, b) => b[1] - a[1])[0] ?? ['', 0];
   return ms >= durationMs * LARGE_PART ? `${duration(ms)} of it ${what}` : null;
@@ -27,10 +27,8 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'>> = {
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
-  known:
-    'The call took 100 ms or longer and three tenths of the request or more; the parts are those that the client tells of.',
-  mends:
-    'Give it a time limit; keep its answer for a while, start it before other work, or do it after the answer. Where connecting is slow, keep connections open.',
+  why: 'The call took at least 100 ms and 30 % of the request. Its parts are as reported by the HTTP client.',
+  fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
   find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (wholeMs === null) return [];
     return calls

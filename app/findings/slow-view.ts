@@ -1,13 +1,13 @@
-/** A page that took long to render. */
+/** A page that was slow to render. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
-import { counted, dearestFirst, duration, placed, shareOf } from './shared/wording.ts';
+import { count, costliestFirst, duration, placed, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
 
 type View = Kept['views']['views'][number];
 
-/** The partial below it that took most, all its uses together; null where none took half. */
+/** The partial that took at least half of the rendering, all its uses together; null if none did. */
 function heaviest(
   views: readonly View[],
   page: number,
@@ -27,19 +27,17 @@ export const slowView: FindingRule<Pick<Kept, 'views'>> = {
   name: 'slow-view',
   needs: ['views'],
   labels: ['slow view'],
-  known:
-    'Rendering a page took 100 ms or longer from `render` to its callback, partials and all; each partial is timed too.',
-  mends:
-    'Render less: page what is long, prepare values before, keep compiled templates (`view cache`), and cache parts that seldom change.',
+  why: 'Rendering took at least 100 ms from `render` to its callback, partials included. With EJS each partial is timed too.',
+  fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
   find({ views: { views } }, { durationMs: wholeMs }) {
-    return dearestFirst(
+    return costliestFirst(
       views.flatMap(({ name, depth, durationMs, caller }, index) => {
         if (depth !== 0 || durationMs === null || durationMs < SLOW_MS) return [];
         const part = heaviest(views, index, durationMs);
         const most =
           part === null
             ? ''
-            : `, ${duration(part.ms)} of it ${part.count === 1 ? '' : `${counted(part.count)} × `}${part.name.slice(0, 120)}`;
+            : `, ${duration(part.ms)} of it in ${part.count === 1 ? '' : `${count(part.count)} × `}${part.name.slice(0, 120)}`;
         const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}`;
         const common = { label: 'slow view', panel: 'views', anchor: `v${index + 1}` };
         return [placed({ ...common, severity: 'warn', sentence, costMs: durationMs }, caller)];

@@ -1,4 +1,4 @@
-/** An event stream that goes through a compressor: events wait in its buffer until it is full. */
+/** An event stream that is compressed: events can wait until the compressor's buffer is full. */
 import type { KeptRequest } from '../panels/request/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
@@ -8,10 +8,8 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
   name: 'stream-buffered',
   needs: ['request'],
   labels: ['buffered stream'],
-  known:
-    'The answer is an event stream and has a Content-Encoding, so that what is written goes through a compressor first.',
-  mends:
-    'Leave event streams out of compression (`Cache-Control: no-transform`, or its filter), or call res.flush() after each event.',
+  why: 'The response is an event stream with a Content-Encoding, so a compressor buffers what is written.',
+  fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
   find({ request }, _profile, shared) {
     const { response } = request;
     if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
@@ -21,7 +19,7 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
       {
         label: 'buffered stream',
         severity: 'warn',
-        sentence: `The event stream is compressed: events may wait in its buffer; ${numberHelpers.bytesText(response.bytes)} went out so far`,
+        sentence: `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`,
         panel: 'request',
         anchor: encoding.anchor,
       },

@@ -1,8 +1,8 @@
-/** A transaction that was begun and neither committed nor rolled back when the answer was over. */
+/** A transaction that was still open when the response finished. */
 import type { FindingRule } from '../profiler/finding.ts';
 import type { Kept } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
-import { counted, placed } from './shared/wording.ts';
+import { count, placed } from './shared/wording.ts';
 
 const ENDS =
   /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
@@ -12,10 +12,8 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
   name: 'unended-transaction',
   needs: ['database'],
   labels: ['open transaction'],
-  known:
-    'A BEGIN of this request was recorded, and no COMMIT or ROLLBACK on its connection until the answer was over.',
-  mends:
-    'Give the work to `knex.transaction(async (trx) => …)`, which ends it however the work ends, and await it before you answer.',
+  why: 'A BEGIN of this request was recorded, but no COMMIT or ROLLBACK on its connection by the time the response finished.',
+  fix: 'Use `knex.transaction(async (trx) => …)`, which always ends the transaction, and await it before you respond.',
   find({ database }, { state }) {
     const { queries } = database;
     if (state === 'running' || !queries.some(({ transaction }) => transaction !== null)) return [];
@@ -30,7 +28,7 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
       .map(({ members }) => {
         const caller = members.map((index) => queries[index]?.caller ?? null).find((place) => place !== null);
         const work = workOf(database, members);
-        const sentence = `A transaction of ${counted(work, 'statement')} was neither committed nor rolled back when the answer was over`;
+        const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished`;
         const anchor = rowOf(database, members[0] ?? 0);
         return placed(
           { label: 'open transaction', severity: 'bad', sentence, panel: 'database', anchor },

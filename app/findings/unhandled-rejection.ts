@@ -1,4 +1,4 @@
-/** Nobody handled what was thrown or rejected: without a listener of the host, the process ends by it. */
+/** An error that nothing handled. Unless the host listens for it, Node.js ends the process. */
 import type { ExceptionData } from '../panels/exception/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { duration, placed } from './shared/wording.ts';
@@ -6,9 +6,9 @@ import { duration, placed } from './shared/wording.ts';
 export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
   name: 'unhandled-rejection',
   needs: ['exception'],
-  labels: ['unhandled', 'uncaught'],
-  known: "Node's uncaughtExceptionMonitor told of it, in the asynchronous context of this request.",
-  mends: 'Await or return the promise, or end it with catch(); in callbacks, hand the error to next().',
+  labels: ['unhandled rejection', 'uncaught exception'],
+  why: 'Node.js reported the error through `uncaughtExceptionMonitor`, in the async context of this request.',
+  fix: 'Await or return the promise, or end it with `catch()`. In callbacks, pass the error to `next()`.',
   find({ exception: { errors } }, { durationMs }) {
     return errors.flatMap(({ origin, atMs, thrown, place }, index) => {
       if (origin !== 'unhandledRejection' && origin !== 'uncaughtException') return [];
@@ -16,18 +16,16 @@ export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
       const name = thrown.chain[0]?.class ?? 'An error';
       const when =
         durationMs !== null && atMs > durationMs
-          ? `${duration(atMs - durationMs)} after the answer`
-          : `${duration(atMs)} after the request came`;
+          ? `${duration(atMs - durationMs)} after the response`
+          : `${duration(atMs)} after the request started`;
       const line = place?.frame.line ?? null;
       const file = place?.frame.file ?? null;
       return [
         placed(
           {
-            label: isRejection ? 'unhandled' : 'uncaught',
+            label: isRejection ? 'unhandled rejection' : 'uncaught exception',
             severity: 'bad',
-            sentence: isRejection
-              ? `Nobody handled a rejection, ${name}, ${when}`
-              : `Nobody caught ${name}, ${when}`,
+            sentence: `${isRejection ? 'Unhandled rejection' : 'Uncaught exception'}: ${name}, ${when}`,
             panel: 'exception',
             anchor: `error-${index + 1}`,
           },

@@ -1,4 +1,4 @@
-/** The database has seen migrations that the code does not have. */
+/** The database ran migrations that the code does not have. */
 import type { FindingRule } from '../profiler/finding.ts';
 import { namesOf } from './shared/migrations.ts';
 import type { Kept } from './shared/kept.ts';
@@ -7,15 +7,14 @@ import { placed } from './shared/wording.ts';
 export const unknownMigrations: FindingRule<Pick<Kept, 'migrations'>> = {
   name: 'unknown-migrations',
   needs: ['migrations'],
-  labels: ['unknown'],
-  known: 'The version table names migrations for which there is no file in the folder of migrations.',
-  mends:
-    'Start the release that has them; after a change of branches, roll them back on the one that does, or begin with a fresh database.',
+  labels: ['unknown migration'],
+  why: 'The migrations table lists migrations that have no file in the migrations folder.',
+  fix: 'Start the release that has them. After switching branches, roll them back on the branch that has them, or start with a fresh database.',
   find({ migrations: { unknown, table } }) {
     if (unknown.length === 0) return [];
     const noun = unknown.length === 1 ? '1 migration' : `${unknown.length} migrations`;
     const sentence = `The database has ${noun} that this code does not have: ${namesOf(unknown)}`;
-    const common = { label: 'unknown', panel: 'migrations', anchor: 'unknown' };
+    const common = { label: 'unknown migration', panel: 'migrations', anchor: 'unknown' };
     return [placed({ ...common, severity: 'info', sentence }, table.slice(0, 100))];
   },
 };

@@ -1,4 +1,4 @@
-/** A body that was announced longer than what came before the connection ended. */
+/** The connection closed before the whole body had arrived. */
 import type { KeptRequest } from '../panels/request/index.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
@@ -9,21 +9,19 @@ const { bytesText, percentText } = numberHelpers;
 export const uploadCutOff: FindingRule<{ request: KeptRequest }> = {
   name: 'upload-cut-off',
   needs: ['request'],
-  labels: ['upload cut'],
-  known:
-    'Content-Length announced more than had come when the connection ended, and the answer did not end either.',
-  mends:
-    'Let the client try again; look at time limits of proxies and of the server (`requestTimeout`) where it happens often.',
+  labels: ['incomplete upload'],
+  why: 'Content-Length announced more bytes than had arrived when the connection closed, and the response had not finished.',
+  fix: 'Let the client retry. If it happens often, check the timeouts of proxies and of the server (`requestTimeout`).',
   find({ request }, { outcome }) {
     if (outcome !== 'aborted') return [];
     const announced = Number(receivedHeader(request, 'content-length') ?? 0);
-    const came = request.body?.bytes ?? 0;
-    if (!Number.isFinite(announced) || announced <= came) return [];
+    const received = request.body?.bytes ?? 0;
+    if (!Number.isFinite(announced) || announced <= received) return [];
     return [
       {
-        label: 'upload cut',
+        label: 'incomplete upload',
         severity: 'warn',
-        sentence: `The upload ended after ${bytesText(came)} of ${bytesText(announced)}, ${percentText(came, announced)}`,
+        sentence: `The upload ended after ${bytesText(received)} of ${bytesText(announced)} (${percentText(received, announced)})`,
         panel: 'request',
         anchor: 'body',
       },

@@ -1,6 +1,6 @@
-/** Queries and outgoing calls that began when the answer was out: nobody waits for them, and nobody hears of their errors. */
+/** Queries and outgoing calls that started after the response: nothing waits for them or reports their errors. */
 import type { FindingRule } from '../profiler/finding.ts';
-import { counted, duration } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 
 interface Started {
   startMs: number;
@@ -13,11 +13,11 @@ interface Kept {
   http_client?: { calls: readonly Started[] };
 }
 
-/** What one turn after the end is still part of the answer: its own close, a session that is saved. */
+/** Work right after the end still belongs to the response, such as saving a session. */
 const GRACE_MS = 5;
 
 function after(list: readonly Started[] | undefined, endMs: number): Started[] {
-  // Mostly the last one began before the end.
+  // Usually the last one started before the end.
   const last = list?.at(-1);
   if (list === undefined || last === undefined || last.startMs <= endMs) return [];
   return list.filter(({ startMs }) => startMs > endMs);
@@ -26,10 +26,9 @@ function after(list: readonly Started[] | undefined, endMs: number): Started[] {
 export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
   name: 'work-after-response',
   needs: ['request'],
-  labels: ['after the answer'],
-  known:
-    'Statements or outgoing calls of the asynchronous context of this request began more than 5 ms after its answer had ended.',
-  mends: 'Await it before the answer where it matters; else hand it to a queue, and catch its errors.',
+  labels: ['after the response'],
+  why: 'Queries or outgoing calls in the async context of this request started more than 5 ms after the response finished.',
+  fix: 'Await the work before the response if its result matters; otherwise hand it to a queue, and catch its errors.',
   find({ database, http_client }, { durationMs }) {
     if (durationMs === null) return [];
     const endMs = durationMs + GRACE_MS;
@@ -38,14 +37,14 @@ export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
     const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
     if (last === 0) return [];
     const what = [
-      ...(queries.length === 0 ? [] : [counted(queries.length, 'query', 'queries')]),
-      ...(calls.length === 0 ? [] : [counted(calls.length, 'outgoing call')]),
+      ...(queries.length === 0 ? [] : [count(queries.length, 'query', 'queries')]),
+      ...(calls.length === 0 ? [] : [count(calls.length, 'outgoing call')]),
     ].join(' and ');
     return [
       {
-        label: 'after the answer',
+        label: 'after the response',
         severity: 'info',
-        sentence: `${what} began after the answer was out, the last ${duration(last - durationMs)} later`,
+        sentence: `${what} started after the response, the last one ${duration(last - durationMs)} later`,
         panel: queries.length > 0 ? 'database' : 'http_client',
       },
     ];

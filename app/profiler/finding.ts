@@ -1,9 +1,4 @@
-/**
- * The contract of findings: what is wrong with a request, said before any data.
- *
- * A rule is one name in four rooms: `app/findings/<name>.ts`, `test/findings/<name>.test.ts`, `docs/findings/<name>.md`, and
- * a line in `app/findings/index.ts`. It reads what panels keep, asks nobody, and says nothing that was not recorded.
- */
+/** The contract of findings: what is wrong with a request, stated before any data. How to add one: docs/findings/README.md. */
 import type { Profile, ProfileHead } from './profile.ts';
 
 export type Severity = 'bad' | 'warn' | 'info';
@@ -13,18 +8,18 @@ export interface Finding {
   label: string;
   severity: Severity;
   /**
-   * One sentence with a number; `may` where it is not certain. Names and counts, never a recorded value: values are masked
-   * by the name they lie under, and in a sentence they lie under none.
+   * One sentence with a number; "may" if it is not certain. Names and counts, never a recorded value: values are masked by
+   * their name, and in a sentence they have none.
    */
   sentence: string;
-  /** `file:line`, layer or header it is about. */
+  /** The `file:line` or header it is about. */
   place?: string;
-  /** The panel that proves it, and the row's id there. */
+  /** The panel that shows the evidence, and the id of the row. */
   panel: string;
   anchor?: string;
-  /** Milliseconds of the request that it explains: of two as bad as each other, the dearer stands first. */
+  /** Milliseconds of the request that it explains; findings of equal severity are sorted by it. */
   costMs?: number;
-  /** Name of its rule, set by whoever runs the rules; absent where a panel found it by itself. */
+  /** Name of its rule, set when the rules run; absent if a panel made the finding. */
   rule?: string;
 }
 
@@ -32,26 +27,31 @@ export interface Finding {
 export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
   readonly name: string;
-  /** Panels whose data it reads; where one has none or failed, the rule is not asked. */
+  /** Its name in earlier releases; findings stored under that name keep their explanation. */
+  readonly formerly?: string;
+  /** Panels whose data it reads; the rule is skipped if one of them has none or failed. */
   readonly needs: readonly string[];
-  /** All that its findings may be labelled with. */
+  /** All labels its findings can have. */
   readonly labels: readonly string[];
-  /** One sentence for the reader: by which recorded facts it is known. Code stands in backticks, here and in `mends`. */
-  readonly known: string;
-  /** One sentence: what usually mends it. */
-  readonly mends: string;
+  /** Why this is flagged: the recorded facts and the threshold, in a sentence or two. Code goes in backticks, here and in `fix`. */
+  readonly why: string;
+  /** How to fix it, in a sentence or two. */
+  readonly fix: string;
   /**
-   * Called for each profile when all panels have collected, so the first thing it does is to leave. The worst ones first,
-   * for few of them are kept. `kept` is not masked yet. `shared` holds what panels returned from `shared`.
+   * Called for every profile once all panels have collected, so it should return early. Worst findings first: only a few are
+   * stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`.
    */
   find(kept: Kept, profile: ProfileHead, shared: Readonly<Record<string, object>>): Finding[];
-  /** Called when a page is read: adds to its finding what came to the profile later (`amendments`, masked), such as a plan. */
+  /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
 }
 
-/** What pages need of a rule; by its name. */
-export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'known' | 'mends' | 'amend'>>>;
+/** What pages need of each rule, by its present and its former name. */
+export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend'>>>;
 
 export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {
-  return Object.fromEntries(rules.map((rule) => [rule.name, rule]));
+  const former = rules.flatMap((rule) =>
+    rule.formerly === undefined ? [] : [[rule.formerly, rule] as const],
+  );
+  return Object.fromEntries([...former, ...rules.map((rule) => [rule.name, rule] as const)]);
 }

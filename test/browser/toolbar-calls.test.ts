@@ -46,8 +46,8 @@ const FAULT: FindingRule = {
   name: 'test-fault',
   needs: ['request'],
   labels: ['at fault'],
-  known: 'By its name.',
-  mends: 'Another name.',
+  why: 'By its name.',
+  fix: 'Another name.',
   find: (_kept, { url }) =>
     url.startsWith('/api/fault')
       ? [{ severity: 'bad', label: 'at fault', sentence: 'It is.', panel: 'request', costMs: 1e6 }]

@@ -24,23 +24,21 @@ describe('finding answered-twice', () => {
     });
   });
 
-  it('names who set a header after the headers were out', async () => {
+  it('names what set a header after the headers were sent', async () => {
     const { of, body } = await ask('/twice');
     expect(body).to.equal('{"one":1}');
     const [finding] = of('answered-twice');
     expect(finding).to.include({ label: 'answered twice', severity: 'bad', anchor: 'late-1' });
-    expect(finding?.sentence).to.match(
-      /^showOrder set Content-Type too late, \d.* after the headers went out$/,
-    );
+    expect(finding?.sentence).to.match(/^showOrder set Content-Type \d\S* m?s after the headers were sent$/);
     expect(finding?.place).to.match(/^test\/findings\/answered-twice\.test\.ts:\d+$/);
   });
 
-  it('names who sent a body after the end', async () => {
+  it('names what passed a body to end() twice', async () => {
     const [finding] = (await ask('/after')).of('answered-twice');
-    expect(finding?.sentence).to.match(/^endTwice sent a body after the end of the answer/);
+    expect(finding?.sentence).to.match(/^endTwice passed a body to end\(\) after the response had ended$/);
   });
 
-  it('says nothing of an end without a body, nor of an answer in parts', async () => {
+  it('ignores end() without a body and a response written in parts', async () => {
     for (const path of ['/once', '/parts'])
       expect((await ask(path)).of('answered-twice'), path).to.deep.equal([]);
   });

@@ -21,25 +21,27 @@ describe('finding body-not-parsed', () => {
     app.post('/late', (req, res) => res.json({ got: (req.body as unknown) ?? null }));
   });
 
-  it('tells that nobody read what came, and who would have', async () => {
+  it('reports a body that nothing read, and names its parser', async () => {
     const { of, body } = await ask('/early', json('{"qty":3}'));
     expect(body).to.equal('{"got":null}');
     const [finding] = of('body-not-parsed');
     expect(finding).to.include({
-      label: 'unread body',
+      label: 'unparsed body',
       severity: 'warn',
-      sentence: 'Nobody read the 9 B that came as application/json: express.json() would',
+      sentence: 'Nothing read the request body (9 B, application/json); express.json() parses this type',
       anchor: 'unread',
     });
     expect(finding?.place).to.match(/^test\/findings\/body-not-parsed\.test\.ts:\d+$/);
   });
 
-  it('tells it of a type that the parser there does not take', async () => {
+  it('reports a type that the mounted parser does not accept', async () => {
     const [finding] = (await ask('/late', json('qty=3', 'text/plain'))).of('body-not-parsed');
-    expect(finding?.sentence).to.equal('Nobody read the 5 B that came as text/plain: express.text() would');
+    expect(finding?.sentence).to.equal(
+      'Nothing read the request body (5 B, text/plain); express.text() parses this type',
+    );
   });
 
-  it('says nothing of a body that was parsed or read, of none, nor where the request was refused', async () => {
+  it('ignores bodies that were parsed or read, empty ones, and refused requests', async () => {
     expect((await ask('/late', json('{"qty":3}'))).of('body-not-parsed')).to.deep.equal([]);
     expect((await ask('/raw', json('{"qty":3}'))).of('body-not-parsed')).to.deep.equal([]);
     expect((await ask('/early', { method: 'POST' })).of('body-not-parsed')).to.deep.equal([]);

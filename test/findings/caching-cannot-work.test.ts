@@ -22,19 +22,19 @@ describe('finding caching-cannot-work', () => {
   });
 
   for (const [path, sentence, severity] of [
-    ['/both', 'Cache-Control says no-store and 60 seconds at once: nothing is kept', 'warn'],
+    ['/both', 'Cache-Control combines no-store with a lifetime of 60 seconds: nothing is cached', 'warn'],
     [
       '/cookie',
-      'Shared caches may keep this answer with the 1 cookie that it sets, so that one visitor’s may reach another',
+      'Shared caches may store this response with the 1 cookie it sets, and send them to other visitors',
       'warn',
     ],
-    ['/star', 'Vary: * makes each request another: the 60 seconds of Cache-Control are never used', 'warn'],
+    ['/star', 'Vary: * prevents any reuse: the 60 seconds in Cache-Control have no effect', 'warn'],
     [
       '/packed',
-      'A shared cache may keep this for 60 seconds, compressed, for clients that can’t read that: Vary lacks Accept-Encoding',
+      'Shared caches may send this compressed response for 60 seconds to clients that can’t decode it: Vary lacks Accept-Encoding',
       'warn',
     ],
-    ['/tag', 'An ETag was made of 19.5 KiB, and Cache-Control: no-store keeps anyone from using it', 'info'],
+    ['/tag', 'An ETag was computed for 19.5 KiB, but Cache-Control: no-store prevents its use', 'info'],
   ] as const)
     // prettier-ignore
     it(`says what contradicts what: ${path}`, async () => {
@@ -42,12 +42,12 @@ describe('finding caching-cannot-work', () => {
       expect(found.map((finding) => [finding.sentence, finding.severity])).to.deep.equal([[sentence, severity]]);
     });
 
-  it('tells of a client that had the answer and got all of it again', async () => {
+  it('reports a full response to a client that already had it', async () => {
     const [finding] = (
       await ask('/again', { headers: { 'if-none-match': '"6", W/"7"', 'cache-control': 'max-age=0' } })
     ).of('caching-cannot-work');
     expect(finding?.sentence).to.equal(
-      'The client had this ETag already and got all 5 B again: 304 was never answered',
+      'The client already had this ETag, but received all 5 B again instead of a 304',
     );
     for (const headers of [
       { 'if-none-match': '"8"', 'cache-control': 'max-age=0' },
@@ -56,7 +56,7 @@ describe('finding caching-cannot-work', () => {
       expect((await ask('/again', { headers })).of('caching-cannot-work')).to.deep.equal([]);
   });
 
-  it('says nothing of headers that agree', async () => {
+  it('ignores headers that agree', async () => {
     for (const path of ['/private', '/never', '/good'])
       expect((await ask(path)).of('caching-cannot-work'), path).to.deep.equal([]);
   });

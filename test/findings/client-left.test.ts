@@ -19,14 +19,18 @@ describe('finding client-left', () => {
     app.get('/done', (_req, res) => res.end('x'));
   });
 
-  it('tells when, and how far the answer was', async () => {
+  it('says when, and how much had been sent', async () => {
     const [before] = (await leave(get('/slow'))).of('client-left');
-    expect(before?.sentence).to.match(/^The client left after \S+ m?s, before any header was out$/);
+    expect(before?.sentence).to.match(
+      /^The client disconnected after \S+ m?s, before the headers were sent$/,
+    );
     const [half] = (await leave(get('/half'))).of('client-left');
-    expect(half?.sentence).to.match(/^The client left after \S+ m?s, after 2\.0 KiB of the body$/);
+    expect(half?.sentence).to.match(
+      /^The client disconnected after \S+ m?s, with 2\.0 KiB of the body sent$/,
+    );
   });
 
-  it('says nothing of an event stream, nor of an answer that was over', async () => {
+  it('ignores event streams and finished responses', async () => {
     for (const path of ['/events', '/done'])
       expect((await leave(get(path))).of('client-left'), path).to.deep.equal([]);
   });

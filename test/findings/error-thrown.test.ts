@@ -30,7 +30,7 @@ describe('finding error-thrown', () => {
     });
   });
 
-  it('names what was thrown, and the line in own code', async () => {
+  it('names the error and the line in the application’s code', async () => {
     const [finding] = (await ask('/broken')).of('error-thrown');
     expect(finding).to.include({
       label: 'exception',
@@ -42,7 +42,7 @@ describe('finding error-thrown', () => {
     expect(finding?.place).to.match(/^test\/findings\/error-thrown\.test\.ts:\d+$/);
   });
 
-  it('tells of what came when the answer was out', async () => {
+  it('reports errors after the response', async () => {
     const { profile } = await ask('/late');
     let finding: Finding | undefined;
     // It comes to the profile when that is stored already.
@@ -51,13 +51,13 @@ describe('finding error-thrown', () => {
       finding = stored.profile.findings.find(({ rule }) => rule === 'error-thrown');
       return finding !== undefined;
     }, 'the profile is written again');
-    expect(finding).to.include({ label: 'late', severity: 'warn' });
+    expect(finding).to.include({ label: 'late error', severity: 'warn' });
     expect(finding?.sentence).to.match(
-      /^Thrown (?:\d+\.\d+ m?s after the answer|when the answer was out): TypeError: too late$/,
+      /^Thrown (?:\d+\.\d+ m?s after the response|after the headers were sent): TypeError: too late$/,
     );
   });
 
-  it('says nothing of a refusal, of what was caught, nor of what names its cause', async () => {
+  it('ignores refusals, caught errors and errors with a cause', async () => {
     for (const path of ['/wrapped', '/refused', '/caught'])
       expect((await ask(path)).of('error-thrown'), path).to.deep.equal([]);
   });

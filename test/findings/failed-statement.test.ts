@@ -20,12 +20,12 @@ describe('finding failed-statement', () => {
     },
   );
 
-  it('says that the answer tells nobody', async () => {
+  it('says that the response hides it', async () => {
     const { of } = await ask('/swallowed');
     const [finding] = of('failed-statement');
-    expect(finding).to.include({ label: 'failed unnoticed', panel: 'database', anchor: 'q1' });
+    expect(finding).to.include({ label: 'failure ignored', panel: 'database', anchor: 'q1' });
     expect(finding?.sentence).to.equal(
-      'The answer was 200 although select … from nowhere failed: relation "nowhere" does not exist',
+      'select … from nowhere failed (relation "nowhere" does not exist), but this request still answered 200',
     );
   });
 
@@ -35,7 +35,7 @@ describe('finding failed-statement', () => {
     expect(of('failed-statement')[0]).to.include({ label: 'query failed' });
   });
 
-  it('says nothing of a conflict that the statement itself expects', async () => {
+  it('ignores a conflict that the statement expects', async () => {
     expect((await ask('/fine')).of('failed-statement')).to.deep.equal([]);
   });
 });

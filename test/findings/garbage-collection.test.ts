@@ -17,19 +17,19 @@ describe('finding garbage-collection', () => {
     return garbageCollection.find({ runtime }, { durationMs } as ProfileHead, {});
   }
 
-  it('tells how long it stopped the process, and how many shared that', () => {
+  it('says how long collections took, and how many requests were running', () => {
     const collections = [
       { startMs: 1, durationMs: 40, kind: 'major' },
       { startMs: 90, durationMs: 22, kind: 'minor' },
     ];
     expect(find(collections)[0]).to.include({
-      sentence: 'Garbage collection stopped the process 2 times for 62.0 ms of 300.0 ms',
+      sentence: 'Garbage collection ran 2 times and took 62.0 ms (21 % of the request)',
       anchor: 'gc',
     });
-    expect(find(collections, 4)[0]?.sentence).to.match(/, while 4 requests ran$/);
+    expect(find(collections, 4)[0]?.sentence).to.match(/, while 4 requests were running$/);
   });
 
-  it('says nothing of the collections of everyday', async () => {
+  it('ignores ordinary collections', async () => {
     expect(find([{ startMs: 1, durationMs: 49, kind: 'major' }])).to.deep.equal([]);
     expect(find([{ startMs: 1, durationMs: 60, kind: 'major' }], 1, 700)).to.deep.equal([]);
     expect(find(undefined)).to.deep.equal([]);

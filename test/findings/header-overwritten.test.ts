@@ -26,16 +26,16 @@ describe('finding header-overwritten', () => {
     });
   });
 
-  it('names who overwrote what of whom', async () => {
+  it('names the header, who set it and who overwrote it', async () => {
     const found = (await ask('/lost')).of('header-overwritten');
     expect(found.map(({ label, severity, sentence }) => [label, severity, sentence])).to.deep.equal([
-      ['lost header', 'warn', 'showOrder overwrote Set-Cookie, which session had set: of 2 values one is sent'],
-      ['overwritten', 'info', 'showOrder overwrote Content-Security-Policy, which session had set: of 2 values one is sent'],
+      ['lost header', 'warn', 'showOrder overwrote Set-Cookie, set by session: 1 of 2 values was sent'],
+      ['overwritten', 'info', 'showOrder overwrote Content-Security-Policy, set by session: 1 of 2 values was sent'],
     ]); // prettier-ignore
     expect(found[0]?.place).to.match(/^test\/findings\/header-overwritten\.test\.ts:\d+$/);
   });
 
-  it('says nothing of what was added to, set again to the same, or set anew by an error page', async () => {
+  it('ignores headers that were appended to, set to the same value, or replaced by an error page', async () => {
     for (const path of ['/kept', '/error'])
       expect((await ask(path)).of('header-overwritten'), path).to.deep.equal([]);
   });

@@ -18,13 +18,13 @@ describe('finding large-result', () => {
     },
   );
 
-  it('tells how many rows a read gave', async () => {
+  it('says how many rows a read returned', async () => {
     const [finding] = (await ask('/all')).of('large-result');
-    expect(finding?.sentence).to.match(/^select … from events gave 6\u202f000 rows in \d/);
+    expect(finding?.sentence).to.match(/^select … from events returned 6\u202f000 rows in \d/);
     expect(finding?.place).to.match(/large-result\.test\.ts:\d+$/);
   });
 
-  it('says nothing of a page of them, nor of a write that changed as many', async () => {
+  it('ignores one page of rows, and a write that changed as many', async () => {
     for (const path of ['/page', '/write']) expect((await ask(path)).of('large-result'), path).to.deep.equal([]); // prettier-ignore
   });
 });

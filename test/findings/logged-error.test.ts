@@ -24,22 +24,22 @@ describe('finding logged-error', () => {
     });
   });
 
-  it('tells the first, and what was answered', async () => {
+  it('quotes the first error, and the response status', async () => {
     const [finding] = (await ask('/swallowed')).of('logged-error');
     expect(finding).to.include({ label: 'logged error', severity: 'warn', panel: 'logs', anchor: 'l1' });
-    expect(finding?.sentence).to.match(/^2 errors were logged, and the answer was 200; the first: TypeError: no such thing/); // prettier-ignore
+    expect(finding?.sentence).to.match(/^2 errors were logged, but the response was 200; first: TypeError: no such thing/); // prettier-ignore
     expect(finding?.place).to.match(/logged-error\.test\.ts:\d+$/);
   });
 
-  it('says no secret that the request brought along', async () => {
+  it('masks a secret that the request contained', async () => {
     const { of, profile } = await ask('/secret', {
       headers: { authorization: 'Bearer 5ecret-of-the-request' },
     });
-    expect(of('logged-error')[0]?.sentence).to.match(/the answer was 200: refused /);
+    expect(of('logged-error')[0]?.sentence).to.match(/the response was 200: refused /);
     expect(JSON.stringify(profile)).not.to.contain('5ecret-of-the-request');
   });
 
-  it('says nothing of a warning, nor where the answer says it', async () => {
+  it('ignores warnings, and errors that the response reports', async () => {
     for (const path of ['/warned', '/thrown'])
       expect((await ask(path)).of('logged-error'), path).to.deep.equal([]);
   });

@@ -25,17 +25,17 @@ describe('finding n-plus-one', () => {
     },
   );
 
-  it('names the line that loops, how often and what it cost', async () => {
+  it('names the line that loops, how often it ran and what it cost', async () => {
     const { of } = await ask('/loop/12');
     const [finding] = of('n-plus-one');
     expect(finding).to.include({ label: 'N+1', severity: 'bad', panel: 'database', anchor: 'g1' });
     expect(finding?.sentence).to.match(
-      /^12 × select … from products in a loop, \d+\.\d+ m?s of \d+\.\d+ m?s$/,
+      /^12 × select … from products in a loop: \d+\.\d+ m?s \(<?\d+ % of the request\)$/,
     );
     expect(finding?.place).to.match(/^test\/findings\/n-plus-one\.test\.ts:\d+$/);
   });
 
-  it('says nothing of one statement for all, nor of two, nor of three on lines of their own', async () => {
+  it('ignores one statement for all rows, two reads, and three reads on different lines', async () => {
     for (const path of ['/one', '/loop/2', '/apart']) {
       const { of, profile } = await ask(path);
       expect(profile.panels.database?.summary?.count, path).to.be.above(0);

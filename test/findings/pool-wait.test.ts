@@ -43,28 +43,28 @@ describe('finding pool-wait', () => {
   // Opening connections is waiting too, and nobody holds them.
   before(() => ask('/hold'));
 
-  it('says that the request held the connections itself', async () => {
+  it('says that the request itself held the connections', async () => {
     const [finding] = (await ask('/crowd')).of('pool-wait');
-    expect(finding).to.include({ label: 'pool', severity: 'warn', panel: 'database' });
+    expect(finding).to.include({ label: 'pool wait', severity: 'warn', panel: 'database' });
     expect(finding?.sentence).to.match(
-      /^Waited \d+\.\d+ m?s of \d+\.\d+ m?s for a connection of the pool, \d times?; statements of this request held (?:1 connection|2 connections) meanwhile$/,
+      /^Waited \d+\.\d+ m?s(?: \(\d+ % of the request\))? for a pool connection, \d times?; statements of this request held (?:1 connection|2 connections) during that time$/,
     );
   });
 
-  it('says that its own transaction held one', async () => {
+  it('says that the request’s own transaction held one', async () => {
     const [finding] = (await ask('/inside')).of('pool-wait');
-    expect(finding?.sentence).to.contain('; a transaction of this request held one all the while');
+    expect(finding?.sentence).to.contain('; a transaction of this request held one throughout');
   });
 
-  it('accuses others with a may only', async () => {
+  it('says only that other requests may have held them', async () => {
     const held = ask('/hold');
     await until(() => pool.numUsed() === 2, 'both connections are in use');
     const [finding] = (await ask('/wait')).of('pool-wait');
-    expect(finding?.sentence).to.contain('; other requests may have held all of them');
+    expect(finding?.sentence).to.contain('; other requests may have held all connections');
     await held;
   });
 
-  it('says nothing where connections were free', async () => {
+  it('reports nothing if connections were free', async () => {
     const free = await ask.when(
       '/in-turn',
       ({ profile }) => (profile.panels.database?.data as DatabaseData).totals.waitMs < 20,

@@ -30,16 +30,16 @@ describe('finding repeated-call', () => {
     });
   });
 
-  it('tells of a call that was made before', async () => {
+  it('reports a repeated call', async () => {
     const [finding] = (await ask('/twice')).of('repeated-call');
     expect(finding).to.include({ label: 'repeated call', severity: 'warn', anchor: 'c2' });
     expect(finding?.sentence).to.match(
-      /^GET 127\.0\.0\.1:\d+\/rates was called 2 times with the same address; all but the first took /,
+      /^GET 127\.0\.0\.1:\d+\/rates was called 2 times with the same address; the repeats took /,
     );
-    expect((await ask('/at-once')).of('repeated-call')[0]?.sentence).to.contain('3 times with the same address at once'); // prettier-ignore
+    expect((await ask('/at-once')).of('repeated-call')[0]?.sentence).to.contain('3 times with the same address at the same time'); // prettier-ignore
   });
 
-  it('says nothing where something was sent in between, or credentials or address differ', async () => {
+  it('reports nothing if something was sent in between, or credentials or address differ', async () => {
     for (const path of ['/changed', '/as-others']) {
       const { of, profile } = await ask(path);
       expect(profile.panels.http_client?.summary?.count).to.equal(3);

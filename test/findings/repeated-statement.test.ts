@@ -36,22 +36,24 @@ describe('finding repeated-statement', () => {
     },
   );
 
-  it('tells of a read that was made before, from wherever', async () => {
+  it('reports a repeated read, from whichever place', async () => {
     const { of } = await ask('/twice');
     const [finding] = of('repeated-statement');
     expect(finding).to.include({ label: 'duplicate', severity: 'info', panel: 'database' });
     expect(finding?.sentence).to.match(
-      /^select … from users ran 2 times with the same values from 2 places; all but the first took /,
+      /^select … from users ran 2 times with the same values from 2 places; the repeats took /,
     );
     expect(finding?.place).to.match(/repeated-statement\.test\.ts:\d+$/);
   });
 
-  it('tells where they ran at once', async () => {
+  it('says if the reads ran at the same time', async () => {
     const { of } = await ask('/together');
-    expect(of('repeated-statement')[0]?.sentence).to.contain('ran 4 times with the same values at once');
+    expect(of('repeated-statement')[0]?.sentence).to.contain(
+      'ran 4 times with the same values at the same time',
+    );
   });
 
-  it('says nothing where something was written in between, the values differ, or the answer does each time', async () => {
+  it('reports nothing if there was a write in between, or the values or results differ', async () => {
     for (const path of ['/changed', '/volatile', '/others']) expect((await ask(path)).of('repeated-statement'), path).to.deep.equal([]); // prettier-ignore
   });
 });

@@ -25,19 +25,19 @@ describe('finding retried-call', () => {
     });
   });
 
-  it('tells the tries, what they were answered and whether they helped', async () => {
+  it('lists the attempts, their outcomes and whether the last one succeeded', async () => {
     const [flaky] = (await ask('/try/flaky')).of('retried-call');
     expect(flaky).to.include({ label: 'retried', severity: 'warn', panel: 'http_client', anchor: 'c1' });
     expect(flaky?.sentence).to.match(
-      /^GET 127\.0\.0\.1:\d+\/flaky was tried 3 times \(503, 503, 200\), the last one helped: \d/,
+      /^GET 127\.0\.0\.1:\d+\/flaky needed 3 attempts \(503, 503, 200\): the failed ones took \d/,
     );
     const [down] = (await ask('/try/down')).of('retried-call');
-    expect(down?.sentence).to.contain(
-      'was tried 3 times (503, 503, 503), none helped, and the answer was 200: ',
+    expect(down?.sentence).to.match(
+      /failed after 3 attempts \(503, 503, 503\) in \d.*, but this request still answered 200$/,
     );
   });
 
-  it('says nothing of one try, nor of calls that failed side by side', async () => {
+  it('ignores a single attempt, and calls that failed in parallel', async () => {
     for (const path of ['/try/fine', '/at-once']) expect((await ask(path)).of('retried-call'), path).to.deep.equal([]); // prettier-ignore
   });
 });

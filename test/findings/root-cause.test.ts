@@ -20,17 +20,17 @@ describe('finding root-cause', () => {
     });
   });
 
-  it('names the cause and the line in own code where it began', async () => {
+  it('names the cause and its line in the application’s code', async () => {
     const [finding] = (await ask('/wrapped')).of('root-cause');
     expect(finding).to.include({
       severity: 'bad',
-      sentence: 'Error began with RangeError in readPrice, 1 cause below it',
+      sentence: 'RangeError in readPrice caused this Error (1 level down)',
       anchor: 'error-1',
     });
     expect(finding?.place).to.equal('test/findings/root-cause.test.ts:5');
   });
 
-  it('says nothing of an error without a cause, which its panel tells of, nor of a refusal', async () => {
+  it('ignores errors without a cause, and refusals', async () => {
     const plain = await ask('/plain');
     expect(plain.of('root-cause')).to.deep.equal([]);
     expect(plain.findings.map(({ label }) => label)).to.deep.equal(['exception']);

@@ -14,30 +14,30 @@ describe('finding route-missed', () => {
   });
 
   for (const [path, why] of [
-    ['/ordrs/7', 'GET /orders/:id nearly does: one letter differs: “ordrs” is not “orders”'],
-    ['/products', 'GET /api/products nearly does: same end, but mounted deeper: the path lacks “/api”'],
+    ['/ordrs/7', 'GET /orders/:id (one letter differs: “ordrs” is not “orders”)'],
+    ['/products', 'GET /api/products (same end, but mounted deeper: the path lacks “/api”)'],
   ] as const)
-    it(`names the route that was nearly asked for: ${path}`, async () => {
+    it(`names the closest route: ${path}`, async () => {
       const [finding] = (await ask(path)).of('route-missed');
       expect(finding).to.deep.include({
-        label: 'near miss',
+        label: 'similar route',
         severity: 'warn',
-        sentence: `No route matches; ${why}`,
+        sentence: `No route matches; closest is ${why}`,
         panel: 'routing',
         anchor: 'nearest',
       });
       expect(finding?.place).to.match(/^test\/findings\/route-missed\.test\.ts:\d+$/);
     });
 
-  it('names the methods that the path has', async () => {
+  it('names the methods that the path allows', async () => {
     const [finding] = (await ask('/orders/7', { method: 'PUT' })).of('route-missed');
     expect(finding).to.include({
       label: 'wrong method',
-      sentence: 'The path exists for 1 method, GET, not for PUT',
+      sentence: 'This path allows 1 method (GET), not PUT',
     });
   });
 
-  it('says nothing of a path that is like none, nor of a route that answers 404 itself', async () => {
+  it('ignores a path that resembles no route, and a route that answers 404 itself', async () => {
     for (const path of ['/completely/else', '/gone'])
       expect((await ask(path)).of('route-missed'), path).to.deep.equal([]);
   });

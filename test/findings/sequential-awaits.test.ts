@@ -60,11 +60,16 @@ describe('finding sequential-awaits', () => {
 
   before(() => ask('/together/1'));
 
-  it('says that reads with values known before may run together, and what that saves', async () => {
+  it('says that reads whose values were known before may be independent, and what running them together saves', async () => {
     const [finding] = (await ask.when('/users/1', followAtOnce)).of('sequential-awaits');
-    expect(finding).to.include({ label: 'one by one', severity: 'info', panel: 'database', anchor: 'q1' });
+    expect(finding).to.include({
+      label: 'sequential awaits',
+      severity: 'info',
+      panel: 'database',
+      anchor: 'q1',
+    });
     expect(finding?.sentence).to.match(
-      /^3 reads, from select … from slow_users to select … from slow_news, may not depend on each other and ran one after the other: \d+\.\d+ m?s, the longest alone \d+\.\d+ m?s$/,
+      /^3 reads, from select … from slow_users to select … from slow_news, ran one after the other but may be independent: \d+\.\d+ m?s in total, longest \d+\.\d+ m?s$/,
     );
     expect(finding?.costMs).to.be.above(55);
     expect(finding?.place).to.match(/sequential-awaits\.test\.ts:\d+$/);
@@ -77,7 +82,7 @@ describe('finding sequential-awaits', () => {
     ['/transaction/1', 'share the connection of a transaction', anyhow],
     ['/quick/1', 'are too quick to matter', (asked: Asked) => databaseOf(asked).totals.busyMs < 10],
   ] as const)
-    it(`says nothing of reads that ${what}`, async () => {
+    it(`ignores reads that ${what}`, async () => {
       expect((await ask.when(path, ran)).of('sequential-awaits')).to.deep.equal([]);
     });
 });

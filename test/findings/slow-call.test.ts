@@ -25,11 +25,11 @@ describe('finding slow-call', () => {
     });
   });
 
-  it('tells whether the answer began late or was long to read', async () => {
+  it('says whether the response started late or took long to download', async () => {
     const [slow] = (await ask('/call/slow')).of('slow-call');
     expect(slow).to.include({ label: 'slow call', severity: 'warn', panel: 'http_client', anchor: 'c1' });
     expect(slow?.sentence).to.match(
-      /^GET 127\.0\.0\.1:\d+\/slow took \d+\.\d+ m?s of \d+\.\d+ m?s, \d+\.\d+ m?s of it until the answer began$/,
+      /^GET 127\.0\.0\.1:\d+\/slow took \d+\.\d+ m?s \(<?\d+ % of the request\), \d+\.\d+ m?s of it waiting for the response$/,
     );
     const [trickle] = (
       await ask.when('/call/trickle', (asked) => {
@@ -37,10 +37,10 @@ describe('finding slow-call', () => {
         return (durationMs ?? 0) > 3 * (headersMs ?? 0);
       })
     ).of('slow-call');
-    expect(trickle?.sentence).to.contain(' of it to read the answer');
+    expect(trickle?.sentence).to.contain(' of it downloading the response');
   });
 
-  it('says nothing of a quick one, nor of one that is a small part of the request', async () => {
+  it('ignores a quick call, and one that is a small share of the request', async () => {
     for (const path of ['/call/quick', '/beside']) {
       const { of, profile } = await ask.when(
         path,

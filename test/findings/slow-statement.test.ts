@@ -28,17 +28,19 @@ describe('finding slow-statement', () => {
     },
   );
 
-  it('tells how long it took, of how long, and what it gave', async () => {
+  it('says how long it took, its share of the request and how many rows it returned', async () => {
     const [finding] = (await ask('/sleep/130')).of('slow-statement');
     expect(finding).to.include({ label: 'slow query', severity: 'warn', panel: 'database', anchor: 'q1' });
-    expect(finding?.sentence).to.match(/^select took \d+\.\d+ m?s of \d+\.\d+ m?s and gave 1 row$/);
+    expect(finding?.sentence).to.match(
+      /^select took \d+\.\d+ m?s \(<?\d+ % of the request\) and returned 1 row$/,
+    );
     expect(finding?.costMs).to.be.above(129);
   });
 
-  it('tells what its plan reads, once there is one', async () => {
+  it('adds what the plan reads, once there is a plan', async () => {
     const { profile, of } = await ask('/scan');
     expect(of('slow-statement')[0]?.sentence).to.match(
-      /^select … from notes took \d+\.\d+ m?s of \d+\.\d+ m?s and gave 0 rows$/,
+      /^select … from notes took \d+\.\d+ m?s \(<?\d+ % of the request\) and returned 0 rows$/,
     );
     let head = '';
     await until(async () => {
@@ -46,16 +48,16 @@ describe('finding slow-statement', () => {
       return head.includes('its plan');
     }, 'the statement has its plan');
     expect(head).to.match(
-      / and gave 0 rows; its plan reads about [56]\d\u202f\d{3} rows of notes to keep about \d+/,
+      / and returned 0 rows; the plan reads about [56]\d\u202f\d{3} rows of notes and keeps about \d+/,
     );
   });
 
-  it('writes more than a second as the pages do', async () => {
+  it('formats more than a second as the pages do', async () => {
     const [finding] = (await ask('/sleep/1010')).of('slow-statement');
-    expect(finding?.sentence).to.match(/^select took \d\.\d\d s of \d\.\d\d s/);
+    expect(finding?.sentence).to.match(/^select took \d\.\d\d s \(\d+ % of the request\)/);
   });
 
-  it('says nothing of a quick statement in a slow request', async () => {
+  it('ignores a quick statement in a slow request', async () => {
     const { of, profile } = await ask.when(
       '/around',
       ({ profile: { panels } }) => (panels.database?.data as DatabaseData).totals.durationMs < 100,

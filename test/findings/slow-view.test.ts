@@ -38,16 +38,16 @@ describe('finding slow-view', () => {
     });
   });
 
-  it('tells how long a page took, and which partial most of it', async () => {
+  it('says how long a page took to render, and which partial took most of it', async () => {
     const [finding] = (await ask('/slow')).of('slow-view');
     expect(finding).to.include({ label: 'slow view', severity: 'warn', panel: 'views', anchor: 'v1' });
     expect(finding?.sentence).to.match(
-      /^page took \d+\.\d+ m?s of \d+\.\d+ m?s to render, \d+\.\d+ m?s of it 3 × row(\.ejs)?$/,
+      /^page took \d+\.\d+ m?s \(<?\d+ % of the request\) to render, \d+\.\d+ m?s of it in 3 × row(\.ejs)?$/,
     );
     expect(finding?.place).to.match(/slow-view\.test\.ts:\d+$/);
   });
 
-  it('says nothing of a quick page behind a slow handler', async () => {
+  it('ignores a quick page in a slow handler', async () => {
     const { of, profile } = await ask.when(
       '/slow-handler',
       ({ profile: { panels } }) => (panels.views?.data as ViewsData).totals.durationMs < 100,

@@ -21,15 +21,15 @@ describe('finding stream-buffered', () => {
     });
   });
 
-  it('tells of an event stream that is compressed', async () => {
+  it('reports a compressed event stream', async () => {
     const [finding] = (await ask('/events')).of('stream-buffered');
     expect(finding).to.include({ label: 'buffered stream', severity: 'warn', panel: 'request' });
     expect(finding?.sentence).to.match(
-      /^The event stream is compressed: events may wait in its buffer; \d+ B went out so far$/,
+      /^The event stream is compressed, so events may wait in a buffer; \d+ B were sent so far$/,
     );
   });
 
-  it('says nothing of one that is not, nor of a page that is', async () => {
+  it('ignores an uncompressed stream, and a compressed page', async () => {
     for (const path of ['/plain', '/page'])
       expect((await ask(path)).of('stream-buffered'), path).to.deep.equal([]);
   });

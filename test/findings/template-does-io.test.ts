@@ -40,17 +40,17 @@ describe('finding template-does-io', () => {
     },
   );
 
-  it('names the query that began while the page was rendered', async () => {
+  it('names the query that started while the page was rendering', async () => {
     const { of, body } = await ask('/asks');
     expect(body).to.equal('<p>Ada</p>');
     const [finding] = of('template-does-io');
-    expect(finding).to.include({ label: 'view asks', severity: 'warn', panel: 'database', anchor: 'q1' });
+    expect(finding).to.include({ label: 'query in view', severity: 'warn', panel: 'database', anchor: 'q1' });
     expect(finding?.sentence).to.match(
-      /^select … from users began while asks was being rendered, which took \d+\.\d+ m?s of \d+\.\d+ m?s$/,
+      /^select … from users started while asks was rendering, which took \d+\.\d+ m?s \(<?\d+ % of the request\)$/,
     );
   });
 
-  it('says nothing of queries before and after', async () => {
+  it('ignores queries before and after', async () => {
     const { of, profile } = await ask('/shows');
     expect(profile.panels.views?.summary?.count).to.equal(1);
     expect(of('template-does-io')).to.deep.equal([]);

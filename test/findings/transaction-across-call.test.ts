@@ -33,15 +33,15 @@ describe('finding transaction-across-call', () => {
     },
   );
 
-  it('tells how long the transaction waited for a stranger', async () => {
+  it('says how long the transaction was open, and how long the call took', async () => {
     const [finding] = (await ask('/inside')).of('transaction-across-call');
     expect(finding).to.include({ label: 'call in transaction', severity: 'warn', panel: 'http_client', anchor: 'c1' }); // prettier-ignore
     expect(finding?.sentence).to.match(
-      /^A transaction of 2 statements was open across POST 127\.0\.0\.1:\d+\/pay, \d+\.\d+ m?s of the \d+\.\d+ m?s that it was open for$/,
+      /^A transaction \(2 statements, \d+\.\d+ m?s\) stayed open during the call to POST 127\.0\.0\.1:\d+\/pay \(\d+\.\d+ m?s\)$/,
     );
   });
 
-  it('says nothing of a call before, after or without a transaction', async () => {
+  it('ignores a call before, after or without a transaction', async () => {
     for (const path of ['/before', '/beside']) {
       const { of, profile } = await ask(path);
       expect(profile.panels.http_client?.summary?.count).to.be.above(0);

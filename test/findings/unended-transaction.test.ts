@@ -27,16 +27,16 @@ describe('finding unended-transaction', () => {
   // The pool ends only when all its connections are back.
   afterEach(() => Promise.all(left.splice(0).map((trx) => trx.rollback())));
 
-  it('tells of a transaction that nobody ended', async () => {
+  it('reports a transaction that was not ended', async () => {
     const [finding] = (await ask('/left')).of('unended-transaction');
     expect(finding).to.include({ label: 'open transaction', severity: 'bad', panel: 'database' });
     expect(finding?.sentence).to.equal(
-      'A transaction of 1 statement was neither committed nor rolled back when the answer was over',
+      'A transaction (1 statement) was neither committed nor rolled back when the response finished',
     );
     expect(finding?.place).to.match(/unended-transaction\.test\.ts:\d+$/);
   });
 
-  it('says nothing of one that was committed or rolled back, with another inside', async () => {
+  it('ignores transactions that were committed or rolled back, nested ones included', async () => {
     for (const how of ['commit', 'rollback']) {
       const { of, profile } = await ask(`/ended/${how}`);
       expect(profile.panels.database?.summary?.count).to.equal(2);

@@ -32,16 +32,16 @@ describe('finding unhandled-rejection', () => {
     });
   });
 
-  it('tells what was rejected, when, and where', async () => {
+  it('says what was rejected, when and where', async () => {
     const [finding] = (await ask('/rejected')).of('unhandled-rejection');
-    expect(finding).to.include({ label: 'unhandled', severity: 'bad', anchor: 'error-1' });
+    expect(finding).to.include({ label: 'unhandled rejection', severity: 'bad', anchor: 'error-1' });
     expect(finding?.sentence).to.match(
-      /^Nobody handled a rejection, RangeError, \S+ m?s after the request came$/,
+      /^Unhandled rejection: RangeError, \S+ m?s after the request started$/,
     );
     expect(finding?.place).to.match(/^test\/findings\/unhandled-rejection\.test\.ts:\d+$/);
   });
 
-  it('tells what nobody caught after the answer', async () => {
+  it('reports an uncaught exception after the response', async () => {
     const { profile } = await ask('/thrown');
     // A profile is written again when nothing has come for a while.
     let finding: Finding | undefined;
@@ -50,11 +50,11 @@ describe('finding unhandled-rejection', () => {
       finding = again?.profile.findings.find(({ rule }) => rule === 'unhandled-rejection');
       return finding !== undefined;
     }, 'the profile is written again');
-    expect(finding?.label).to.equal('uncaught');
-    expect(finding?.sentence).to.match(/^Nobody caught TypeError, \S+ m?s after the answer$/);
+    expect(finding?.label).to.equal('uncaught exception');
+    expect(finding?.sentence).to.match(/^Uncaught exception: TypeError, \S+ m?s after the response$/);
   });
 
-  it('says nothing of a rejection that was handled', async () => {
+  it('ignores a handled rejection', async () => {
     expect((await ask('/handled')).findings).to.deep.equal([]);
   });
 });

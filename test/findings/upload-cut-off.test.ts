@@ -11,17 +11,17 @@ describe('finding upload-cut-off', () => {
     });
   });
 
-  it('tells how much had come', async () => {
+  it('says how much had arrived', async () => {
     const { of } = await leave(`${head}Content-Length: 4096\r\n\r\n${'x'.repeat(1024)}`);
     const [finding] = of('upload-cut-off');
     expect(finding).to.include({
-      label: 'upload cut',
+      label: 'incomplete upload',
       severity: 'warn',
-      sentence: 'The upload ended after 1.0 KiB of 4.0 KiB, 25 %',
+      sentence: 'The upload ended after 1.0 KiB of 4.0 KiB (25 %)',
     });
   });
 
-  it('says nothing where all of it had come, and the client did not wait for the answer', async () => {
+  it('reports nothing if the whole body had arrived and the client left later', async () => {
     const { of } = await leave(`${head}Content-Length: 1024\r\n\r\n${'x'.repeat(1024)}`);
     expect(of('upload-cut-off')).to.deep.equal([]);
     expect(of('client-left')).to.have.length(1);

@@ -38,7 +38,7 @@ describe('finding work-after-response', () => {
     return found?.profile.findings.filter(({ rule }) => rule === 'work-after-response') ?? [];
   }
 
-  it('counts what began when the answer was out', async () => {
+  it('counts work that started after the response', async () => {
     const asked = await ask('/later');
     let finding: Finding | undefined;
     // A profile is written again when nothing has come for a while.
@@ -46,13 +46,13 @@ describe('finding work-after-response', () => {
       [finding] = await findingsOf(asked);
       return finding !== undefined;
     }, 'the profile is written again');
-    expect(finding).to.include({ label: 'after the answer', severity: 'info', panel: 'http_client' });
+    expect(finding).to.include({ label: 'after the response', severity: 'info', panel: 'http_client' });
     expect(finding?.sentence).to.match(
-      /^1 outgoing call began after the answer was out, the last \S+ m?s later$/,
+      /^1 outgoing call started after the response, the last one \S+ m?s later$/,
     );
   });
 
-  it('says nothing of what the answer waited for', async () => {
+  it('ignores work that the response waited for', async () => {
     const asked = await ask('/within');
     await sleep(600);
     expect(await findingsOf(asked)).to.deep.equal([]);

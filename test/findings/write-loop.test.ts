@@ -18,15 +18,15 @@ describe('finding write-loop', () => {
     },
   );
 
-  it('names the line that writes again and again', async () => {
+  it('names the line that writes in a loop', async () => {
     const { of } = await ask('/loop');
     const [finding] = of('write-loop');
-    expect(finding).to.include({ label: 'loop of writes', severity: 'warn', panel: 'database' });
-    expect(finding?.sentence).to.match(/^4 × insert into items in a loop, /);
+    expect(finding).to.include({ label: 'writes in a loop', severity: 'warn', panel: 'database' });
+    expect(finding?.sentence).to.match(/^4 × insert into items in a loop: /);
     expect(finding?.place).to.match(/^test\/findings\/write-loop\.test\.ts:\d+$/);
   });
 
-  it('says nothing of one insert of four rows and of writes that differ', async () => {
+  it('ignores one insert of four rows, and writes that differ', async () => {
     const { of, profile } = await ask('/one');
     expect(profile.panels.database?.summary?.count).to.equal(3);
     expect(of('write-loop')).to.deep.equal([]);

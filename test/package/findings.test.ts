@@ -1,4 +1,4 @@
-/** A rule is one name in four rooms; this notices when one of them is missing. */
+/** Each rule needs a file, a test, a page and a line in the index, all under the same name. */
 import { expect } from 'chai';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,10 +44,10 @@ describe('rules of findings', () => {
   });
 
   for (const { name } of createFindingRules())
-    it(`say how ${name} is known, when it is wrong and what mends it`, () => {
+    it(`explain ${name}: why it is flagged, when it is wrong and how to fix it`, () => {
       const page = readFileSync(`docs/findings/${name}.md`, 'utf8');
       expect(page).to.match(new RegExp(`^# ${name}\n`));
-      for (const title of ['How it is known', 'When it is wrong', 'What usually mends it'])
+      for (const title of ['Why it is flagged', 'When it is wrong', 'How to fix it'])
         expect(page).to.contain(`\n## ${title}\n`);
     });
 
@@ -60,12 +60,12 @@ describe('rules of findings', () => {
       maps: createSourceMaps({ files }),
       process: 'web.1',
     }).map((panel) => panel.name);
-    for (const { name, needs, labels, known, mends } of rules) {
+    for (const { name, needs, labels, why, fix } of rules) {
       expect(name).to.match(/^[a-z0-9]+(-[a-z0-9]+)*$/);
       expect(needs, name).to.not.be.empty;
       expect(panels, name).to.include.members([...needs]);
       expect(labels, name).to.not.be.empty;
-      for (const sentence of [known, mends]) expect(sentence, name).to.match(/^\p{Lu}.{20,240}\.$/su);
+      for (const sentence of [why, fix]) expect(sentence, name).to.match(/^\p{Lu}.{20,240}\.$/su);
     }
   });
 });

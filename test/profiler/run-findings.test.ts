@@ -15,8 +15,8 @@ function rule(given: Partial<FindingRule>): FindingRule {
     name: 'some-rule',
     needs: ['request'],
     labels: ['x'],
-    known: 'So.',
-    mends: 'So.',
+    why: 'So.',
+    fix: 'So.',
     find: () => [],
     ...given,
   };

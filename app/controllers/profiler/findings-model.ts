@@ -1,20 +1,20 @@
-/** The findings of a profile as its head shows them: the worst ones, the rest folded, and by which rules they were made. */
+/** The findings at the head of a profile: the worst ones, the rest folded, and an explanation of each rule. */
 import type { Finding, RuleTexts } from '../../profiler/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
 export interface FindingsModel {
   shown: readonly Finding[];
   folded: readonly Finding[];
-  /** Found and not kept. */
+  /** Number of findings that were not stored. */
   left: number;
   /** Each rule once, in the order of its worst finding. */
-  rules: readonly { labels: string[]; known: string; mends: string }[];
+  rules: readonly { labels: string[]; why: string; fix: string }[];
 }
 
-/** One more would be as long as the fold that hides it. */
+/** A fold that hides a single finding would be as long as the finding. */
 const SHOWN = 5;
 
-/** With what came to the profile later; as it was where that fails. */
+/** Adds what came to the profile later; if that fails, the finding stays as it was. */
 function amended(
   finding: Finding,
   texts: RuleTexts,
@@ -40,8 +40,8 @@ export function createFindingsModel(
   const labels = new Map<string, string[]>();
   for (const { rule, label } of findings) {
     if (rule === undefined || !Object.hasOwn(texts, rule)) continue;
-    const known = labels.get(rule) ?? [];
-    labels.set(rule, known.includes(label) ? known : [...known, label]);
+    const seen = labels.get(rule) ?? [];
+    labels.set(rule, seen.includes(label) ? seen : [...seen, label]);
   }
   return {
     shown,
@@ -49,8 +49,8 @@ export function createFindingsModel(
     left: findingsLeft,
     rules: [...labels].map(([rule, of]) => ({
       labels: of,
-      known: texts[rule]?.known ?? '',
-      mends: texts[rule]?.mends ?? '',
+      why: texts[rule]?.why ?? '',
+      fix: texts[rule]?.fix ?? '',
     })),
   };
 }

@@ -49,14 +49,12 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}`;
   });
   // Ours, and Markdown already.
-  const texts = rules.map(({ labels, known, mends }) =>
-    `- ${prose(labels.join(', '))}: ${known} ${mends}`.trim(),
-  );
+  const texts = rules.map(({ labels, why, fix }) => `- ${prose(labels.join(', '))}: ${why} ${fix}`.trim());
   return blocks([
     heading(2, 'Findings'),
     items.join('\n'),
-    left > 0 ? `${numberHelpers.count(left, 'more finding')} not kept.` : '',
-    texts.length === 0 ? '' : blocks(['How they are known, and what usually mends them:', texts.join('\n')]),
+    left > 0 ? `${numberHelpers.count(left, 'more finding')} not stored.` : '',
+    texts.length === 0 ? '' : blocks(['Why they are flagged, and how to fix them:', texts.join('\n')]),
   ]);
 }
 

@@ -1,7 +1,7 @@
-/** What several rules ask of the HTTP client panel's data. */
+/** Helpers of rules that read the HTTP client panel. */
 import { type Call, endOf } from './kept.ts';
 
-/** `POST rates.example/v2/quote`: no query, which may hold anything. */
+/** `POST rates.example/v2/quote`, without the query, which may hold secrets. */
 export function callName({ method, url }: Pick<Call, 'method' | 'url'>): string {
   const address = url
     .replace(/^[a-z]+:\/\/(?:[^/@]*@)?/i, '')
@@ -14,20 +14,17 @@ export function hasFailed({ status, error }: Pick<Call, 'status' | 'error'>): bo
   return error !== null || (status !== null && status >= 500);
 }
 
-/** `503`, or what went wrong before there was a status. */
+/** `503`, or `failed` if there was no status. */
 export function outcomeOf({ status, error }: Pick<Call, 'status' | 'error'>): string {
-  return status === null ? (error === null ? 'no answer' : 'failed') : String(status);
+  return status === null ? (error === null ? 'no response' : 'failed') : String(status);
 }
 
-/** Answers that are worth another try. */
-function asksAgain({ status, error }: Call): boolean {
+/** Outcomes that are worth a retry. */
+function isRetryable({ status, error }: Call): boolean {
   return error !== null || status === 408 || status === 429 || (status !== null && status >= 500);
 }
 
-/**
- * Calls to the same address, each after the one before had failed: indexes of those that were tried again, in order. Calls
- * that were tried once are not in it.
- */
+/** Indexes of calls to the same address, each made after the previous one had failed. Calls without a retry are left out. */
 export function triesOf(calls: readonly Call[]): number[][] {
   const open = new Map<string, number[]>();
   const all: number[][] = [];
@@ -35,13 +32,13 @@ export function triesOf(calls: readonly Call[]): number[][] {
     const key = `${call.method} ${call.url}`;
     const tries = open.get(key);
     const before = calls[tries?.at(-1) ?? -1];
-    if (tries !== undefined && before !== undefined && asksAgain(before) && call.startMs >= endOf(before)) {
+    if (tries !== undefined && before !== undefined && isRetryable(before) && call.startMs >= endOf(before)) {
       tries.push(index);
       return;
     }
-    const begun = [index];
-    open.set(key, begun);
-    all.push(begun);
+    const attempts = [index];
+    open.set(key, attempts);
+    all.push(attempts);
   });
   return all.filter(({ length }) => length > 1);
 }

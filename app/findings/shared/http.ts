@@ -1,4 +1,4 @@
-/** What rules about HTTP read of a request's kept data: headers by name with the row that shows them, and layers by index. */
+/** Helpers of rules about HTTP: headers by name, with the id of their row, and layers by index. */
 import type { KeptRequest } from '../../panels/request/index.ts';
 import type { KeptRouting } from '../../panels/routing/index.ts';
 import { type CommonHeaders, mergeHeaders } from '../../panels/shared/common-headers.ts';
@@ -9,7 +9,7 @@ export type Shared = Readonly<Record<string, object>>;
 
 export interface SentHeader {
   value: string;
-  /** Id of its row in the request panel. */
+  /** Id of the row in the request panel. */
   anchor: string;
 }
 
@@ -18,19 +18,19 @@ export function sentHeaders({ response }: KeptRequest, shared: Shared, name: str
   if (response === undefined) return [];
   const common = (shared.request as CommonHeaders | undefined)?.headers;
   const found: SentHeader[] = [];
-  response.headers.forEach((own, index) => {
-    const row = own ?? common?.[index] ?? null;
+  response.headers.forEach((stored, index) => {
+    const row = stored ?? common?.[index] ?? null;
     if (row !== null && row.name.length === name.length && row.name.toLowerCase() === name)
       found.push({ value: row.value, anchor: `rh-${index + 1}` });
   });
   return found;
 }
 
-/** The first of them; null where none was sent. */
+/** The first of them; null if none was sent. */
 export function sentHeader({ response }: KeptRequest, shared: Shared, name: string): SentHeader | null {
   if (response === undefined) return null;
   const common = (shared.request as CommonHeaders | undefined)?.headers;
-  // Asked for each answer, so nothing is made where there is none.
+  // Runs for every response, so it allocates nothing.
   for (let index = 0; index < response.headers.length; index++) {
     const row = response.headers[index] ?? common?.[index] ?? null;
     if (row !== null && row.name.length === name.length && row.name.toLowerCase() === name)
@@ -44,7 +44,7 @@ export function sentNames({ response }: KeptRequest, shared: Shared): string[] {
   return response === undefined ? [] : mergeHeaders(response.headers, shared.request).map(({ name }) => name);
 }
 
-/** The first request header of this lower-case name; null where none came. */
+/** The first request header of this lower-case name; null if there is none. */
 export function receivedHeader({ headers }: KeptRequest, name: string): string | null {
   return (
     headers.find((row) => row.name.length === name.length && row.name.toLowerCase() === name)?.value ?? null
@@ -55,13 +55,13 @@ export function mediaType(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** A layer that ran; undefined where its index names none. */
+/** A layer that ran, by its index. */
 export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {
   const row = index === undefined || index === null ? undefined : layers[index];
   return row === undefined ? undefined : fromLayerRow(row);
 }
 
-/** `showOrder`; a word of ours where it is not known. */
+/** `showOrder`, or `GET /orders` if the function has no name. */
 export function nameOfLayer(layer: RanLayer | undefined): string {
-  return layer === undefined ? 'code outside of all layers' : layerName(layer);
+  return layer === undefined ? 'code outside any middleware' : layerName(layer);
 }

@@ -1,4 +1,4 @@
-/** What the panels that rules read keep, in one place: a rule asks for a part of it by the panels' names. */
+/** What panels keep, by panel name; each rule picks what it needs. */
 import type { DatabaseData } from '../../panels/database/index.ts';
 import type { HttpClientData } from '../../panels/http-client/index.ts';
 import type { MigrationsPanelData } from '../../panels/migrations/index.ts';
@@ -9,7 +9,7 @@ import type { KeptViews } from '../../panels/views/index.ts';
 interface LogLine {
   level: 'error' | 'warn' | 'info' | 'debug';
   message: string;
-  /** Left out or null where it is not known. */
+  /** Absent or null if unknown. */
   caller?: string | null;
   atMs: number;
 }

@@ -1,5 +1,4 @@
-/** Names of migrations as part of a sentence. */
-
+/** Migration names as part of a sentence. */
 const NAMED = 3;
 const LONGEST_NAME = 100;
 

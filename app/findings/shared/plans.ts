@@ -1,8 +1,8 @@
-/** The one thing of a plan that a finding says: a table that is read whole for a few of its rows. */
+/** What a finding says about a query plan: a table was scanned completely for a few of its rows. */
 import type { KeptPlans, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
-import { counted } from './wording.ts';
+import { count } from './wording.ts';
 
-/** Smaller tables are read whole for good reason. */
+/** Scanning a smaller table completely is usually right. */
 const LARGE_TABLE = 1000;
 const KEPT_SHARE = 0.1;
 
@@ -32,11 +32,11 @@ function wastefulScans({ root, tables }: QueryPlan): Scan[] {
   });
 }
 
-/** What the plan of a query says, by its index; null where there is none, or nothing stands out. */
-export function sayOfPlan(amendment: unknown, isQuery: (index: number) => boolean): string | null {
+/** A remark on the stored plan of one query; null if there is no plan or nothing unusual. */
+export function describePlan(amendment: unknown, isQuery: (index: number) => boolean): string | null {
   const { plans } = (amendment ?? {}) as Partial<KeptPlans>;
-  const plan = plans?.find((one): one is QueryPlan => 'root' in one && isQuery(one.query));
+  const plan = plans?.find((entry): entry is QueryPlan => 'root' in entry && isQuery(entry.query));
   const [most] = plan === undefined ? [] : wastefulScans(plan).sort((a, b) => b.rows - a.rows);
   if (most === undefined) return null;
-  return `its plan reads about ${counted(most.rows, 'row')} of ${most.table} to keep about ${counted(most.kept)}`;
+  return `the plan reads about ${count(most.rows, 'row')} of ${most.table} and keeps about ${count(most.kept)}`;
 }

@@ -1,4 +1,4 @@
-/** What several rules ask of the database panel's data. */
+/** Helpers of rules that read the database panel. */
 import { isControl } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 
@@ -13,13 +13,13 @@ export function labelOf({ statements }: Database, { statement }: Query): string 
   return statements[statement]?.label ?? '';
 }
 
-/** Row of a query in the panel: that of its loop, where it is in one. */
+/** Id of a query's row in the panel: that of its loop if it is part of one. */
 export function rowOf({ queries }: Database, index: number): string {
   const group = queries[index]?.group ?? null;
   return group === null ? `q${index + 1}` : `r${group + 1}`;
 }
 
-/** What a `with` may do beside reading. */
+/** A `with` can also write. */
 const WRITES = /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into)\b/i;
 
 export type StatementKind = 'read' | 'write' | 'control';
@@ -30,7 +30,7 @@ export function kindOf(sql: string): StatementKind {
   return /^\s*with\b/i.test(sql) && WRITES.test(sql) ? 'write' : 'read';
 }
 
-/** Rows that no page shows and no person reads. */
+/** More rows than any page shows. */
 export const MANY_ROWS = 5000;
 
 export function isLarge(database: Database, query: Query): boolean {
@@ -45,10 +45,9 @@ export function workOf(database: Database, members: readonly number[]): number {
   }).length;
 }
 
-/** One transaction of a request, from its first statement to its last. */
 export interface Transaction {
   name: string;
-  /** Indexes of its statements, in the order they ran. */
+  /** Indexes of its statements, in execution order. */
   members: number[];
 }
 

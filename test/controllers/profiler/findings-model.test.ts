@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import express from 'express';
 import { createFindingsModel } from '../../../app/controllers/profiler/findings-model.ts';
 import type { Finding, FindingRule, Profile } from '../../../app/index.ts';
-import type { RuleTexts } from '../../../app/profiler/finding.ts';
+import { ruleTexts, type RuleTexts } from '../../../app/profiler/finding.ts';
 import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
 
 function findings(count: number, given: Partial<Finding> = {}): Finding[] {
@@ -33,26 +33,33 @@ describe('the findings at the head of a profile', () => {
         ...findings(1, { rule: 'constructor' }),
         ...findings(1),
       ],
-      { 'slow-thing': { known: 'By its time.', mends: 'Less of it.' } },
+      { 'slow-thing': { why: 'By its time.', fix: 'Less of it.' } },
     );
-    expect(rules).to.deep.equal([
-      { labels: ['slow', 'slower'], known: 'By its time.', mends: 'Less of it.' },
-    ]);
+    expect(rules).to.deep.equal([{ labels: ['slow', 'slower'], why: 'By its time.', fix: 'Less of it.' }]);
+  });
+
+  it('keep the texts of a rule that was renamed', () => {
+    const rule: FindingRule = {
+      name: 'loop-blocked', formerly: 'loop-held', needs: [], labels: [], why: 'So.', fix: 'So.', find: () => [],
+    }; // prettier-ignore
+    const texts = ruleTexts([rule]);
+    for (const name of ['loop-blocked', 'loop-held'])
+      expect(modelOf(findings(1, { rule: name }), texts).rules, name).to.have.length(1);
   });
 
   it('say what came later, where their rule knows how, and outlive one that fails', () => {
     const texts: RuleTexts = {
       late: {
-        known: 'So.',
-        mends: 'So.',
+        why: 'So.',
+        fix: 'So.',
         amend: (finding, _profile, { plan }) => ({
           ...finding,
           sentence: `${finding.sentence}; ${String(plan)}`,
         }),
       },
       broken: {
-        known: 'So.',
-        mends: 'So.',
+        why: 'So.',
+        fix: 'So.',
         amend: () => {
           throw new Error('no');
         },
@@ -70,8 +77,8 @@ describe('the findings at the head of a profile', () => {
       name: 'many-things',
       needs: ['request'],
       labels: ['slow'],
-      known: 'Each thing was counted as it came.',
-      mends: 'Ask for `fewer <i>` at once.',
+      why: 'Each thing was counted as it came.',
+      fix: 'Ask for `fewer <i>` at once.',
       find: (_kept, { url }) =>
         url === '/plain'
           ? []
@@ -116,7 +123,7 @@ describe('the findings at the head of a profile', () => {
       expect(section.find('p.say').text()).to.contain('2 more');
       const how = section.find('details.how');
       expect(how.find('dt')).to.have.length(4);
-      expect(how.text()).to.contain(rule.known).and.to.contain(rule.mends.replaceAll('`', ''));
+      expect(how.text()).to.contain(rule.why).and.to.contain(rule.fix.replaceAll('`', ''));
       expect(how.find('dd code').first().text()).to.equal('fewer <i>');
     });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { pbkdf2, pbkdf2Sync } from 'node:crypto';
-import { loopHeld } from '../../app/findings/loop-held.ts';
+import { eventLoopBlocked } from '../../app/findings/event-loop-blocked.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { RuntimeData } from '../../app/panels/runtime/index.ts';
 import { toLayerRow } from '../../app/panels/shared/layer-rows.ts';
@@ -11,14 +11,14 @@ import { until } from '../support/waiting.ts';
 
 const LONG = 250_000;
 
-describe('finding loop-held', () => {
+describe('finding event-loop-blocked', () => {
   const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
   withQuietConsole();
   /** Answers the request that idles. */
   let letGo: (() => void) | undefined;
   const heldOf = ({ profile }: Asked): RuntimeData['held'] =>
     (profile.panels.runtime?.data as RuntimeData).held;
-  /** Nothing but the code of the request held the loop: a busy machine does, too. */
+  /** Only the request's own code blocked the loop; on a busy machine it is blocked more often. */
   const byItselfOnly = (asked: Asked): boolean => heldOf(asked).length === 1;
   const ask = withFindingsApp((app) => {
     app.get('/layer', function hashPassword(_req, res) {
@@ -40,18 +40,18 @@ describe('finding loop-held', () => {
     });
   });
 
-  it('names the layer that held it', async () => {
+  it('names the handler that blocked it', async () => {
     const { of, profile } = await ask.when('/layer', byItselfOnly);
-    const [finding] = of('loop-held');
+    const [finding] = of('event-loop-blocked');
     expect(profile.durationMs).to.be.above(60);
-    expect(finding).to.include({ label: 'loop held', panel: 'runtime', anchor: 'h1' });
+    expect(finding).to.include({ label: 'loop blocked', panel: 'runtime', anchor: 'h1' });
     expect(finding?.sentence).to.match(
-      /^The event loop was held .*\d+\.\d+ m?s of \d+\.\d+ m?s.*, by the synchronous part of hashPassword$/,
+      /^The event loop was blocked .*\d+\.\d+ m?s of \d+\.\d+ m?s.*, in synchronous code of hashPassword$/,
     );
-    expect(finding?.place).to.match(/loop-held\.test\.ts:\d+$/);
+    expect(finding?.place).to.match(/event-loop-blocked\.test\.ts:\d+$/);
   });
 
-  it('says nothing of the error page, which the profiler itself renders', () => {
+  it('ignores the error page, which the profiler renders', () => {
     const find = (name: string) => {
       const ran = { name, kind: 'error', pattern: '/', method: null, source: 'src/app.ts:9', startMs: 1, durationMs: 90 } as const; // prettier-ignore
       const row = toLayerRow({
@@ -64,44 +64,44 @@ describe('finding loop-held', () => {
       });
       const runtime = { held: [{ startMs: 5, durationMs: 80 }], concurrent: 1 };
       const kept = { runtime, routing: { layers: [row] } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
-      return loopHeld.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, {});
+      return eventLoopBlocked.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, {});
     };
     expect(find('errorPage')).to.deep.equal([]);
     expect(find('showError')[0]).to.include({ place: 'src/app.ts:9' });
   });
 
-  it('names the other request that held it, where that is known', () => {
+  it('names the other request that blocked it, if that is known', () => {
     const by = { profile: 'b00b1e', what: 'GET /reports/daily', where: 'dailyReport' };
     const runtime = {
       held: [{ startMs: 5, durationMs: 80, by }],
       concurrent: 2,
     } as unknown as Kept['runtime'];
     const find = (token: string) =>
-      loopHeld.find({ runtime }, { durationMs: 100, token } as ProfileHead, {})[0];
+      eventLoopBlocked.find({ runtime }, { durationMs: 100, token } as ProfileHead, {})[0];
     expect(find('a1b2c3')?.sentence).to.equal(
-      'The event loop was held for 80.0 ms of 100.0 ms, by another request, GET /reports/daily, in dailyReport',
+      'The event loop was blocked for 80.0 ms of 100.0 ms, by another request (GET /reports/daily), in dailyReport',
     );
     expect(find('b00b1e')?.sentence).not.to.contain('another request');
   });
 
-  it('accuses nobody where it is not known: another request that waited meanwhile', async () => {
+  it('names no single request if the cause is unknown: another request waited at the time', async () => {
     const idle = ask('/idle');
     await until(() => letGo !== undefined, 'the other request waits');
     await wait(40);
     await ask('/layer');
     letGo?.();
-    const [finding] = (await idle).of('loop-held');
+    const [finding] = (await idle).of('event-loop-blocked');
     expect(finding?.sentence).to.match(
-      /, (by this request or (other work in the process|the other one that ran|one of the \d others that ran)|by another request, GET \/layer, in hashPassword)$/,
+      /, (by this request or (other work in the process|the other one running|one of the \d others running)|by another request \(GET \/layer\), in hashPassword)$/,
     );
     expect(finding?.place).to.equal(undefined);
-    expect((await ask('/later')).of('loop-held')[0]?.sentence).to.match(/by this request/);
+    expect((await ask('/later')).of('event-loop-blocked')[0]?.sentence).to.match(/by this request/);
   });
 
-  it('says nothing of work in a thread', async () => {
-    // On a machine that is busy the process itself has to wait, which can't be told from a loop that is held.
+  it('ignores work in a thread', async () => {
+    // On a busy machine the process itself has to wait, which looks like a blocked loop.
     const { of, profile } = await ask.when('/thread', (asked) => heldOf(asked).length === 0);
     expect(profile.durationMs).to.be.above(60);
-    expect(of('loop-held')).to.deep.equal([]);
+    expect(of('event-loop-blocked')).to.deep.equal([]);
   });
 });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { cookieDropped } from '../../app/findings/cookie-dropped.ts';
+import { cookieRejected } from '../../app/findings/cookie-rejected.ts';
 import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
 import type { NamedValue } from '../../app/profiler/raw-headers.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
-describe('finding cookie-dropped', () => {
+describe('finding cookie-rejected', () => {
   const ask = withFindingsApp((app) => {
     const answer = (path: string, ...cookies: string[]): void => {
       app.get(path, (_req, res) => res.setHeader('Set-Cookie', cookies).end());
@@ -13,31 +13,31 @@ describe('finding cookie-dropped', () => {
     answer('/good', 'sid=1; HttpOnly; SameSite=Lax');
   });
 
-  it('names the cookie and why browsers drop it', async () => {
-    const found = (await ask('/none')).of('cookie-dropped');
+  it('names the cookie and why browsers reject it', async () => {
+    const found = (await ask('/none')).of('cookie-rejected');
     expect(found.map(({ sentence, anchor }) => [sentence, anchor])).to.deep.equal([
-      ['Browsers drop the cookie “a”, 1 of 2: SameSite=None needs Secure', 'c-1'],
+      ['Browsers reject 1 of 2 cookies, “a”: SameSite=None needs Secure', 'c-1'],
     ]);
   });
 
-  it('names a proxy that is not trusted as the reason, where its clients came by https', () => {
+  it('names the untrusted proxy as the reason if its client used https', () => {
     const [cookie] = [parseSetCookie('sid=1; Secure', { https: false, local: false })];
     const find = (headers: NamedValue[], trusted?: true) =>
-      cookieDropped
+      cookieRejected
         .find(
           { request: { headers, client: { scheme: 'http', trusted } }, security: { jar: [cookie] } } as never,
           {} as never,
           {},
         )
         .map(({ sentence }) => sentence);
-    const plain = 'Browsers drop the cookie “sid”, 1 of 1: it is Secure, and the answer went out over http';
+    const plain = 'Browsers reject 1 of 1 cookie, “sid”: it is Secure, and the answer went out over http';
     const https = [{ name: 'X-Forwarded-Proto', value: 'https' }];
     expect(find([])).to.deep.equal([plain]);
-    expect(find(https)).to.deep.equal([`${plain}; its proxy says https, but is not trusted`]);
+    expect(find(https)).to.deep.equal([`${plain}; the proxy says https, but is not trusted`]);
     expect(find(https, true)).to.deep.equal([plain]);
   });
 
-  it('says nothing of cookies that are kept', async () => {
-    expect((await ask('/good')).of('cookie-dropped')).to.deep.equal([]);
+  it('ignores cookies that browsers accept', async () => {
+    expect((await ask('/good')).of('cookie-rejected')).to.deep.equal([]);
   });
 });

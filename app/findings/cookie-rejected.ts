@@ -1,0 +1,37 @@
+/** A cookie that browsers reject, because of its flags or because the response was sent over http. */
+import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptSecurity } from '../panels/security/index.ts';
+import type { FindingRule } from '../profiler/finding.ts';
+import { receivedHeader } from './shared/http.ts';
+import { count } from './shared/wording.ts';
+
+/** The proxy says https but is not trusted, so the response counts as http. */
+function isUntrustedHttps(request: KeptRequest): boolean {
+  if (request.client.trusted === true || request.client.scheme === 'https') return false;
+  return /^\s*https\b/i.test(receivedHeader(request, 'x-forwarded-proto') ?? '');
+}
+
+export const cookieRejected: FindingRule<{ request: KeptRequest; security: KeptSecurity }> = {
+  name: 'cookie-rejected',
+  formerly: 'cookie-dropped',
+  needs: ['request', 'security'],
+  labels: ['cookie rejected'],
+  why: 'The flags of the cookies were checked against the rules of browsers (RFC 6265bis): Secure over http, SameSite=None without Secure, prefixes, length.',
+  fix: "Trust the proxy that terminates TLS (`app.set('trust proxy', …)`), and set Secure together with SameSite=None.",
+  find({ request, security: { jar } }) {
+    return jar.flatMap(({ name, dropped, secure }, index) => {
+      if (dropped === null) return [];
+      const proxy = secure && isUntrustedHttps(request) ? '; the proxy says https, but is not trusted' : '';
+      return [
+        {
+          label: 'cookie rejected',
+          severity: 'warn' as const,
+          sentence: `Browsers reject 1 of ${count(jar.length, 'cookie')}, “${name.slice(0, 80)}”: ${dropped}${proxy}`,
+          place: 'Set-Cookie',
+          panel: 'security',
+          anchor: `c-${index + 1}`,
+        },
+      ];
+    });
+  },
+};

@@ -1,0 +1,112 @@
+/**
+ * The event loop was blocked, so the process served nobody. That is measured; the cause is named only if one layer or one
+ * view ran synchronously throughout. Otherwise any running request may have caused it.
+ */
+import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import type { FindingRule } from '../profiler/finding.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { endOf, type Interval, type Kept } from './shared/kept.ts';
+import { nameOfLayer } from './shared/http.ts';
+import { count, duration, placed } from './shared/wording.ts';
+
+type Given = Pick<Kept, 'runtime'> & Partial<Pick<Kept, 'routing' | 'views' | 'logs'>>;
+type Block = NonNullable<Kept['runtime']['held']>[number] & {
+  /** The request that blocked it, if that is certain. */
+  by?: { profile: string; what: string; where: string };
+};
+
+/** Reported from here on; bad from there on. */
+const BLOCKED_MS = 50;
+const BAD_MS = 300;
+/** Share of a block that its cause must cover; the loop is only sampled every 20 ms. */
+const MOST = 0.8;
+
+function covers(interval: Interval, block: Block): boolean {
+  const overlapMs =
+    Math.min(endOf(interval), block.startMs + block.durationMs) - Math.max(interval.startMs, block.startMs);
+  return overlapMs >= block.durationMs * MOST;
+}
+
+/** The innermost layer whose synchronous part covers the block. */
+function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
+  return routing?.layers
+    .map(fromLayerRow)
+    .filter((layer) => layer.durationMs !== null && covers(layer, block))
+    .reduce<RanLayer | undefined>(
+      (inner, layer) => (layer.startMs >= (inner?.startMs ?? 0) ? layer : inner),
+      undefined,
+    );
+}
+
+/** Rendering the profiler's error page is not the application's work. */
+function isErrorPage({ kind, name }: RanLayer, { child }: ProfileHead): boolean {
+  return child !== null && kind === 'error' && name === 'errorPage';
+}
+
+interface Cause {
+  text: string;
+  place: string | null;
+}
+
+/** null: the profiler itself. */
+function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
+  const { by } = block;
+  if (by !== undefined && by.profile !== head.token)
+    return { text: `by another request (${by.what}), in ${by.where}`, place: null };
+  const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, block));
+  if (view !== undefined) return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller };
+  const layer = layerOf(kept, block);
+  if (layer !== undefined && isErrorPage(layer, head)) return null;
+  if (layer !== undefined)
+    return { text: `in synchronous code of ${nameOfLayer(layer)}`, place: layer.source };
+  const { concurrent } = kept.runtime;
+  const others =
+    concurrent === 1
+      ? 'other work in the process'
+      : concurrent === 2
+        ? 'the other one running'
+        : `one of the ${count(concurrent - 1)} others running`;
+  const line = kept.logs?.lines.find(
+    ({ atMs, caller }) =>
+      typeof caller === 'string' && atMs > block.startMs && atMs < block.startMs + block.durationMs,
+  );
+  return line === undefined
+    ? { text: `by this request or ${others}`, place: null }
+    : { text: 'possibly by this request: it logged during that time', place: line.caller ?? null };
+}
+
+export const eventLoopBlocked: FindingRule<Given> = {
+  name: 'event-loop-blocked',
+  formerly: 'loop-held',
+  needs: ['runtime'],
+  labels: ['loop blocked'],
+  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. It is named only if one handler or view ran throughout.',
+  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job.',
+  find(kept, head) {
+    const { held } = kept.runtime;
+    if (held === undefined) return [];
+    const costMs = held.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    if (costMs < BLOCKED_MS) return [];
+    const at = held.reduce(
+      (worst, { durationMs }, index) => (durationMs > (held[worst]?.durationMs ?? 0) ? index : worst),
+      0,
+    );
+    const longest = held[at];
+    if (longest === undefined) return [];
+    const cause = causeOf(kept, longest, head);
+    if (cause === null) return [];
+    const whole = head.durationMs === null ? '' : ` of ${duration(head.durationMs)}`;
+    const time = `${duration(costMs)}${whole}`;
+    const sentence =
+      held.length === 1
+        ? `The event loop was blocked for ${time}, ${cause.text}`
+        : `The event loop was blocked ${count(held.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}`;
+    const severity = costMs >= BAD_MS ? 'bad' : 'warn';
+    return [
+      placed(
+        { label: 'loop blocked', severity, sentence, panel: 'runtime', anchor: `h${at + 1}`, costMs },
+        cause.place,
+      ),
+    ];
+  },
+};

@@ -1,0 +1,31 @@
+/** A middleware answered 404 before the router reached the route that matches. */
+import type { KeptRouting } from '../panels/routing/index.ts';
+import { fromLayerRow } from '../panels/shared/layer-rows.ts';
+import type { FindingRule } from '../profiler/finding.ts';
+import { nameOfLayer } from './shared/http.ts';
+import { placed } from './shared/wording.ts';
+
+export const middlewareOrder: FindingRule<{ routing: KeptRouting }> = {
+  name: 'middleware-order',
+  formerly: 'layer-order',
+  needs: ['routing'],
+  labels: ['middleware order'],
+  why: 'A middleware ended the request with a 404, no route handler ran, and a route registered after it matches this method and path.',
+  fix: 'Register the middleware after the routes (`app.use` runs in call order), or let it call `next()`.',
+  find({ routing: { route, layers, considered } }, { status }) {
+    if (status !== 404 || route !== null || considered === undefined) return [];
+    const missed = considered.find(({ kind, verdict }) => kind === 'route' && verdict === 'matched');
+    const last = layers.at(-1);
+    if (missed === undefined || last === undefined) return [];
+    const layer = fromLayerRow(last);
+    if (layer.kind !== 'middleware' || layer.outcome !== 'running') return [];
+    const finding = {
+      label: 'middleware order',
+      severity: 'warn' as const,
+      sentence: `${nameOfLayer(layer)} answered 404 at step ${layers.length}; ${missed.methods.join(', ')} ${missed.pattern} matches, but is registered after it`,
+      panel: 'routing',
+      anchor: 'match',
+    };
+    return [placed(finding, layer.source)];
+  },
+};
