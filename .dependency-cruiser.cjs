@@ -94,7 +94,7 @@ module.exports = {
     // `services.ts` is the type of what the owner's routers get.
     room('routes', ['^app/controllers/', '^app/middleware/', URLS], { except: '^app/routes/services\\.ts$' }),
     room('view-helpers', [PROFILER, URLS]),
-    room('render', [ERRORS, '^app/view-helpers/']),
+    room('render', [PROFILER, ERRORS, '^app/view-helpers/']),
     {
       name: 'nobody-imports-server',
       comment: 'The file that listens and exits is started, never imported.',

@@ -9,11 +9,11 @@ import { createDumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
 import { createHttpClientPanel } from './http-client/index.ts';
 import { createLogsPanel } from './logs/index.ts';
-import { createMigrationsPanel } from './migrations/index.ts';
+import { migrationsPanel } from './migrations/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { createRuntimePanel } from './runtime/index.ts';
-import { createSecurityPanel } from './security/index.ts';
+import { securityPanel } from './security/index.ts';
 import { createTimelinePanel } from './timeline/index.ts';
 import { createViewsPanel } from './views/index.ts';
 
@@ -32,11 +32,11 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createLogsPanel(),
     createRoutingPanel(),
     createDatabasePanel(database),
-    createMigrationsPanel(),
+    migrationsPanel,
     createViewsPanel(),
     createHttpClientPanel(),
     createRuntimePanel(),
-    createSecurityPanel(),
+    securityPanel,
     createConfigurationPanel(configuration),
     createDumpPanel(),
   ];

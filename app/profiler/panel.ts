@@ -1,11 +1,12 @@
 /**
- * The contract of a panel: one name in three rooms (`app/panels/<name>/`, `views/panels/<name>.ejs`,
- * `test/panels/<name>.test.ts`). A panel reads the facts of one context once and returns plain JSON; it asks nobody.
+ * The contract of a panel: one folder (`app/panels/<name>/`), one line in the list, one test. It reads the facts of a
+ * request once, returns plain JSON, and asks nobody; what it shows are rows (rows.ts).
  */
 import type { Comparable } from './comparable.ts';
 import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
+import type { Presentation, Tone } from './rows.ts';
 
 /** Values that JSON can hold. Data of a panel is made of these only. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
@@ -14,72 +15,91 @@ export type Json = string | number | boolean | null | Json[] | { [name: string]:
 export interface PanelSummary {
   /** Short text beside the panel's name, such as `314 ms` or `N+1 · 23`. */
   text: string;
-  tone: 'plain' | 'warn' | 'bad';
+  tone: Tone;
   /** The number that lists sort and filter by: queries, log lines … */
   count?: number;
 }
 
-/** A line of what the toolbar shows of a panel: cut, like all its texts, when it is shown. */
-export interface PreviewRow {
-  text: string;
-  /** Behind it, quieter: how long, how often, where. */
-  note?: string;
-  tone?: PanelSummary['tone'];
-  /** Id of the row of the panel's page that it leads to; default: the page itself. */
-  row?: string | undefined;
+/** What stands in place of a panel that recorded nothing. */
+export interface EmptyState {
+  what: string;
+  /** What is watched in this process. */
+  why?: string;
+  /** What to do about it. */
+  todo?: string;
 }
 
-/** What the toolbar shows of a panel when one points at it. */
-export interface PanelPreview {
-  /** In place of the summary; where there is no summary, the panel has no item on the toolbar without it. */
-  text?: string;
-  tone?: PanelSummary['tone'];
-  /** Figures by their names: few. */
-  facts?: readonly (readonly [label: string, value: string])[];
-  /** The worst or the longest: about five. */
-  rows?: readonly PreviewRow[];
-  /** How many there are beside `rows`. */
-  more?: number;
-  /** Where the time of the request went, drawn beside it. */
-  parts?: readonly { kind: string; label: string; ms: number }[];
+/** Its item on the toolbar. */
+export interface ToolbarItem {
+  /** From left to right; default 50. The calls of the page stand at 60. */
+  rank?: number;
+  /** Default: the title in small letters. */
+  label?: string;
+  /** Only where its tone is `warn` or `bad`. */
+  onlyWhenWrong?: true;
 }
 
 /**
- * `Data` is what pages see. `Kept` is what is stored of it; what can be worked out from that is worked out by `derive`
- * when a profile is read, since most profiles never are.
+ * `Kept` is what is stored. `Data` is what pages see, worked out from it by `derive` when a profile is read, since most
+ * profiles never are.
  */
 export interface Panel<Data = unknown, Kept = Data> {
-  /** Lower-case, `[a-z_]+`; also the name of its view. */
+  /** Lower-case, `[a-z_]+`; also the name of its view, where it has one. */
   readonly name: string;
   readonly title: string;
-  /** Facts -> plain data; null where nothing was recorded. Not masked yet: the recorder masks what it returns. */
+  /** `process`: about the process rather than the request; a group of its own at the end of the menu. */
+  readonly group?: 'process';
+  /** Pressed after `g`, it opens the panel. */
+  readonly key?: string;
+  /** false: no item, because the toolbar says it in another way. */
+  readonly toolbar?: ToolbarItem | false;
+  /** Fields of the kept data that hold words of the application: the text search looks through these, at any depth. */
+  readonly searched?: readonly string[];
+  /** The facts it reads, each with a plural noun; the page says how many were not kept. */
+  readonly facts?: Readonly<Record<string, string>>;
+
+  /** Facts -> plain data; null where nothing was recorded. The recorder masks what it returns. */
   collect(context: Context): Kept | null;
   /**
-   * What many requests have in common, such as a table of routes: stored once, by its content. The same object must be
-   * returned while nothing has changed; it must be plain JSON, and nothing of a request.
+   * What many requests have in common, such as the table of routes: stored once, by its content. Must return the same
+   * object while nothing has changed; plain JSON, and nothing of the request.
    */
   shared?(context: Context): object | null;
   /** Kept and shared data -> what pages see. Default: the fields of both. */
   derive?(kept: Kept | null, from: DeriveFrom): Data | null;
   /** Sentences with a place, from this panel's data. May use the fields of the profile itself, no other panel. */
   findings?(kept: Kept, profile: ProfileHead): Finding[];
-  /** Made when a profile is read, save that of the panel `database`, whose count is a column. */
+  /** Made when a profile is read, except that of the panel `database`, whose count is a column of the list. */
   summary?(data: Data): PanelSummary | null;
+  /** Said where nothing was recorded. */
+  empty?(profile: ProfileHead): EmptyState;
+  /** All that the panel shows, as rows; default: its data as they come. Must not change `data` or the profile. */
+  present?(data: Data, from: PresentFrom): Presentation;
   /**
-   * What the panel's view shows, made when a page is asked for: order, filter, groups, colours. The view gets it as
-   * `model`, beside `data`. `query` holds the GET parameters as they came: strings, nothing is trusted.
-   * Neither `data` nor the profile may be changed: the next page of the profile is made from the same ones.
+   * What a view of its own (`views/panels/<name>.ejs`) needs beside the rows: a drawing, filters. The view gets it as
+   * `model`. Must not change `data` or the profile.
    */
-  present?(data: Data, page: PanelPage): object;
-  /**
-   * The panel as Markdown, below a heading of the second level; made when it is asked for. Default: its data as tables.
-   * Recorded text goes through app/view-helpers/markdown.ts, which it can't break out of.
-   */
+  draw?(data: Data, page: PanelPage): object;
+  // Panels that give no rows yet.
   markdown?(data: Data, page: PanelPage): string;
-  /** What the toolbar shows of it, made when a toolbar asks. Default: the summary alone. */
   preview?(data: Data, page: PanelPage): PanelPreview;
-  /** What two profiles are compared by, made when a comparison is asked for. `amendments` as of a page. */
-  comparable?(data: Data, amendments: NonNullable<PanelPage['amendments']>): Comparable;
+  comparable?(data: Data, amendments: PanelPage['amendments']): Comparable;
+}
+
+export interface PreviewRow {
+  text: string;
+  note?: string;
+  tone?: PanelSummary['tone'];
+  row?: string | undefined;
+}
+
+export interface PanelPreview {
+  text?: string;
+  tone?: PanelSummary['tone'];
+  facts?: readonly (readonly [label: string, value: string])[];
+  rows?: readonly PreviewRow[];
+  more?: number;
+  parts?: readonly { kind: string; label: string; ms: number }[];
 }
 
 export interface DeriveFrom {
@@ -87,17 +107,21 @@ export interface DeriveFrom {
   profile: Profile;
   /** What `shared` returned, masked; null where there is none. */
   shared: unknown;
-  /** There was something, and it is stored no more. */
+  /** There was something shared, and it is no longer stored. */
   lost: boolean;
   /** The same of another panel. */
   sharedOf: (panel: string) => unknown;
 }
 
-export interface PanelPage {
+export interface PresentFrom {
   profile: Profile;
+  /** Late facts beside the profile, by name: `plan` of slow statements, `timing` of the browser. */
+  amendments: Readonly<Record<string, unknown>>;
+}
+
+export interface PanelPage extends PresentFrom {
+  /** GET parameters as they came: strings, unchecked. */
   query: Readonly<Record<string, string>>;
-  /** Late facts beside the profile, by name (`plan` of slow statements); absent where the page has none. */
-  amendments?: Readonly<Record<string, unknown>>;
 }
 
 /** What a profile that was read holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */

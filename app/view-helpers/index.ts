@@ -3,6 +3,7 @@
  * code, marks and addresses. They return plain strings or SafeHtml, never change what they are given, and accept null.
  * The list with parameters stands in app/render/render-page.ts.
  */
+import { amountHelpers } from './amount.ts';
 import { codeHelpers } from './code.ts';
 import { createEditorHelpers, type EditorOptions } from './editor.ts';
 import { frameHelpers } from './frames.ts';
@@ -33,6 +34,7 @@ export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
   const editors = createEditorHelpers(editor);
   return {
     ...numberHelpers,
+    ...amountHelpers,
     ...textHelpers,
     ...codeHelpers,
     ...sourceHelpers,

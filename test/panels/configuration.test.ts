@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import {
-  createConfigurationPanel,
-  type ConfigurationPanelData,
-} from '../../app/panels/configuration/index.ts';
+import type { ConfigurationData } from '../../app/panels/configuration/data.ts';
+import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
+import { panelHtml } from '../support/panel-data.ts';
 
 const facts = {
   settings: {
@@ -21,7 +20,7 @@ const facts = {
 
 async function render(
   shown?: readonly string[],
-): Promise<{ data: ConfigurationPanelData; html: string; stored: string }> {
+): Promise<{ data: ConfigurationData; html: string; stored: string }> {
   const panel = createConfigurationPanel(facts, shown === undefined ? {} : { shown }) as Panel;
   const fixture = createPageFixture([panel]);
   const { token } = await fixture.record({
@@ -32,9 +31,9 @@ async function render(
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not stored');
   const { profile } = found;
-  const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
+  const html = panelHtml(fixture.services.renderPage, panel, { profile });
   return {
-    data: profile.panels.configuration?.data as ConfigurationPanelData,
+    data: profile.panels.configuration?.data as ConfigurationData,
     html,
     stored: JSON.stringify(profile),
   };
@@ -51,7 +50,7 @@ describe('panel configuration', () => {
       ['TRUSTED_PROXIES', 'shown'],
     ]);
     expect(stored + html).to.not.contain('do-not-show');
-    expect(load(html)('#settings-table').text()).to.contain('APP_SECRETset; not on the list');
+    expect(load(html)('#settings').text()).to.contain('APP_SECRET set (hidden)');
   });
 
   it('lets a host name settings of its own', async () => {
@@ -65,7 +64,7 @@ describe('panel configuration', () => {
 
   it('lists packages by name with their versions', async () => {
     const $ = load((await render()).html);
-    const rows = $('#packages-table tr')
+    const rows = $('#packages-rows tr')
       .map((_i, row) => `${$(row).find('th').text()} ${$(row).find('td:not(.act)').text()}`)
       .get();
     expect(rows).to.deep.equal(['@scope/a 1.0.0', 'express 5.1.0', 'knex 3.3.0']);
@@ -83,21 +82,21 @@ describe('panel configuration', () => {
     const names = async (live?: object): Promise<string[]> => {
       const { token } = await fixture.record(live === undefined ? {} : { request: { live } });
       const data = (await fixture.profiles.read(token))?.profile.panels.configuration?.data;
-      return (data as ConfigurationPanelData).application.map(({ name }) => name);
+      return (data as ConfigurationData).application.map(({ name }) => name);
     };
     expect(await names()).to.deep.equal([]);
     expect(await names({ app: { settings: { env: 'test' } } })).to.deep.equal(['env']);
     expect(await names()).to.deep.equal(['env']);
   });
 
-  it('names settings that are not set in one line, and how long the process had run', async () => {
+  it('lists settings that are not set apart, and how long the process had run', async () => {
     const $ = load((await render()).html);
     expect($('#unset').text()).to.contain('DB_SCHEMA');
-    expect($('#settings-table').text()).to.not.contain('DB_SCHEMA');
-    expect($('#process').text()).to.contain('Up when it came');
+    expect($('#settings').text()).to.not.contain('DB_SCHEMA');
+    expect($('#process').text()).to.contain('Uptime at request');
   });
 
   it('says what is not set', async () => {
-    expect(load((await render()).html)('#process').text()).to.contain('Releasenot set');
+    expect(load((await render()).html)('#process').text()).to.contain('Release not set');
   });
 });

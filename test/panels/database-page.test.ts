@@ -10,7 +10,7 @@ import type { KeptPlans, PlanNode } from '../../app/profiler/query-plan.ts';
 import type { SourceExcerpt } from '../../app/profiler/thrown.ts';
 import { addBusyPage, query } from '../support/observed-samples.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
-import { profileOf } from '../support/panel-data.ts';
+import { profileOf, panelHtml } from '../support/panel-data.ts';
 
 const SOURCE: SourceExcerpt = { from: 39, lines: ['const lines = [];', 'for (const item of items) {', "  await db('products');", '}'] }; // prettier-ignore
 const asked: string[] = [];
@@ -28,19 +28,18 @@ function record(fill: (context: Context) => void): Profile {
   return profileOf(context, [panel]);
 }
 
-function show(profile: Profile, given: Record<string, string> = {}, amendments: object = {}) {
-  const html = fixture.services.renderPage('partials/panel-body', {
-    panel,
-    profile,
-    query: given,
-    amendments,
-  });
+function show(
+  profile: Profile,
+  given: Record<string, string> = {},
+  amendments: Record<string, unknown> = {},
+) {
+  const html = panelHtml(fixture.services.renderPage, panel, { profile, query: given, amendments });
   return { $: cheerio.load(`<main>${html}</main>`), html };
 }
 
 function rowsOf(profile: Profile, amendments: Record<string, unknown> = {}): QueryRow[] {
   const data = profile.panels.database?.data as DatabaseData;
-  const model = panel.present?.(data, { profile, query: {}, amendments }) as {
+  const model = panel.draw?.(data, { profile, query: {}, amendments }) as {
     page: { rows: { query?: QueryRow }[] };
   };
   return model.page.rows.flatMap(({ query: row }) => row ?? []);

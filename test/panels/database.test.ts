@@ -16,7 +16,7 @@ function collect(fill: (context: Context) => void): DatabaseData {
 }
 
 function present(data: DatabaseData, given: Record<string, string> = {}) {
-  return panel.present?.(data, { profile: { durationMs: 313.6 } as Profile, query: given }) as {
+  return panel.draw?.(data, { profile: { durationMs: 313.6 } as Profile, query: given, amendments: {} }) as {
     page: { rows: { query?: { number: string; badges: unknown[] }; group?: { number: string; count: number; members: unknown[]; more: number } }[]; next: number | null; total: number };
     cards: { id: string; differs: string[]; instead: { tokens: [string, string][] }[] | null }[];
     order: string;

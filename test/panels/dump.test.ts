@@ -31,7 +31,7 @@ describe('the panel of dumps', () => {
       context.add('dump', { value: { id: i, text: `value ${i}`.repeat(20) }, label: `row ${i}`, type: 'object', caller: `src/a.ts:${i}`, atMs: i }); // prettier-ignore
     const data = panel.collect(context)!;
     const present = (query: Record<string, string>) =>
-      panel.present?.(data, { profile: {} as Profile, query }) as {
+      panel.draw?.(data, { profile: {} as Profile, query, amendments: {} }) as {
         page: { rows: { id: string }[]; total: number; next: number | null };
       };
     expect(present({}).page.next).to.be.within(10, 60);

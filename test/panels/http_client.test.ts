@@ -6,6 +6,7 @@ import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
+import { panelHtml } from '../support/panel-data.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
 
 const panel = createHttpClientPanel();
@@ -25,7 +26,7 @@ interface Shown {
 
 function shown(data: HttpClientData, given: Record<string, string> = {}): Shown {
   const profile = { origin: 'https://shop.example' } as Profile;
-  return (panel.present?.(data, { profile, query: given }) as { page: Shown }).page;
+  return (panel.draw?.(data, { profile, query: given, amendments: {} }) as { page: Shown }).page;
 }
 
 /** Those that stand alone and those in groups, in the order they were made. */
@@ -179,10 +180,10 @@ describe('the panel of outgoing calls', () => {
     });
     const fixture = createPageFixture([panel]);
     const profile = { ...({} as Profile), cut: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
-    for (const query of [{}, { open: 'c3' }, { open: 'c180' }, { from: '100' }]) {
-      const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query });
+    for (const query of [{}, { open: 'c3' }, { open: 'c180' }, { from: '100' }] as Record<string, string>[]) {
+      const html = panelHtml(fixture.services.renderPage, panel, { profile, query });
       expect(Buffer.byteLength(html), JSON.stringify(query)).to.be.within(5000, 56 * 1024);
-      if ('open' in query) expect(html).to.contain(`id="${query.open}-curl"`);
+      if (query.open !== undefined) expect(html).to.contain(`id="${query.open}-curl"`);
     }
   });
 

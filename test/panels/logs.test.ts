@@ -18,7 +18,7 @@ function collect(fill: (context: Context) => void): LogsData {
 }
 
 function present(data: LogsData, given: Record<string, string> = {}) {
-  return panel.present?.(data, { profile: {} as Profile, query: given }) as {
+  return panel.draw?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {
     page: { rows: (LogRow & { openHref: string | null })[]; total: number; next: number | null };
     lines: number;
     shown: { level: string; count: number }[];

@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createMigrationsPanel, type MigrationsPanelData } from '../../app/panels/migrations/index.ts';
+import type { MigrationsData } from '../../app/panels/migrations/data.ts';
+import { migrationsPanel } from '../../app/panels/migrations/index.ts';
 import type { Facts } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
+import { panelHtml } from '../support/panel-data.ts';
 
-const panel = createMigrationsPanel() as Panel;
+const panel = migrationsPanel as Panel;
 const names = (count: number): string[] => Array.from({ length: count }, (_unused, index) => `step_${index}`);
 const fact: Facts['migrations'] = {
   state: 'ok',
@@ -21,7 +23,7 @@ const fact: Facts['migrations'] = {
 
 async function record(
   change: Partial<Facts['migrations']> | null,
-): Promise<{ profile: Profile; html: string; data: MigrationsPanelData }> {
+): Promise<{ profile: Profile; html: string; data: MigrationsData }> {
   const fixture = createPageFixture([panel]);
   const { token } = await fixture.record({
     more: (context) => {
@@ -31,8 +33,8 @@ async function record(
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not stored');
   const { profile } = found;
-  const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
-  return { profile, html, data: profile.panels.migrations?.data as MigrationsPanelData };
+  const html = panelHtml(fixture.services.renderPage, panel, { profile });
+  return { profile, html, data: profile.panels.migrations?.data as MigrationsData };
 }
 
 describe('panel migrations', () => {
@@ -79,13 +81,13 @@ describe('panel migrations', () => {
   });
 
   for (const [state, sentence] of [
-    ['missing', 'There is no table shop.knex_migrations.'],
+    ['missing', 'The table shop.knex_migrations does not exist'],
     ['locked', 'could not be read: it is locked'],
-    ['unavailable', 'the database did not answer'],
+    ['unavailable', 'the database did not respond'],
   ] as const) {
     it(`says that the table is ${state}`, async () => {
       const { html } = await record({ state, executed: [], message: 'why it is so' });
-      expect(load(html)('.empty').text()).to.contain(sentence);
+      expect(load(html)('.lead').text()).to.contain(sentence);
     });
   }
 

@@ -8,6 +8,7 @@ import type { BodyFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../support/page-fixture.ts';
+import { panelHtml } from '../support/panel-data.ts';
 
 const panel = createRequestPanel() as Panel;
 
@@ -21,7 +22,7 @@ async function profileOf(fixture: PageFixture, given: Recorded): Promise<Profile
 async function record(given: Recorded): Promise<{ profile: Profile; data: RequestPanelData; html: string }> {
   const fixture = createPageFixture([panel]);
   const profile = await profileOf(fixture, given);
-  const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
+  const html = panelHtml(fixture.services.renderPage, panel, { profile });
   return { profile, data: profile.panels.request?.data as RequestPanelData, html };
 }
 
@@ -166,7 +167,7 @@ describe('panel request: what is kept', () => {
     const fixture = createPageFixture([panel]);
     const context = fixture.recorder.open('request');
     const profile = fixture.recorder.snapshot(context);
-    const html = fixture.services.renderPage('partials/panel-body', { panel, profile, query: {} });
+    const html = panelHtml(fixture.services.renderPage, panel, { profile });
     expect(load(html)('.empty').text()).to.contain('Nothing of this request was recorded.');
   });
 
@@ -385,11 +386,7 @@ describe('panel request: bodies as they are read', () => {
     expect($('#body').text()).to.match(/[\d ]+ more characters not shown/);
     expect($('a[href="?panel=request&whole=1"]').length).to.equal(1);
     const fixture = createPageFixture([panel]);
-    const whole = fixture.services.renderPage('partials/panel-body', {
-      panel,
-      profile,
-      query: { whole: '1' },
-    });
+    const whole = panelHtml(fixture.services.renderPage, panel, { profile, query: { whole: '1' } });
     expect(load(whole)('#parsed').text()).to.contain('1499');
   });
 

@@ -334,7 +334,7 @@ describe('the view of the routing panel', () => {
 
   function view(data: RoutingData | null, query: Record<string, string> = {}) {
     const profile = { cut: {} } as unknown as Profile;
-    const model = data === null ? null : routingPanel.present?.(data, { profile, query });
+    const model = data === null ? null : routingPanel.draw?.(data, { profile, query, amendments: {} });
     return load(
       renderPage('panels/routing', {
         data,

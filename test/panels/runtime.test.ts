@@ -40,9 +40,10 @@ describe('the panel of the process', () => {
     const context = contextOf({ held, collections: [{ startMs: 50, durationMs: 2, kind: 'minor' }] });
     const profile = profileOf(context, [panel]);
     const data = dataOf(panel, context)!;
-    const { rows, ticks, beside } = panel.present?.(data, {
+    const { rows, ticks, beside } = panel.draw?.(data, {
       profile: { ...profile, token: '000000' },
       query: {},
+      amendments: {},
     }) as {
       rows: { id: string; what: string; other: string | null }[];
       ticks: unknown[];

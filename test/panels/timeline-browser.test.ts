@@ -102,7 +102,7 @@ describe('the browser’s timing on the timeline', () => {
     });
 
   it('stands in the Markdown of the panel', () => {
-    const page = { profile: {} as Profile, query: {} };
+    const page = { profile: {} as Profile, query: {}, amendments: {} };
     const text = timelineMarkdown(data, { ...page, amendments: { timing: TIMING } });
     expect(text)
       .to.contain('### In the browser')

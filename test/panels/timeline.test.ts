@@ -55,7 +55,7 @@ interface Model {
 }
 
 function present(data: TimelineData, given: Record<string, string> = {}): Model {
-  return panel.present?.(data, { profile: { panels: {} } as Profile, query: given }) as Model;
+  return panel.draw?.(data, { profile: { panels: {} } as Profile, query: given, amendments: {} }) as Model;
 }
 
 function labels(rows: readonly Row[]): string[] {

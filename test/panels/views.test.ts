@@ -36,7 +36,7 @@ describe('the panel of views', () => {
       for (let i = 0; i < 40; i++)
         context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
     });
-    const model = panel.present?.(data as never, { profile: {} as Profile, query: {} }) as {
+    const model = panel.draw?.(data as never, { profile: {} as Profile, query: {}, amendments: {} }) as {
       page: { rows: ViewRow[] };
     };
     expect(model.page.rows.map(({ count, sumMs }) => [count, sumMs])).to.deep.equal([
@@ -53,7 +53,7 @@ describe('the panel of views', () => {
   });
 
   function present(data: ReturnType<typeof collect>, query: Record<string, string> = {}) {
-    return panel.present?.(data!, { profile: {} as Profile, query }) as {
+    return panel.draw?.(data!, { profile: {} as Profile, query, amendments: {} }) as {
       page: { rows: ViewRow[]; total: number; next: number | null };
       templates: TemplateRow[];
     };

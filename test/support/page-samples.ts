@@ -1,8 +1,8 @@
 /** Requests of a small shop, plain and hostile, to look at and to test the pages with. */
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
-import { createMigrationsPanel } from '../../app/panels/migrations/index.ts';
+import { migrationsPanel } from '../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
-import { createSecurityPanel } from '../../app/panels/security/index.ts';
+import { securityPanel } from '../../app/panels/security/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { layer } from './observed-samples.ts';
 import type { PageFixture, Recorded } from './page-fixture.ts';
@@ -22,8 +22,8 @@ export const HOSTILE = {
 export function samplePanels(): Panel[] {
   return [
     createRequestPanel(),
-    createSecurityPanel(),
-    createMigrationsPanel(),
+    securityPanel,
+    migrationsPanel,
     createConfigurationPanel({
       settings: {
         PORT: 3000,

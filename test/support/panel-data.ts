@@ -1,6 +1,7 @@
 /** What pages see of a panel, of facts added by hand: collected, masked and derived as the recorder does it. */
+import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import type { Context } from '../../app/profiler/context.ts';
-import type { Panel } from '../../app/profiler/panel.ts';
+import type { Panel, PanelPage } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRecorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
@@ -29,4 +30,13 @@ export function dataOf<Data, Kept>(
   const { data, error } = profileOf(context, [panel, ...others]).panels[panel.name] ?? {};
   if (error !== null && error !== undefined) throw new Error(error);
   return (data ?? null) as Data | null;
+}
+
+/** One panel of a profile as its page shows it. */
+export function panelHtml(
+  renderPage: (view: string, model: object) => string,
+  panel: Panel,
+  page: Pick<PanelPage, 'profile'> & Partial<PanelPage>,
+): string {
+  return renderPage('partials/panel-body', panelShown(panel, { query: {}, amendments: {}, ...page }));
 }

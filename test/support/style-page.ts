@@ -1,7 +1,9 @@
 /** The style page (test/views/style-page.ejs): every shared part of the pages in all its states. */
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
+import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import { packageRoot } from '../../app/paths.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
 import { indexOf, type ProfileIndex } from '../../app/profiler/profile.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import { snapshotOf } from './error-page.ts';
@@ -43,17 +45,19 @@ export function renderStylePage(): string {
         context.add('log', { ...line, level, message: `a line of level ${level}` });
     },
   });
+  const unknown: Panel = { name: 'cache', title: 'A panel without a view', collect: () => null };
+  const profile = {
+    ...failed,
+    cut: { query: 12 },
+    panels: { cache: { data: { hits: 3 }, summary: null, error: null } },
+  };
   return renderPage('style-page', {
     token: TOKEN,
     moment: MOMENT,
     failed,
     thrown: failed.panels.exception?.data,
-    profile: {
-      ...failed,
-      cut: { query: 12 },
-      panels: { cache: { data: { hits: 3 }, summary: null, error: null } },
-    },
-    unknownPanel: { name: 'cache', title: 'A panel without a view' },
+    profile,
+    unknownPanel: panelShown(unknown, { profile, query: {}, amendments: {} }),
     menu: {
       main: [
         menuItem('exception', '3', 'bad'),

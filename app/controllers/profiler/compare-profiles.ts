@@ -3,6 +3,7 @@ import type { Comparable, ComparedFigure, ComparedValue, ComparedWork } from '..
 import type { Finding } from '../../profiler/finding.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { rowsComparable } from '../../render/rows-comparable.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 
 export interface FigureRow {
@@ -81,9 +82,10 @@ function comparableOf(
   failed: Set<string>,
 ): Comparable | null {
   const data = profile.panels[panel.name]?.data ?? null;
-  if (data === null || panel.comparable === undefined) return null;
+  if (data === null) return null;
   try {
-    return panel.comparable(data, amendments);
+    if (panel.present !== undefined) return rowsComparable(panel.present(data, { profile, amendments }));
+    return panel.comparable?.(data, amendments) ?? null;
   } catch {
     // What another release stored may have another form.
     failed.add(panel.title);

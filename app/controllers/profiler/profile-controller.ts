@@ -4,6 +4,7 @@ import type { Panel, PanelRecord } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
+import { panelShown } from './panel-shown.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
@@ -84,14 +85,11 @@ export function createProfileController(services: PageServices): ProfileControll
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },
     async exception(page) {
-      const { profile } = await requireProfile(services, page);
+      const { profile, amendments } = await requireProfile(services, page);
       const fallback: Panel = { name: 'exception', title: 'Exception', collect: () => null };
       const panel = services.panels.find(({ name }) => name === 'exception') ?? fallback;
-      const body = renderPage('partials/panel-body', {
-        profile,
-        panel,
-        query: Object.fromEntries(page.query),
-      });
+      const query = Object.fromEntries(page.query);
+      const body = renderPage('partials/panel-body', panelShown(panel, { profile, query, amendments }));
       respond(page, { type: HTML, body });
     },
     async toolbar(page) {

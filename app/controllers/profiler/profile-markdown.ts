@@ -5,9 +5,12 @@
 import { STATUS_CODES } from 'node:http';
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { blocks, code, heading, ofData, pairs, prose } from '../../view-helpers/markdown.ts';
+import { blocks, code, heading, pairs, prose } from '../../view-helpers/markdown.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { rowsMarkdown } from '../../render/rows-markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
+import { hasContent } from './profile-model.ts';
 
 export interface MarkdownOptions {
   profile: Profile;
@@ -63,13 +66,15 @@ function bodyOf(panel: Panel, { profile, query, builtIn, amendments = {} }: Mark
   if (record?.error) return `${prose(panel.title)} could not be recorded: ${code(record.error)}`;
   const data = record?.data ?? null;
   if (data === null) return 'Nothing was recorded.';
-  try {
-    const render = panel.markdown?.bind(panel) ?? builtIn[panel.name];
-    return render === undefined ? ofData(data) : render(data, { profile, query, amendments });
-  } catch {
-    // Data of another version, or a panel of the host's that fails: as tables, all the same.
-    return ofData(data);
-  }
+  const presented = presentPanel(panel, { profile, amendments });
+  const legacy = builtIn[panel.name];
+  if (panel.present === undefined && legacy !== undefined)
+    try {
+      return legacy(data, { profile, query, amendments });
+    } catch {
+      // As rows.
+    }
+  return presented === null ? '' : rowsMarkdown(presented);
 }
 
 function cutOf({ cut }: Profile): string {
@@ -109,9 +114,4 @@ export function profileMarkdown(options: MarkdownOptions): string {
     versionsOf(profile),
   ]);
   return `${document}\n`;
-}
-
-function hasContent(profile: Profile, name: string): boolean {
-  const record = profile.panels[name];
-  return record !== undefined && (record.data !== null || record.error !== null);
 }

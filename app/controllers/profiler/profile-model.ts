@@ -4,6 +4,7 @@ import type { Panel, PanelSummary } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
 import type { Redirects } from './redirects.ts';
 import type { Standing } from '../../profiler/route-summary.ts';
+import { type PanelShown, panelShown } from './panel-shown.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 
 export interface MenuItem {
@@ -26,6 +27,7 @@ export interface ProfileModel {
   /** What requests of its route took before it; null where there are too few to tell. */
   standing: Standing | null;
   panel: Panel;
+  shown: PanelShown;
   menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
   findings: FindingsModel;
   /** Of the panels by name. */
@@ -37,24 +39,7 @@ export interface ProfileModel {
   foot: readonly string[];
 }
 
-const KEYS: Readonly<Record<string, string>> = {
-  request: 'r',
-  timeline: 't',
-  exception: 'e',
-  database: 'd',
-  logs: 'l',
-  routing: 'o',
-  views: 'v',
-  http_client: 'c',
-  runtime: 'u',
-  security: 's',
-  migrations: 'm',
-  configuration: 'f',
-  dump: 'p',
-};
 const KINDS: Readonly<Record<string, string>> = { database: 'db', http_client: 'out', views: 'view' };
-/** About the process rather than about this request: a group of their own at the end of the menu. */
-const MORE = new Set(['runtime', 'security', 'migrations', 'configuration']);
 const TITLE_LENGTH = 160;
 
 /** A panel that a stored profile has and this process does not know: shown as plain data. */
@@ -69,7 +54,7 @@ export function panelsOf(profile: Profile, known: readonly Panel[]): Panel[] {
   return [...known, ...others.map(unknownPanel)];
 }
 
-function hasContent(profile: Profile, name: string): boolean {
+export function hasContent(profile: Profile, name: string): boolean {
   const record = profile.panels[name];
   return record !== undefined && (record.data !== null || record.error !== null);
 }
@@ -78,11 +63,11 @@ export function defaultPanel(profile: Profile): string {
   return hasContent(profile, 'exception') ? 'exception' : 'request';
 }
 
-function itemOf(profile: Profile, { name, title }: Panel): MenuItem {
+function itemOf(profile: Profile, { name, title, key }: Panel): MenuItem {
   const record = profile.panels[name];
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
   const summary = record === undefined ? null : record.error === null ? record.summary : failed;
-  return { name, title, summary, key: KEYS[name] ?? null };
+  return { name, title, summary, key: key ?? null };
 }
 
 function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'] {
@@ -90,7 +75,7 @@ function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'
   for (const panel of panels) {
     const item = itemOf(profile, panel);
     if (!hasContent(profile, panel.name)) menu.empty.push(item);
-    else if (MORE.has(panel.name)) menu.more.push(item);
+    else if (panel.group === 'process') menu.more.push(item);
     else if (panel.name === 'exception') menu.main.unshift(item);
     else menu.main.push(item);
   }
@@ -126,6 +111,7 @@ export function createProfileModel(options: {
 }): ProfileModel {
   const { profile, amendments, csrf, children, redirects, standing, panels, panel, query, foot, rules } =
     options;
+  const given = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query));
   return {
     title: titleOf(profile, panel),
     profile,
@@ -135,10 +121,11 @@ export function createProfileModel(options: {
     redirects,
     standing: standing === null || standing.count < FEWEST ? null : standing,
     panel,
+    shown: panelShown(panel, { profile, query: given, amendments }),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
-    query: Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query)),
+    query: given,
     kind: KINDS[panel.name] ?? null,
     foot,
   };

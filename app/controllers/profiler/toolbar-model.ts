@@ -1,7 +1,8 @@
 /** A profile -> what the toolbar shows of it. Everything is masked already: it comes from a profile that was read. */
 import type { RuleTexts } from '../../profiler/finding.ts';
-import type { Panel, PanelPreview, PanelSummary, PreviewRow } from '../../profiler/panel.ts';
+import type { Panel, PanelPage, PanelPreview, PanelSummary, PreviewRow } from '../../profiler/panel.ts';
 import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import { rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageCalls, Tone } from './page-calls.ts';
@@ -77,16 +78,12 @@ function rowHref(token: string, panel: string, row: PreviewRow['row']): string {
   return row === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, row);
 }
 
-/** What stands there where a panel fails to say it: nothing, and the summary stays. */
-function previewOf(
-  panel: Panel,
-  data: unknown,
-  page: Parameters<NonNullable<Panel['preview']>>[1],
-): PanelPreview {
+/** Without its rows, where a panel fails to present them: the summary stays. */
+function cardOf(panel: Panel, data: unknown, from: PanelPage): PanelPreview {
   try {
-    return panel.preview?.(data, page) ?? {};
+    if (panel.present === undefined) return panel.preview?.(data, from) ?? {};
+    return rowsCard(panel.present(data, from));
   } catch {
-    // Data of another version, or a panel of the host's that fails.
     return {};
   }
 }
@@ -164,7 +161,7 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
   const previews = new Map(
     panels.flatMap((panel): [string, PanelPreview][] => {
       const data = profile.panels[panel.name]?.data ?? null;
-      return data === null ? [] : [[panel.name, previewOf(panel, data, page)]];
+      return data === null ? [] : [[panel.name, cardOf(panel, data, page)]];
     }),
   );
   const making = { profile, amendments, previews };

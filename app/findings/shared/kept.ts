@@ -1,7 +1,7 @@
 /** What panels keep, by panel name; each rule picks what it needs. */
 import type { DatabaseData } from '../../panels/database/index.ts';
 import type { HttpClientData } from '../../panels/http-client/index.ts';
-import type { MigrationsPanelData } from '../../panels/migrations/index.ts';
+import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/index.ts';
 import type { KeptRuntime } from '../../panels/runtime/index.ts';
 import type { KeptViews } from '../../panels/views/index.ts';
@@ -18,7 +18,7 @@ export interface Kept {
   database: DatabaseData;
   http_client: HttpClientData;
   logs: { lines: readonly LogLine[] };
-  migrations: MigrationsPanelData;
+  migrations: MigrationsData;
   routing: KeptRouting;
   runtime: KeptRuntime;
   views: KeptViews;

@@ -7,9 +7,10 @@
  * shown by mistake.
  */
 import type { Context } from '../../profiler/context.ts';
-import type { Json, Panel } from '../../profiler/panel.ts';
+import type { Panel } from '../../profiler/panel.ts';
 import { toPlain } from '../../profiler/plain.ts';
-import { comparableConfiguration } from './comparable.ts';
+import type { ConfigurationData, SettingRow } from './data.ts';
+import { presentConfiguration } from './present.ts';
 
 export interface ConfigurationFacts {
   /** Settings by name, as the process uses them; undefined or null: not set. */
@@ -18,21 +19,6 @@ export interface ConfigurationFacts {
   packages: Readonly<Record<string, string>>;
   /** What runs: node, platform, pid, dyno, release … by name. */
   process: Readonly<Record<string, string | number | null>>;
-}
-
-export interface SettingRow {
-  name: string;
-  /** Absent where the name is not on the list. */
-  value?: Json;
-  state: 'shown' | 'hidden' | 'not set';
-}
-
-export interface ConfigurationPanelData {
-  settings: SettingRow[];
-  application: SettingRow[];
-  /** Name and version in one text each. */
-  packages: string[];
-  process: { name: string; value: string | number | null }[];
 }
 
 /** Names whose values tell nothing that must stay inside. */
@@ -68,18 +54,12 @@ function pickShown(settings: Readonly<Record<string, unknown>> = {}): Record<str
   return Object.fromEntries(Object.entries(settings).filter(([name]) => SHOWN_APPLICATION.has(name)));
 }
 
-/** Milliseconds that the process had been up when the request came; null where that is not known. */
-function upOf({ process }: ConfigurationPanelData, startedAt: number): number | null {
-  const began = Date.parse(String(process.find(({ name }) => name === 'startedAt')?.value ?? ''));
-  return Number.isNaN(began) ? null : Math.max(0, startedAt - began);
-}
-
 /** `shown`: names of the host's own settings that may be shown, in addition to the built-in list. */
 export function createConfigurationPanel(
   facts: ConfigurationFacts,
   { shown = [] }: { shown?: readonly string[] } = {},
-): Panel<ConfigurationPanelData, null> {
-  const read = (application: Readonly<Record<string, unknown>> | undefined): ConfigurationPanelData => ({
+): Panel<ConfigurationData, null> {
+  const read = (application: Readonly<Record<string, unknown>> | undefined): ConfigurationData => ({
     settings: rowsOf(facts.settings, new Set([...SHOWN_SETTINGS, ...shown])),
     application: rowsOf(pickShown(application), SHOWN_APPLICATION),
     packages: Object.keys(facts.packages)
@@ -87,12 +67,14 @@ export function createConfigurationPanel(
       .map((name) => `${name} ${facts.packages[name] ?? ''}`),
     process: Object.keys(facts.process).map((name) => ({ name, value: facts.process[name] ?? null })),
   });
-  let data: ConfigurationPanelData | null = null;
+  let data: ConfigurationData | null = null;
   let knowsApplication = false;
   return {
     name: 'configuration',
     title: 'Configuration',
-    comparable: comparableConfiguration,
+    group: 'process',
+    key: 'f',
+    toolbar: { rank: 82, onlyWhenWrong: true },
     collect: () => null,
     shared(context) {
       if (data !== null && knowsApplication) return data;
@@ -101,13 +83,10 @@ export function createConfigurationPanel(
       knowsApplication = application !== undefined;
       return data;
     },
-    present: (stored, { profile }) => ({
-      upMs: upOf(stored, profile.startedAt),
-      unset: stored.settings.filter(({ state }) => state === 'not set').map(({ name }) => name),
-      packages: stored.packages.map((text) => {
-        const at = text.lastIndexOf(' ');
-        return { name: text.slice(0, at), value: text.slice(at + 1) };
-      }),
+    empty: () => ({
+      what: 'No configuration was recorded.',
+      why: 'The application passed none to the profiler.',
     }),
+    present: presentConfiguration,
   };
 }

@@ -184,7 +184,7 @@ export function createDatabasePanel({
     comparable: comparableDatabase,
     collect: (context) => collect(context, { book, slowMs, excerptAt }),
     summary: summaryOf,
-    present: (data, page) => presentDatabase(data, { ...page, slowMs }),
+    draw: (data, page) => presentDatabase(data, { ...page, slowMs }),
     preview: (data) => previewDatabase(data, slowMs),
   };
 }

@@ -91,7 +91,7 @@ export function createDumpPanel(): Panel<DumpData> {
     title: 'Dump',
     collect,
     summary: ({ dumps }) => ({ text: String(dumps.length), tone: 'plain', count: dumps.length }),
-    present,
+    draw: present,
     preview,
   };
 }

@@ -111,7 +111,7 @@ export function createHttpClientPanel(): Panel<HttpClientData> {
       tone: totals.failed > 0 ? 'warn' : 'plain',
       count: totals.calls,
     }),
-    present: presentCalls,
+    draw: presentCalls,
     preview: previewCalls,
   };
 }

@@ -80,7 +80,7 @@ export function createLogsPanel(): Panel<LogsData, KeptLogs> {
       const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
       return { text: summaryText(data), tone, count: lines.length };
     },
-    present: presentLogs,
+    draw: presentLogs,
     preview: previewLogs,
   };
 }

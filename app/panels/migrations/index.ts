@@ -1,36 +1,16 @@
 /**
- * The migrations panel: what the owner's migration-version table said while the request ran.
- *
- * The fact is read beside each request, so the panel only shortens it: of the executed ones the newest are kept by name
- * and the rest counted, as this lies in every profile.
+ * The migrations panel: what the owner's migration table said while the request ran. It lies in every profile, so only
+ * the newest executed migrations are kept by name and the rest are counted.
  */
 import type { Context } from '../../profiler/context.ts';
-import type { Facts } from '../../profiler/facts.ts';
-import type { Panel, PanelPreview, PanelSummary } from '../../profiler/panel.ts';
-import { firstRows } from '../shared/preview.ts';
-
-type Fact = Facts['migrations'];
-
-export interface MigrationsPanelData {
-  state: Fact['state'];
-  schema: string;
-  table: string;
-  /** Executed ones in all. */
-  executedCount: number;
-  /** The newest, newest first. */
-  executed: Fact['executed'];
-  pending: string[];
-  unknown: string[];
-  /** Names left out of `pending` and `unknown`. */
-  cut: number;
-  durationMs: number;
-  message: string | null;
-}
+import type { Panel, PanelSummary } from '../../profiler/panel.ts';
+import type { MigrationsData } from './data.ts';
+import { noMigrations, presentMigrations, wasRead } from './present.ts';
 
 const NEWEST_KEPT = 12;
 const NAMES_KEPT = 100;
 
-function collect(context: Context): MigrationsPanelData | null {
+function collect(context: Context): MigrationsData | null {
   const fact = context.last('migrations');
   if (fact === undefined) return null;
   const { state, schema, table, executed, pending, unknown, durationMs, message } = fact;
@@ -48,12 +28,7 @@ function collect(context: Context): MigrationsPanelData | null {
   };
 }
 
-/** What stands in a table that was read. */
-function wasRead({ state }: Pick<MigrationsPanelData, 'state'>): boolean {
-  return state === 'ok' || state === 'behind' || state === 'ahead';
-}
-
-function summary(data: MigrationsPanelData): PanelSummary {
+function summary(data: MigrationsData): PanelSummary {
   const { state, pending, unknown, executedCount } = data;
   if (pending.length > 0) return { text: `${pending.length} pending`, tone: 'warn', count: pending.length };
   if (unknown.length > 0) return { text: `${unknown.length} unknown`, tone: 'warn', count: unknown.length };
@@ -63,24 +38,14 @@ function summary(data: MigrationsPanelData): PanelSummary {
     : { text: state, tone: 'warn' };
 }
 
-function preview(data: MigrationsPanelData): PanelPreview {
-  const { table, executedCount, pending, unknown, message } = data;
-  return {
-    facts: [
-      ['Table', table],
-      ...(wasRead(data) ? [['Executed', String(executedCount)] as const] : []),
-      ...(message === null ? [] : [['State', message] as const]),
-    ],
-    ...firstRows(
-      [
-        ...pending.map((name) => ({ text: name, note: 'pending' })),
-        ...unknown.map((name) => ({ text: name, note: 'executed, and not among the files' })),
-      ],
-      (row) => ({ ...row, tone: 'warn' }),
-    ),
-  };
-}
-
-export function createMigrationsPanel(): Panel<MigrationsPanelData> {
-  return { name: 'migrations', title: 'Migrations', collect, summary, preview };
-}
+export const migrationsPanel: Panel<MigrationsData> = {
+  name: 'migrations',
+  title: 'Migrations',
+  group: 'process',
+  key: 'm',
+  toolbar: { onlyWhenWrong: true },
+  collect,
+  summary,
+  empty: noMigrations,
+  present: presentMigrations,
+};

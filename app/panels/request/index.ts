@@ -272,7 +272,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     },
     shared: (context) => splits.get(context)?.common ?? null,
     derive,
-    present: (data, page) => presentRequest(data, page),
+    draw: (data, page) => presentRequest(data, page),
     preview: previewRequest,
   };
 }

@@ -222,7 +222,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
       return table === null ? null : sharedOf(table);
     },
     derive,
-    present: presentRouting,
+    draw: presentRouting,
     preview: previewRouting,
     summary(data) {
       if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };

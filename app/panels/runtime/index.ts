@@ -137,7 +137,7 @@ export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
       text: `${(cpuUserMs + cpuSystemMs).toFixed(1)} ms CPU`,
       tone: totals.heldMs >= HELD_MS ? 'warn' : 'plain',
     }),
-    present,
+    draw: present,
     preview: previewRuntime,
   };
 }

@@ -1,64 +1,16 @@
 /**
- * The security panel: which security headers the answer carried and who set them, which are missing, what its content
- * security policy allows, and the flags of the cookies it set. Kept are those flags alone, for values of cookies are not; the
- * rest is read off the headers that the request panel keeps.
+ * The security panel: which security headers the response carried and who set them, which are missing, what its content
+ * security policy allows, and the flags of its cookies. Only those flags are kept, never a cookie's value; the rest is
+ * read from the headers that the request panel keeps.
  */
 import type { Context } from '../../profiler/context.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
-import { authorsText, type NamedAuthors, type NamedStep } from '../shared/header-authors.ts';
+import type { NamedAuthors, NamedStep } from '../shared/header-authors.ts';
 import { authorsOf, responseOf } from '../shared/kept-panels.ts';
-import { parsePolicy, type Policy } from './policy.ts';
-import { type Answer, checkHeaders, type HeaderCheck, LOOKED_AT, POLICY_HEADERS } from './rules.ts';
-import { parseSetCookie, type CookieFlags } from './set-cookie.ts';
-
-export interface SecurityPanelData {
-  scheme: 'http' | 'https';
-  contentType: string | null;
-  /** What was sent of the headers that are looked at: lower-case name and values. */
-  sent: Record<string, string[]>;
-  /** Who set the first of each, by the same names. */
-  authors: Record<string, NamedStep[]>;
-  /** Cookies that the answer set: name and flags. */
-  jar: CookieFlags[];
-  missing: number;
-  problems: number;
-}
-
-/** What the view shows; worked out when a page is asked for. */
-export interface SecurityPage {
-  checks: (HeaderCheck & { by: string | null; place: string | null })[];
-  policies: Policy[];
-}
-
-function answerOf({ scheme, contentType, sent }: SecurityPanelData): Answer {
-  return {
-    all: (name) => sent[name] ?? [],
-    html: /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType ?? ''),
-    https: scheme === 'https',
-  };
-}
-
-function present(data: SecurityPanelData): SecurityPage {
-  const answer = answerOf(data);
-  return {
-    checks: checkHeaders(answer).map((check) => {
-      const steps = data.authors[check.header.toLowerCase()] ?? [];
-      return {
-        ...check,
-        by: steps.length === 0 ? null : authorsText(steps),
-        place: steps.at(-1)?.place ?? null,
-      };
-    }),
-    policies: POLICY_HEADERS.flatMap((name) =>
-      answer.all(name).map((text) => parsePolicy(text, name === 'content-security-policy')),
-    ),
-  };
-}
-
-/** What each profile keeps: the cookies that the answer set, where it set any. */
-export interface KeptSecurity {
-  jar: CookieFlags[];
-}
+import type { KeptSecurity, SecurityData } from './data.ts';
+import { checksOf, noHeaders, presentSecurity } from './present.ts';
+import { LOOKED_AT } from './rules.ts';
+import { parseSetCookie } from './set-cookie.ts';
 
 function collect(context: Context): KeptSecurity | null {
   const response = context.first('response');
@@ -80,13 +32,13 @@ function createTable<T>(): Record<string, T> {
 function authorsAt(
   places: readonly [name: string, index: number][],
   all: NamedAuthors | null,
-): SecurityPanelData['authors'] {
+): SecurityData['authors'] {
   const authors = createTable<NamedStep[]>();
   for (const [name, index] of places) authors[name] = all?.sent[index] ?? [];
   return authors;
 }
 
-function derive(kept: KeptSecurity | null, from: DeriveFrom): SecurityPanelData | null {
+function derive(kept: KeptSecurity | null, from: DeriveFrom): SecurityData | null {
   const response = responseOf(from);
   if (response === null) return null;
   const sent = createTable<string[]>();
@@ -98,8 +50,8 @@ function derive(kept: KeptSecurity | null, from: DeriveFrom): SecurityPanelData 
     (sent[known] ??= []).push(value);
   });
   const jar = kept?.jar ?? [];
-  let authors: SecurityPanelData['authors'] | null = null;
-  const data: SecurityPanelData = {
+  let authors: SecurityData['authors'] | null = null;
+  const data: SecurityData = {
     scheme: response.scheme,
     contentType: response.contentType,
     sent,
@@ -112,20 +64,22 @@ function derive(kept: KeptSecurity | null, from: DeriveFrom): SecurityPanelData 
     missing: 0,
     problems: jar.filter(({ problems, dropped }) => problems.length > 0 || dropped !== null).length,
   };
-  data.missing = checkHeaders(answerOf(data)).filter(({ state }) => state === 'missing').length;
+  data.missing = checksOf(data).filter(({ state }) => state === 'missing').length;
   return data;
 }
 
-export function createSecurityPanel(): Panel<SecurityPanelData, KeptSecurity> {
-  return {
-    name: 'security',
-    title: 'Security',
-    collect,
-    derive,
-    present,
-    summary({ missing, problems }) {
-      if (problems > 0) return { text: String(missing + problems), tone: 'warn', count: missing + problems };
-      return missing > 0 ? { text: String(missing), tone: 'plain', count: missing } : null;
-    },
-  };
-}
+export const securityPanel: Panel<SecurityData, KeptSecurity> = {
+  name: 'security',
+  title: 'Security',
+  group: 'process',
+  key: 's',
+  toolbar: { rank: 83, onlyWhenWrong: true },
+  collect,
+  derive,
+  summary({ missing, problems }) {
+    if (problems > 0) return { text: String(missing + problems), tone: 'warn', count: missing + problems };
+    return missing > 0 ? { text: String(missing), tone: 'plain', count: missing } : null;
+  },
+  empty: noHeaders,
+  present: presentSecurity,
+};

@@ -88,7 +88,7 @@ export function createTimelinePanel(): Panel<TimelineData, null> {
     collect: () => null,
     derive: (_kept, { profile }) => derive(profile),
     summary: ({ totalMs }) => ({ text: timeText(totalMs), tone: 'plain' }),
-    present: presentTimeline,
+    draw: presentTimeline,
     preview: ({ shares }) => ({
       facts: shares.map(({ label, ms }) => [label, timeText(ms)]),
       parts: shares.map(({ kind, label, ms }) => ({ kind, label, ms })),

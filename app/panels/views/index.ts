@@ -91,7 +91,7 @@ export function createViewsPanel(): Panel<ViewsData, KeptViews> {
       tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
       count: totals.views,
     }),
-    present: presentViews,
+    draw: presentViews,
     preview: previewViews,
   };
 }

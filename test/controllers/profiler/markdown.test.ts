@@ -94,7 +94,7 @@ describe('a profile as Markdown', () => {
     });
   });
 
-  it('shows the data of a panel that has no Markdown of its own, or whose Markdown fails', async () => {
+  it('shows the data of a panel that presents no rows, or fails to', async () => {
     const data = { reads: [{ key: 'a', ms: 1 }] };
     const fixture = createPageFixture([
       { name: 'cache', title: 'Cache', collect: () => data },
@@ -102,7 +102,7 @@ describe('a profile as Markdown', () => {
         name: 'broken',
         title: 'Broken',
         collect: () => data,
-        markdown: () => {
+        present: () => {
           throw new Error('no');
         },
       },
@@ -110,14 +110,17 @@ describe('a profile as Markdown', () => {
         name: 'own',
         title: 'Own',
         collect: () => data,
-        markdown: ({ reads }: typeof data) => `${reads.length} read`,
+        present: ({ reads }: typeof data) => ({
+          figures: [{ label: 'Reads', value: reads.length }],
+          sections: [],
+        }),
       },
     ] as Parameters<typeof createPageFixture>[0]);
     const { token } = await fixture.record();
     await withPages(fixture.pages, async ({ address }) => {
       const text = await (await fetch(`${address}/_profiler/${token}.md`)).text();
-      expect(text.match(/\| key \| ms \|/g)).to.have.length(2);
-      expect(text).to.include('## Own\n\n1 read');
+      expect(text.match(/\| Key \| Ms \|/g)).to.have.length(2);
+      expect(text).to.include('## Own\n\nReads: 1');
     });
   });
 });

@@ -91,7 +91,7 @@ describe('pages of the profiler', () => {
 
     it('shows a panel without a view as data', async () => {
       const { token } = await fixture.record();
-      expect((await page(`/_profiler/${token}?panel=note`))('main').text()).to.contain('"kept"');
+      expect((await page(`/_profiler/${token}?panel=note`))('main').text()).to.contain('Kepttrue');
     });
 
     it('folds panels without data at the end of the menu', async () => {

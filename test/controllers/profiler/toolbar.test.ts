@@ -5,7 +5,7 @@ import { createError } from '../../../app/errors.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
-import { createMigrationsPanel } from '../../../app/panels/migrations/index.ts';
+import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { createTimelinePanel } from '../../../app/panels/timeline/index.ts';
@@ -26,7 +26,7 @@ const panels = [
   createTimelinePanel(),
   createRoutingPanel(),
   createDatabasePanel(),
-  createMigrationsPanel(),
+  migrationsPanel,
 ] as Panel[];
 
 const BAR = { 'x-hindsight-toolbar': '1' };

@@ -5,7 +5,7 @@ import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { createDumpPanel } from '../../../app/panels/dump/index.ts';
 import { createHttpClientPanel } from '../../../app/panels/http-client/index.ts';
 import { createLogsPanel } from '../../../app/panels/logs/index.ts';
-import { createMigrationsPanel } from '../../../app/panels/migrations/index.ts';
+import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { createRuntimePanel } from '../../../app/panels/runtime/index.ts';
@@ -24,7 +24,7 @@ const panels = [
   createLogsPanel(),
   createRoutingPanel(),
   createDatabasePanel(),
-  createMigrationsPanel(),
+  migrationsPanel,
   createViewsPanel(),
   createHttpClientPanel(),
   createRuntimePanel(),
@@ -40,7 +40,8 @@ async function previews(more: (context: Context) => void): Promise<Record<string
   return Object.fromEntries(
     panels.flatMap((panel): [string, PanelPreview][] => {
       const data = profile.panels[panel.name]?.data ?? null;
-      const preview = data === null ? undefined : panel.preview?.(data, { profile, query: {} });
+      const preview =
+        data === null ? undefined : panel.preview?.(data, { profile, query: {}, amendments: {} });
       return preview === undefined ? [] : [[panel.name, preview]];
     }),
   );

@@ -1,0 +1,70 @@
+/** One panel of a profile -> what the page shows of it: its own view, its rows, its empty state, or why there is nothing. */
+import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { Presentation } from '../../profiler/rows.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
+import { urls } from '../../urls.ts';
+
+export interface PanelShown {
+  panel: Panel;
+  profile: Profile;
+  query: PanelPage['query'];
+  data: unknown;
+  /** Could not be recorded, and why. */
+  error: string | null;
+  /** Was recorded, and can't be shown. */
+  failure: string | null;
+  /** Set where nothing was recorded. */
+  empty: EmptyState | null;
+  /** What the panel presents; null where it presents nothing. */
+  presented: Presentation | null;
+  /** The same, bounded: for a panel without a view of its own. */
+  rows: RowsPage | null;
+  /** What its own view needs beside the rows. */
+  model: object | null;
+  /** Facts that were not kept, with their noun. */
+  dropped: { count: number; noun: string }[];
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
+  try {
+    return empty?.(profile) ?? { what: 'Nothing was recorded.' };
+  } catch {
+    return { what: 'Nothing was recorded.' };
+  }
+}
+
+export function panelShown(panel: Panel, page: PanelPage): PanelShown {
+  const { profile, query } = page;
+  const { data = null, error = null } = profile.panels[panel.name] ?? {};
+  const shown: PanelShown = {
+    panel,
+    profile,
+    query,
+    data,
+    error,
+    failure: null,
+    empty: data === null ? emptyOf(panel, profile) : null,
+    presented: null,
+    rows: null,
+    model: null,
+    dropped: Object.entries(panel.facts ?? {}).flatMap(([name, noun]) => {
+      const count = profile.cut[name] ?? 0;
+      return count > 0 ? [{ count, noun }] : [];
+    }),
+  };
+  if (data === null) return shown;
+  try {
+    const presented = presentPanel(panel, page);
+    const allHref = `${urls.profile(profile.token, panel.name)}&all=1`;
+    const rows = presented === null ? null : rowsPage(presented, { all: query.all === '1', allHref });
+    return { ...shown, presented, rows, model: panel.draw?.(data, page) ?? null };
+  } catch (failed) {
+    return { ...shown, failure: messageOf(failed) };
+  }
+}

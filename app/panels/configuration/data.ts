@@ -1,0 +1,16 @@
+import type { Json } from '../../profiler/panel.ts';
+
+export interface SettingRow {
+  name: string;
+  /** Absent where the name is not on the list. */
+  value?: Json;
+  state: 'shown' | 'hidden' | 'not set';
+}
+
+export interface ConfigurationData {
+  settings: SettingRow[];
+  application: SettingRow[];
+  /** Name and version in one text each. */
+  packages: string[];
+  process: { name: string; value: string | number | null }[];
+}

@@ -1,0 +1,20 @@
+import type { NamedStep } from '../shared/header-authors.ts';
+import type { CookieFlags } from './set-cookie.ts';
+
+export interface SecurityData {
+  scheme: 'http' | 'https';
+  contentType: string | null;
+  /** What was sent of the headers that are looked at: lower-case name and values. */
+  sent: Record<string, string[]>;
+  /** Who set the first of each, by the same names. */
+  authors: Record<string, NamedStep[]>;
+  /** Cookies that the answer set: name and flags. */
+  jar: CookieFlags[];
+  missing: number;
+  problems: number;
+}
+
+/** What each profile keeps: the cookies that the answer set, where it set any. */
+export interface KeptSecurity {
+  jar: CookieFlags[];
+}

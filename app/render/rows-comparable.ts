@@ -1,0 +1,84 @@
+/** Rows -> what two profiles are compared by: figures, work that ran so many times, and named values. */
+import {
+  addUpWork,
+  type Comparable,
+  type ComparedFigure,
+  type ComparedValue,
+  type ComparedWork,
+} from '../profiler/comparable.ts';
+import type { Presentation, Row, Section } from '../profiler/rows.ts';
+import { valueText } from '../view-helpers/amount.ts';
+
+const LONGEST = 300;
+/** Units in which figures are compared. */
+const UNITS = { ms: 'ms', at: 'ms', bytes: 'bytes', count: 'count', share: 'count', time: 'count' } as const;
+
+function shorten(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+}
+
+function figuresOf({ figures = [] }: Presentation): ComparedFigure[] {
+  return figures.flatMap(({ label, value, unit = 'count', compare, measured }): ComparedFigure[] =>
+    compare === undefined || typeof value !== 'number'
+      ? []
+      : [
+          {
+            label,
+            value,
+            unit: UNITS[unit],
+            ...(compare === 'cost' ? { cost: true } : {}),
+            ...(measured === undefined ? {} : { measured }),
+          },
+        ],
+  );
+}
+
+function workOf({ title, unit = 'ms', rows }: Section): ComparedWork[] {
+  return rows.flatMap(({ key, label, text, tokens, number, times = 1, badges = [] }): ComparedWork[] => {
+    if (key === undefined) return [];
+    const [mark] = badges;
+    const said = [label ?? '', text === undefined ? '' : valueText(text)]
+      .filter((part) => part !== '')
+      .join(' ');
+    return [
+      {
+        section: title,
+        key,
+        label: shorten(said),
+        ...(tokens === undefined ? {} : { tokens }),
+        times,
+        ms: unit === 'ms' ? (number ?? null) : null,
+        ...(mark === undefined ? {} : { mark }),
+      },
+    ];
+  });
+}
+
+/** The second one of a name is another row than the first. */
+function valuesOf({ values, rows }: Section): ComparedValue[] {
+  if (values === undefined) return [];
+  const seen = new Map<string, number>();
+  return rows.flatMap(({ label = '', text, note, varies }: Row): ComparedValue[] => {
+    if (varies) return [];
+    const key = label.toLowerCase();
+    const before = seen.get(key) ?? 0;
+    seen.set(key, before + 1);
+    return [
+      {
+        section: values,
+        name: before === 0 ? label : `${label} (${before + 1})`,
+        value: (text === undefined ? (note ?? '') : valueText(text)).slice(0, LONGEST),
+      },
+    ];
+  });
+}
+
+export function rowsComparable(presentation: Presentation): Comparable {
+  const { sections } = presentation;
+  return {
+    figures: figuresOf(presentation),
+    work: addUpWork(sections.flatMap(workOf)),
+    values: sections.flatMap(valuesOf),
+  };
+}

@@ -1,0 +1,89 @@
+/** Rows -> Markdown: for an issue, a chat, or a program that reads text. */
+import type { Figure, Presentation, Row, Section } from '../profiler/rows.ts';
+import { blocks, type Column, fence, heading, prose, table } from '../view-helpers/markdown.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
+import { amountText, valueText } from '../view-helpers/amount.ts';
+
+const NUMBER_TITLES = {
+  ms: 'Time',
+  at: 'Time',
+  bytes: 'Size',
+  count: 'Count',
+  share: 'Share',
+  time: 'At',
+} as const;
+const INDENT = '· ';
+/** Texts in full below a table. */
+const MOST_BLOCKS = 60;
+
+function figureLine(figures: readonly Figure[]): string {
+  return figures
+    .map(({ label, value, unit }) => `${prose(label)}: ${prose(valueText(value, unit))}`)
+    .join(' · ');
+}
+
+function textOf({ text, times = 1 }: Row): unknown {
+  return times > 1 ? `${times} × ${valueText(text)}` : text;
+}
+
+function labelOf({ label, depth = 0 }: Row): string | undefined {
+  return label === undefined || depth === 0 ? label : `${INDENT.repeat(depth)}${label}`;
+}
+
+function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] {
+  const fields = new Map(
+    rows.flatMap(({ fields = [] }) => fields.map((field) => [field.label, field.unit] as const)),
+  );
+  return [
+    {
+      title: columns.number ?? NUMBER_TITLES[unit],
+      value: ({ number }) => (number === undefined || number === null ? null : amountText(number, unit)),
+      plain: true,
+    },
+    { title: columns.label ?? 'Name', value: labelOf },
+    { title: columns.text ?? 'Value', value: textOf },
+    { title: columns.badges ?? 'Mark', value: ({ badges = [] }) => badges.join(', ') || null, plain: true },
+    ...Array.from(fields, ([title, fieldUnit]): Column<Row> => ({
+      title,
+      value(row) {
+        const value = row.fields?.find(({ label }) => label === title)?.value;
+        return typeof value === 'number' ? amountText(value, fieldUnit ?? 'count') : value;
+      },
+      plain: fieldUnit !== undefined,
+    })),
+    { title: columns.note ?? 'Note', value: ({ note }) => note, plain: true },
+    { title: columns.place ?? 'Place', value: ({ place }) => place },
+  ];
+}
+
+/** A row that says nothing beside its longer text stands as that text's title. */
+function isTitle({ text, number, fields = [], place, note }: Row): boolean {
+  return text === undefined && number === undefined && fields.length === 0 && !place && !note;
+}
+
+function sectionMarkdown(section: Section): string {
+  const { title, note, rows, left = 0, none } = section;
+  if (rows.length === 0 && none === undefined) return '';
+  const listed = rows.filter((row) => row.block === undefined || !isTitle(row));
+  const long = rows.filter(({ block }) => block !== undefined);
+  return blocks([
+    heading(3, title),
+    note === undefined ? '' : prose(note),
+    rows.length === 0 ? prose(none ?? '') : table(columnsOf(section), listed),
+    ...long
+      .slice(0, MOST_BLOCKS)
+      .map(({ label, block }) =>
+        blocks([
+          label === undefined ? '' : prose(label),
+          block === undefined ? '' : fence(block.text, block.language),
+        ]),
+      ),
+    left + Math.max(0, long.length - MOST_BLOCKS) > 0
+      ? `${numberHelpers.count(left + Math.max(0, long.length - MOST_BLOCKS), 'more row')} not shown.`
+      : '',
+  ]);
+}
+
+export function rowsMarkdown({ lead = [], figures = [], sections }: Presentation): string {
+  return blocks([lead.map(prose).join(' '), figureLine(figures), ...sections.map(sectionMarkdown)]);
+}
