@@ -9,7 +9,8 @@ export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';
 export type { Finding, FindingRule, Severity } from './profiler/finding.ts';
 export type { Json, Panel, PanelPage, PanelRecord, PanelSummary } from './profiler/panel.ts';
-export type { Profile, ProfileIndex } from './profiler/profile.ts';
+export type { Profile } from './profiler/profile.ts';
+export type { ProfileIndex } from './profiler/profile-index.ts';
 export type { RouteSummaries, SummaryQuery } from './profiler/route-summary.ts';
 export type {
   FindResult,

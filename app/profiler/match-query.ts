@@ -1,5 +1,5 @@
 /** Whether an index row matches a query: the meaning of the filters, for rows in memory. PostgreSQL's twin is in its storage. */
-import type { ProfileIndex } from './profile.ts';
+import type { ProfileIndex } from './profile-index.ts';
 import type { ProfileQuery } from './storage.ts';
 
 function matchesStatus(status: number | null, wanted: NonNullable<ProfileQuery['status']>): boolean {

@@ -4,7 +4,8 @@
  */
 import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
-import type { Profile, ProfileDocument, ProfileHead, ProfileIndex } from './profile.ts';
+import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
+import type { ProfileIndex } from './profile-index.ts';
 import { sleep } from './patience.ts';
 import type { Recorder } from './recorder.ts';
 import type { RouteSummaries, Standing, SummaryQuery } from './route-summary.ts';

@@ -12,7 +12,8 @@ import { createDocumentWriter } from './document-text.ts';
 import type { FindingRule } from './finding.ts';
 import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
-import { indexOf, type Profile, type ProfileDocument, type ProfileIndex } from './profile.ts';
+import type { Profile, ProfileDocument } from './profile.ts';
+import { indexOf, type ProfileIndex } from './profile-index.ts';
 import type { Redactor } from './redact.ts';
 import { createSampler, defaultSampling, type Sampler } from './sampling.ts';
 import { createSharedParts } from './shared-parts.ts';
@@ -113,7 +114,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   function store(context: Context, state: Profile['state']): void {
     if (isSampledOut(context)) return;
     const built = build(context, state);
-    write({ index: indexOf(built.document, built), document: textOf(built.document) }, built.shared);
+    write({ index: indexOf({ ...built, context }), document: textOf(built.document) }, built.shared);
     if (state === 'final') context.onStored?.();
   }
 
@@ -232,8 +233,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return complete(document, new Map(), shown);
     },
     indexOf(context) {
-      const built = build(context, context.ended ? 'final' : 'running');
-      return indexOf(built.document, built);
+      return indexOf({ ...build(context, context.ended ? 'final' : 'running'), context });
     },
     mask,
     complete: (document, shared) => complete(document, shared),

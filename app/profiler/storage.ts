@@ -3,7 +3,7 @@
  * one contract test (test/storage/contract.ts) runs against both.
  */
 import type { ProfileKind } from './context.ts';
-import type { ProfileIndex } from './profile.ts';
+import type { ProfileIndex, SortColumn } from './profile-index.ts';
 import type { RouteSummaries, Standing, StandingQuery, SummaryQuery } from './route-summary.ts';
 
 /** A profile as it is written: columns and the document as JSON text. */
@@ -45,9 +45,6 @@ export interface ReadOptions {
   /** With its standing, which is a question less. */
   standing?: boolean;
 }
-
-export type SortColumn =
-  'startedAt' | 'durationMs' | 'status' | 'queries' | 'url' | 'method' | 'route' | 'process';
 
 export interface ProfileQuery {
   /** Default: `request` only, so that the profiler's own pages and error pages stay out. */

@@ -6,7 +6,7 @@
  */
 import type { Context } from './context.ts';
 import { matchesLine, matchesQuery, type QueryLine } from './match-query.ts';
-import type { ProfileIndex } from './profile.ts';
+import type { ProfileIndex } from './profile-index.ts';
 import type { Recorder } from './recorder.ts';
 import type { ProfileQuery } from './storage.ts';
 import type { Writer } from './writer.ts';

@@ -1,5 +1,5 @@
 /** Profiles that wait to be stored, oldest first, bounded in bytes: where there is no room, the oldest are dropped. */
-import type { ProfileIndex } from './profile.ts';
+import type { ProfileIndex } from './profile-index.ts';
 import type { QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 
 /** About what an index row takes on the heap, beside its long texts. */

@@ -1,21 +1,11 @@
 /**
  * A ProfileQuery -> the condition and order of a SELECT. Every value travels as a parameter, `$1` the first; columns come
- * from the whitelist below, so that no word of a request ever becomes SQL.
+ * from the table of columns, so that no word of a request ever becomes SQL.
  */
-import type { ProfileQuery, SortColumn } from '../profiler/storage.ts';
+import { COLUMNS } from '../profiler/profile-index.ts';
+import type { ProfileQuery } from '../profiler/storage.ts';
 import { pinnedTokens } from './pins.ts';
 import { storable } from './text.ts';
-
-const SORT_COLUMNS: Record<SortColumn, string> = {
-  startedAt: 'started_at',
-  durationMs: 'duration_ms',
-  status: 'status',
-  queries: 'queries',
-  url: 'url collate "C"',
-  method: 'method collate "C"',
-  route: 'route collate "C"',
-  process: 'process collate "C"',
-};
 
 export interface Condition {
   sql: string;
@@ -79,7 +69,7 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
 /** Empty values last in either direction; equal ones newest first, so that pages do not overlap. */
 export function orderOf({ sort = 'startedAt', descending = true }: ProfileQuery): string {
   const direction = descending ? 'desc' : 'asc';
-  const column = SORT_COLUMNS[sort];
+  const { column, type } = COLUMNS[sort];
   if (sort === 'startedAt') return `started_at ${direction}, token`;
-  return `${column} ${direction} nulls last, started_at desc, token`;
+  return `${column}${type === 'text' ? ' collate "C"' : ''} ${direction} nulls last, started_at desc, token`;
 }

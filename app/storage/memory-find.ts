@@ -1,7 +1,7 @@
 /** Searches among profiles in memory: the twin of postgres-find, postgres-text and postgres-survey. */
 import { findText } from '../profiler/find-text.ts';
 import { matchesQuery } from '../profiler/match-query.ts';
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { ProfileIndex } from '../profiler/profile-index.ts';
 import {
   type FindResult,
   MOST_COUNTED,

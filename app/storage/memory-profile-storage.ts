@@ -2,7 +2,7 @@
  * Profiles in the memory of one process, bounded by count and bytes: for hosts without PostgreSQL. Nothing outlives
  * the process. A map in the order of arrival; the oldest go first when it is full.
  */
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { Standing } from '../profiler/route-summary.ts';
 import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
 import { type Entry, findEntries, isPinned, surveyEntries } from './memory-find.ts';

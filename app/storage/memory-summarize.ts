@@ -1,5 +1,5 @@
 /** Requests added up by route, over the rows of one process's memory: PostgreSQL's twin is postgres-summarize.ts. */
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { ProfileIndex } from '../profiler/profile-index.ts';
 import {
   DURATION_EDGES,
   LOOKED_BACK,

@@ -1,5 +1,5 @@
 /** Which profiles are pinned: a late fact beside them, found by an index of its own. */
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { FindResult } from '../profiler/storage.ts';
 import { quoted, type Session } from './session.ts';
 

@@ -6,7 +6,7 @@
  * partitions alone takes longer than that.
  */
 import type { Pool } from './pool.ts';
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { ProfileIndex } from '../profiler/profile-index.ts';
 import { type FindResult, MOST_COUNTED, type ProfileQuery } from '../profiler/storage.ts';
 import { conditionOf, orderOf, type Condition } from './find-sql.ts';
 import { pinsOf } from './pins.ts';

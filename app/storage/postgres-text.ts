@@ -5,7 +5,7 @@
  */
 import type { Pool } from './pool.ts';
 import { escapedForJson, findText } from '../profiler/find-text.ts';
-import type { ProfileIndex } from '../profiler/profile.ts';
+import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { FindResult, ProfileQuery, TextPlace } from '../profiler/storage.ts';
 import { type Condition, holds, likePattern } from './find-sql.ts';
 import { pinsOf } from './pins.ts';

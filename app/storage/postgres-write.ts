@@ -8,7 +8,7 @@
  */
 import { COPY_FORMAT, copyData, type Scratch } from './copy-csv.ts';
 import type { PartitionKeeper } from './partitions.ts';
-import { COLUMNS, type WriteRow } from './rows.ts';
+import { ROW_COLUMNS, type WriteRow } from './rows.ts';
 import { quoted, type Session } from './session.ts';
 
 const STATEMENT_MS = 10_000;
@@ -93,7 +93,7 @@ async function replaceAndCopy(
   if (write.length === 0) await session.query('commit');
   else {
     const { data, release } = copyData(write, options.scratch);
-    await session.copy(`copy ${table} (${COLUMNS.join(', ')}) from stdin ${COPY_FORMAT}; commit`, data);
+    await session.copy(`copy ${table} (${ROW_COLUMNS.join(', ')}) from stdin ${COPY_FORMAT}; commit`, data);
     // Not after a failure: the connection may still be sending it.
     release();
   }

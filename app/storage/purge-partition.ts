@@ -6,7 +6,7 @@ import type { Pool } from './pool.ts';
 import { pinnedIn } from './pins.ts';
 import { NET, PARENT, type Partition } from './partitions.ts';
 import { alone } from './purge-lock.ts';
-import { COLUMNS } from './rows.ts';
+import { ROW_COLUMNS } from './rows.ts';
 
 /** What one round of retention works with. */
 export interface Purge {
@@ -81,13 +81,13 @@ export async function dropPartition(
   const survivors = spared.filter(({ reason }) => spare?.reasons?.includes(reason) ?? true);
   const count = await countOf(purge, partition);
   const tokens = survivors.map(({ token }) => token);
-  const columns = COLUMNS.join(', ');
+  const columns = ROW_COLUMNS.join(', ');
   const gone = await alone(purge, async (trx) => {
     await trx.raw('alter table ??.?? detach partition ??.??', [schema, PARENT, schema, name]);
     if (survivors.length > 0) {
       await trx.raw(
         `insert into ??.?? (${columns}, kept)
-         select ${COLUMNS.map((column) => `old.${column}`).join(', ')}, spared.reason from ??.?? as old
+         select ${ROW_COLUMNS.map((column) => `old.${column}`).join(', ')}, spared.reason from ??.?? as old
          join unnest(?::text[], ?::text[]) as spared (token, reason) on spared.token = old.token`,
         [schema, NET, schema, name, tokens, survivors.map(({ reason }) => reason)],
       );

@@ -1,16 +1,17 @@
-/** The columns of `hindsight_profiles`, in one order for writing and reading: index entry <-> row. */
-import type { FindingMark, ProfileIndex } from '../profiler/profile.ts';
+/** Index entry <-> row of `hindsight_profiles`, by the table of columns (profiler/profile-index.ts). */
+import {
+  type Column,
+  COLUMN_ENTRIES,
+  type FindingMark,
+  type ProfileIndex,
+} from '../profiler/profile-index.ts';
 import type { QueuedProfile } from '../profiler/storage.ts';
 import { headOf } from './copy-csv.ts';
 import { storable } from './text.ts';
 
-export const INDEX_COLUMNS = [
-  'token', 'kind', 'state', 'parent', 'child', 'method', 'url', 'origin', 'status', 'route', 'client_address',
-  'started_at', 'duration_ms', 'process', 'error', 'queries', 'findings', 'mark', 'bytes',
-  'marks', 'location', 'referrer', 'dest',
-] as const; // prettier-ignore
+export const INDEX_COLUMNS = COLUMN_ENTRIES.map(([, { column }]) => column);
 
-export const COLUMNS = [...INDEX_COLUMNS, 'document'] as const;
+export const ROW_COLUMNS = [...INDEX_COLUMNS, 'document'];
 
 export type ColumnValue = string | number | null;
 
@@ -28,33 +29,8 @@ export interface WriteRow {
   bytes: Uint8Array;
 }
 
-/** A row as `pg` gives it: bigint as text. */
-export interface ProfileRow {
-  token: string;
-  kind: ProfileIndex['kind'];
-  state: ProfileIndex['state'];
-  parent: string | null;
-  child: string | null;
-  method: string;
-  url: string;
-  origin: string | null;
-  status: number | null;
-  route: string | null;
-  client_address: string;
-  started_at: string;
-  duration_ms: number | null;
-  process: string;
-  error: string | null;
-  queries: number;
-  findings: number;
-  mark: string | null;
-  bytes: number;
-  /** A line for each: the sign of its severity, and its label. */
-  marks: string | null;
-  location: string | null;
-  referrer: string | null;
-  dest: string | null;
-}
+/** A row as `pg` gives it, by the names of the database; bigint as text. */
+export type ProfileRow = { token: string } & Readonly<Record<string, unknown>>;
 
 /** PostgreSQL's integer; one odd number must not cost its whole batch. */
 function whole(value: number): number {
@@ -77,74 +53,35 @@ function marksIn(text: string | null): FindingMark[] {
   }));
 }
 
-function startOf({ startedAt }: ProfileIndex): number {
-  return Number.isFinite(startedAt) ? Math.trunc(startedAt) : 0;
+function wholeMoment(at: number): number {
+  return Number.isFinite(at) ? Math.trunc(at) : 0;
 }
 
-/** Values in the order of INDEX_COLUMNS. */
-function valuesOf(index: ProfileIndex): ColumnValue[] {
-  return [
-    index.token,
-    index.kind,
-    index.state,
-    index.parent,
-    index.child,
-    index.method,
-    index.url,
-    index.origin,
-    index.status === null ? null : whole(index.status),
-    index.route,
-    index.clientAddress,
-    startOf(index),
-    index.durationMs,
-    index.process,
-    index.error,
-    whole(index.queries),
-    whole(index.findings),
-    index.mark,
-    whole(index.bytes),
-    marksText(index.marks),
-    index.location,
-    index.referrer,
-    index.dest,
-  ];
+/** An index entry's value as COPY takes it. */
+function storedValue(value: ProfileIndex[keyof ProfileIndex], type: Column['type']): ColumnValue {
+  if (typeof value === 'object') return value === null ? null : marksText(value);
+  if (typeof value === 'string' || type === 'double') return value;
+  return type === 'bigint' ? wholeMoment(value) : whole(value);
+}
+
+function readValue(value: unknown, type: Column['type']): unknown {
+  if (type === 'marks') return marksIn(value as string | null);
+  return type === 'bigint' ? Number(value) : value;
 }
 
 export function writeRowOf({ index, bytes }: QueuedProfile): WriteRow {
   return {
     token: storable(index.token),
-    startedAt: startOf(index),
+    startedAt: wholeMoment(index.startedAt),
     process: storable(index.process),
     final: index.state === 'final',
-    head: headOf(valuesOf(index)),
+    head: headOf(COLUMN_ENTRIES.map(([name, { type }]) => storedValue(index[name], type))),
     bytes,
   };
 }
 
 export function indexOfRow(row: ProfileRow): ProfileIndex {
-  return {
-    token: row.token,
-    kind: row.kind,
-    state: row.state,
-    parent: row.parent,
-    child: row.child,
-    method: row.method,
-    url: row.url,
-    origin: row.origin,
-    status: row.status,
-    route: row.route,
-    clientAddress: row.client_address,
-    startedAt: Number(row.started_at),
-    durationMs: row.duration_ms,
-    process: row.process,
-    error: row.error,
-    queries: row.queries,
-    findings: row.findings,
-    mark: row.mark,
-    bytes: row.bytes,
-    marks: marksIn(row.marks),
-    location: row.location,
-    referrer: row.referrer,
-    dest: row.dest,
-  };
+  const index: Record<string, unknown> = {};
+  for (const [name, { column, type }] of COLUMN_ENTRIES) index[name] = readValue(row[column], type);
+  return index as ProfileIndex;
 }

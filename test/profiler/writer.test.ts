@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProfileIndex } from '../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from '../../app/profiler/storage.ts';
 import { createWriter } from '../../app/profiler/writer.ts';
 import { until } from '../support/waiting.ts';

@@ -1,6 +1,6 @@
 /** What every storage must do; run against memory and each PostgreSQL. */
 import { expect } from 'chai';
-import type { ProfileIndex } from '../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileQuery, ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
 import { describeSummaries } from './summarize.ts';
 

@@ -11,7 +11,7 @@ import {
   SUMMARY_STEPS,
   type SummaryQuery,
 } from '../../app/profiler/route-summary.ts';
-import type { ProfileIndex } from '../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
 
 type MakeProfile = (number: number, changes?: Partial<ProfileIndex>) => QueuedProfile;

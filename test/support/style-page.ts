@@ -4,7 +4,7 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import { indexOf, type ProfileIndex } from '../../app/profiler/profile.ts';
+import { indexOf, type ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import { snapshotOf } from './error-page.ts';
 import { HOSTILE } from './page-samples.ts';
@@ -17,7 +17,11 @@ function menuItem(name: string, text: string | null, tone = 'plain'): object {
 }
 
 function row(token: string, more: Partial<ProfileIndex>): ProfileIndex {
-  const common = indexOf({ ...snapshotOf({ error: null }), panels: {} }, { queries: 3, trail: null });
+  const common = indexOf({
+    document: { ...snapshotOf({ error: null }), panels: {} },
+    queries: 3,
+    trail: null,
+  });
   return { ...common, token, url: '/orders?page=2', status: 200, startedAt: MOMENT, durationMs: 12.5, findings: 0, error: null, marks: [], ...more }; // prettier-ignore
 }
 

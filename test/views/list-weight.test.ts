@@ -5,7 +5,7 @@ import { readFilters } from '../../app/controllers/profiler/filters.ts';
 import { createListModel } from '../../app/controllers/profiler/list-model.ts';
 import { createPulse, pulseQuery } from '../../app/controllers/profiler/pulse.ts';
 import { packageRoot } from '../../app/paths.ts';
-import type { ProfileIndex } from '../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 
 const MOST_BYTES = 60_000;

@@ -1,7 +1,8 @@
 /** Two profiles side by side: tokens -> profiles -> what differs, as page or JSON; else the form that asks for them. */
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
-import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { createCompareModel } from './compare-model.ts';

@@ -6,7 +6,8 @@
  */
 import { createError } from '../../errors.ts';
 import type { ProfileKind } from '../../profiler/context.ts';
-import type { ProfileQuery, SortColumn } from '../../profiler/storage.ts';
+import { SORTS } from '../../profiler/profile-index.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
 
 /** In the order of a permanent link. */
 export const FILTER_NAMES = [
@@ -44,16 +45,6 @@ const KINDS: Readonly<Record<string, readonly ProfileKind[]>> = {
   error_page: ['error_page'],
   profiler: ['profiler'],
   all: ['request', 'error_page', 'profiler'],
-};
-const SORT_COLUMNS: Readonly<Record<string, SortColumn>> = {
-  at: 'startedAt',
-  time: 'durationMs',
-  status: 'status',
-  queries: 'queries',
-  url: 'url',
-  method: 'method',
-  route: 'route',
-  process: 'process',
 };
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -200,7 +191,7 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   const values = readValues(query);
   const limit = readCount('limit', values.limit, DEFAULT_LIMIT, MOST_ROWS);
   const page = readCount('page', values.page, 1, Math.floor(DEEPEST_OFFSET / limit));
-  const sort = readChoice('sort', values.sort ?? 'at', SORT_COLUMNS);
+  const sort = readChoice('sort', values.sort ?? 'at', SORTS);
   const order = readChoice('order', values.order ?? 'desc', { asc: false, desc: true });
   return {
     values,

@@ -1,6 +1,6 @@
 /** Home, search, latest and the search form: questions to `profiles.find`, answered as page, fragment or JSON. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { type Filters, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
 import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';

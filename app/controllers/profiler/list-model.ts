@@ -1,5 +1,5 @@
 /** Found rows -> the list page's view model: visits with what is folded under them, columns with their sort links, pages. */
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import type { Survey, TextPlace, TextSearch } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';

@@ -4,7 +4,7 @@
  */
 import { AsyncResource } from 'node:async_hooks';
 import { matchesQuery } from '../../profiler/match-query.ts';
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 
 export interface LiveListener {

@@ -2,7 +2,7 @@
  * `/_profiler/<token>/newer` and `/older`: to the request recorded after or before this one, at the same panel. Asked for when
  * someone goes there, so that no page pays for it.
  */
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { urls } from '../../urls.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';

@@ -2,8 +2,8 @@
  * The calls of a page as the toolbar lists them: which they are is worked out as for the list (visits.ts), from index rows
  * alone. No document is read: one search, bounded by a number of rows, finds all of them.
  */
-import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
-import { indexOf } from '../../profiler/profile.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { indexOf, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { urls } from '../../urls.ts';
@@ -123,7 +123,7 @@ function listed(rows: readonly ProfileIndex[], since: number): PageCalls {
 /** What has to be known of a page to find its calls. */
 export function pageRowOf(profile: Profile): ProfileIndex {
   const trail = { location: null, referrer: null, dest: 'document' };
-  return indexOf({ ...profile, panels: {} }, { queries: 0, trail });
+  return indexOf({ document: { ...profile, panels: {} }, queries: 0, trail });
 }
 
 /** What a page opened since took for its own, though it names the same address, or none: two tabs are told apart by nothing. */

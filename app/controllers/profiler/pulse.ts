@@ -1,5 +1,5 @@
 /** Requests over time as a drawing: which stretch of time it shows, and the outline of its bars. */
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { ProfileQuery, Survey, SurveyQuery } from '../../profiler/storage.ts';
 
 export interface PulseModel {

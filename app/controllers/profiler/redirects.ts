@@ -1,5 +1,6 @@
 /** The requests before and after a profile in a chain of redirects, known as visits.ts knows them. */
-import type { Profile, ProfileIndex } from '../../profiler/profile.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import { FOLLOWED_WITHIN } from './visits.ts';
 

@@ -1,5 +1,5 @@
 /** One summary with its requests -> the page of a route: figures, percentiles over time, durations, what was found. */
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import {
   DURATION_EDGES,
   type RouteSummaries,

@@ -1,5 +1,5 @@
 /** Routes by what they cost, and one of them: questions to `profiles.summarize`, answered as page or JSON. */
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';

@@ -3,7 +3,7 @@
  * its pages make. Read like any page; nothing is changed by it.
  */
 import { createError } from '../../errors.ts';
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { readOne } from './filters.ts';
 import { findCallsFrom, findPageCalls, pageRowOf } from './page-calls.ts';

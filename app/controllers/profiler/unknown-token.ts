@@ -3,7 +3,7 @@
  * error has the code UNKNOWN_TOKEN. What it shows is gathered where the error is made, and travels with it.
  */
 import { createError, HindsightError } from '../../errors.ts';
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
 export interface UnknownTokenModel {

@@ -5,7 +5,7 @@
  * same client for that address; the referrer of a subresource and the latest request of the same client for that page, or, where the
  * browser names no referrer, the latest document of the same client; the same line again and again. Two people behind one address who open the same page at the same time are taken for one.
  */
-import type { ProfileIndex } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 
 export interface Visit {
   head: ProfileIndex;

@@ -10,7 +10,7 @@ import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
-import type { ProfileIndex } from '../../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
 import { until } from '../../support/waiting.ts';
 
 const FRONT_END = 'http://localhost:5173';

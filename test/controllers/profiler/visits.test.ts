@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fetchesOf, foldVisits, type Visit } from '../../../app/controllers/profiler/visits.ts';
-import type { ProfileIndex } from '../../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
 import { profileOf } from '../../storage/contract.ts';
 
 const START = 1_700_000_000_000;

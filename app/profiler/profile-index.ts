@@ -1,0 +1,180 @@
+/**
+ * The columns beside a stored document: what lists show, filter and sort by. A row of COLUMNS is the whole column; a new one
+ * needs a migration as well, and a cell of its own in views/partials/request-row.ejs only where it looks special.
+ */
+import type { Context } from './context.ts';
+import type { Finding, Severity } from './finding.ts';
+import type { ProfileDocument } from './profile.ts';
+import type { Trail } from './trail.ts';
+
+/** A finding as lists show it. */
+export interface FindingMark {
+  label: string;
+  severity: Severity;
+}
+
+/** What a column may take its value from. Text comes from `document` and `trail` only: facts of the context are not masked. */
+export interface IndexSource {
+  document: ProfileDocument;
+  /** Absent where a profile is read back from its document. */
+  context?: Context;
+  queries: number;
+  trail: Trail | null;
+}
+
+/** Types of the database by the values that they hold: `marks` are lines of text. */
+type Stored =
+  | { type: 'text'; of: (source: IndexSource) => string | null }
+  | { type: 'integer' | 'bigint' | 'double'; of: (source: IndexSource) => number | null }
+  | { type: 'marks'; of: (source: IndexSource) => readonly FindingMark[] };
+
+export type Column = Stored & {
+  /** Name in the database. */
+  column: string;
+  /** Absent: the list page does not show it. */
+  list?: ListCell;
+};
+
+/** Listed columns stand on the page in the order of the table. */
+export interface ListCell {
+  heading: string;
+  /** Classes of the cell; the heading has the first. */
+  css: string;
+  numeric?: true;
+  /** View helper that shows the value; absent: views/partials/request-row.ejs has a cell for it. */
+  helper?: 'status' | 'method' | 'count' | 'clock' | 'bytes' | 'foreign';
+  /** Name of the order in addresses; absent: the list can't be sorted by it. */
+  sort?: string;
+}
+
+/** Longest text stored in a column; the document holds the whole. */
+const LONGEST_TEXT = 2000;
+/** Badges that a row of a list has room for. */
+const MOST_MARKS = 3;
+
+function marksOf(findings: readonly Finding[]): FindingMark[] {
+  const marks: FindingMark[] = [];
+  for (const { label, severity } of findings) {
+    if (marks.length === MOST_MARKS) break;
+    if (!marks.some((mark) => mark.label === label)) marks.push({ label: label.slice(0, 60), severity });
+  }
+  return marks;
+}
+
+function errorText(error: ProfileDocument['error']): string | null {
+  return error === undefined || error === null
+    ? null
+    : `${error.name}: ${error.message}`.slice(0, LONGEST_TEXT);
+}
+
+export const COLUMNS = {
+  status: {
+    column: 'status',
+    type: 'integer',
+    of: ({ document }) => document.status ?? null,
+    list: { heading: 'Status', css: 'c-st', helper: 'status', sort: 'status' },
+  },
+  method: {
+    column: 'method',
+    type: 'text',
+    of: ({ document }) => document.method.slice(0, 64),
+    list: { heading: 'Method', css: 'c-me', helper: 'method', sort: 'method' },
+  },
+  url: {
+    column: 'url',
+    type: 'text',
+    of: ({ document }) => document.url.slice(0, LONGEST_TEXT),
+    list: { heading: 'URL', css: 'url', sort: 'url' },
+  },
+  route: {
+    column: 'route',
+    type: 'text',
+    of: ({ document }) => document.route?.slice(0, LONGEST_TEXT) ?? null,
+    list: { heading: 'Route', css: 'c-rt', sort: 'route' },
+  },
+  durationMs: {
+    column: 'duration_ms',
+    type: 'double',
+    of: ({ document }) => document.durationMs ?? null,
+    list: { heading: 'Time', css: 'c-du', numeric: true, sort: 'time' },
+  },
+  queries: {
+    column: 'queries',
+    type: 'integer',
+    of: ({ queries }) => queries,
+    list: { heading: 'Queries', css: 'c-qu', numeric: true, helper: 'count', sort: 'queries' },
+  },
+  /** Milliseconds since 1970. */
+  startedAt: {
+    column: 'started_at',
+    type: 'bigint',
+    of: ({ document }) => document.startedAt,
+    list: { heading: 'At, UTC', css: 'c-at', numeric: true, helper: 'clock', sort: 'at' },
+  },
+  process: {
+    column: 'process',
+    type: 'text',
+    of: ({ document }) => document.process.slice(0, 200),
+    list: { heading: 'Process', css: 'c-pr quiet', helper: 'foreign', sort: 'process' },
+  },
+  token: {
+    column: 'token',
+    type: 'text',
+    of: ({ document }) => document.token,
+    list: { heading: 'Token', css: 'c-to mono', helper: 'foreign' },
+  },
+  kind: { column: 'kind', type: 'text', of: ({ document }) => document.kind },
+  state: { column: 'state', type: 'text', of: ({ document }) => document.state },
+  parent: { column: 'parent', type: 'text', of: ({ document }) => document.parent ?? null },
+  child: { column: 'child', type: 'text', of: ({ document }) => document.child ?? null },
+  origin: {
+    column: 'origin',
+    type: 'text',
+    of: ({ document }) => document.origin?.slice(0, LONGEST_TEXT) ?? null,
+  },
+  clientAddress: {
+    column: 'client_address',
+    type: 'text',
+    of: ({ document }) => document.clientAddress.slice(0, 64),
+  },
+  /** Name and message of what was thrown; null where nothing was. */
+  error: { column: 'error', type: 'text', of: ({ document }) => errorText(document.error) },
+  /** Number of findings. */
+  findings: { column: 'findings', type: 'integer', of: ({ document }) => document.findings?.length ?? 0 },
+  /** Label of the worst finding. */
+  mark: { column: 'mark', type: 'text', of: ({ document }) => document.findings?.[0]?.label ?? null },
+  /** The worst findings, each label once. */
+  marks: { column: 'marks', type: 'marks', of: ({ document }) => marksOf(document.findings ?? []) },
+  location: { column: 'location', type: 'text', of: ({ trail }) => trail?.location ?? null },
+  referrer: { column: 'referrer', type: 'text', of: ({ trail }) => trail?.referrer ?? null },
+  dest: { column: 'dest', type: 'text', of: ({ trail }) => trail?.dest ?? null },
+  /** Length of the document in bytes, known once it is queued. */
+  bytes: { column: 'bytes', type: 'integer', of: () => 0 },
+} satisfies Record<string, Column>;
+
+type Columns = typeof COLUMNS;
+
+export type ProfileIndex = { -readonly [Name in keyof Columns]: ReturnType<Columns[Name]['of']> };
+
+/** The columns that the list can be sorted by. */
+export type SortColumn = {
+  [Name in keyof Columns]: Columns[Name] extends { list: { sort: string } } ? Name : never;
+}[keyof Columns];
+
+export const COLUMN_ENTRIES: readonly (readonly [keyof ProfileIndex, Column])[] = Object.entries(COLUMNS) as [
+  keyof ProfileIndex,
+  Column,
+][];
+
+/** Column by the name of the order. */
+export const SORTS: Readonly<Record<string, SortColumn>> = Object.fromEntries(
+  COLUMN_ENTRIES.flatMap(([name, { list }]) =>
+    list?.sort === undefined ? [] : [[list.sort, name as SortColumn]],
+  ),
+);
+
+export function indexOf(source: IndexSource): ProfileIndex {
+  const index: Record<string, unknown> = {};
+  for (const [name, { of }] of COLUMN_ENTRIES) index[name] = of(source);
+  return index as ProfileIndex;
+}
