@@ -2,6 +2,7 @@
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { createHousekeeper, type Retention } from '../profiler/housekeeper.ts';
+import { searchedFields } from '../profiler/find-text.ts';
 import type { Panel } from '../profiler/panel.ts';
 import { createPatientRead } from '../profiler/patient-read.ts';
 import { createProfiles, type Profiles } from '../profiler/profiles.ts';
@@ -70,6 +71,7 @@ export function createCore(options: CoreOptions): Core {
     writer,
     storage,
     readStored: createPatientRead(storage, tokens),
+    searched: searchedFields(panels),
     isSampledOut: (token) => (sampling.rate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
   });
   const housekeeper = createHousekeeper({ storage, retention, warn });

@@ -1,13 +1,15 @@
 /** Where a text stands in a stored document: in its URL, in what was thrown, logged, dumped or asked of the database. */
+import type { Panel } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
 import type { TextPlace } from './storage.ts';
 
-/** Panels whose words are looked through. Headers, settings and paths of files would match nearly any word. */
-const SEARCHED = ['exception', 'logs', 'dump', 'database'];
-/** Names of fields that hold no words of the application: kinds, places, frames. */
-const PASSED_OVER = new Set([
-  'frames', 'source', 'caller', 'anchor', 'kind', 'label', 'level', 'channel', 'instance', 'connection',
-]); // prettier-ignore
+/** By panel: the fields of its kept data that hold words of the application. */
+export type SearchedFields = Readonly<Record<string, readonly string[]>>;
+
+export function searchedFields(panels: readonly Pick<Panel, 'name' | 'searched'>[]): SearchedFields {
+  return Object.fromEntries(panels.map(({ name, searched = [] }) => [name, searched]));
+}
+
 /** Characters shown before and after. */
 const BEFORE = 30;
 const AFTER = 70;
@@ -29,23 +31,31 @@ function placeIn(value: string, wanted: string, panel: string | null): TextPlace
   };
 }
 
-/** Walks without recursion: what is recorded may nest. */
-function placeBelow(root: unknown, wanted: string, panel: string): TextPlace | null {
-  const work: unknown[] = [root];
-  for (let value = work.pop(); value !== undefined; value = work.pop()) {
+/** Walks without recursion, since recorded data may nest. Below a searched field everything is. */
+function placeBelow(
+  root: unknown,
+  wanted: string,
+  panel: string,
+  fields: readonly string[],
+): TextPlace | null {
+  const work: { value: unknown; searched: boolean }[] = [{ value: root, searched: false }];
+  for (let next = work.pop(); next !== undefined; next = work.pop()) {
+    const { value, searched } = next;
     if (typeof value === 'string') {
-      const place = placeIn(value, wanted, panel);
+      const place = searched ? placeIn(value, wanted, panel) : null;
       if (place !== null) return place;
-    } else if (Array.isArray(value)) work.push(...[...(value as unknown[])].reverse());
-    else if (typeof value === 'object' && value !== null)
+    } else if (Array.isArray(value)) {
+      for (const inner of [...(value as unknown[])].reverse()) work.push({ value: inner, searched });
+    } else if (typeof value === 'object' && value !== null) {
       for (const [name, inner] of Object.entries(value).reverse())
-        if (!PASSED_OVER.has(name) && inner !== null) work.push(inner);
+        work.push({ value: inner, searched: searched || fields.includes(name) });
+    }
   }
   return null;
 }
 
 /** The first place, the shortest way to what went wrong: error, URL, then the panels. Null where it stands nowhere. */
-export function findText(document: string, text: string): TextPlace | null {
+export function findText(document: string, text: string, searched: SearchedFields): TextPlace | null {
   const wanted = text.toLowerCase();
   let parsed: Partial<ProfileDocument>;
   try {
@@ -61,8 +71,8 @@ export function findText(document: string, text: string): TextPlace | null {
     const place = placeIn(value, wanted, null);
     if (place !== null) return place;
   }
-  for (const panel of SEARCHED) {
-    const place = placeBelow(panels[panel]?.data, wanted, panel);
+  for (const [panel, fields] of Object.entries(searched)) {
+    const place = placeBelow(panels[panel]?.data, wanted, panel, fields);
     if (place !== null) return place;
   }
   return null;

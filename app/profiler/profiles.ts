@@ -2,6 +2,7 @@
  * The one way in for readers: running contexts first, then the writer's queue, then the storage.
  * Pages, the error page and the toolbar ask nothing else.
  */
+import type { SearchedFields } from './find-text.ts';
 import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
@@ -75,8 +76,10 @@ export function createProfiles(options: {
   /** How one profile is read; default: from the storage, once. */
   readStored?: ProfileStorage['read'];
   isSampledOut?: (token: string) => boolean;
+  /** Where a search for text looks. */
+  searched?: SearchedFields;
 }): Profiles {
-  const { recorder, writer, storage, isSampledOut = () => false } = options;
+  const { recorder, writer, storage, isSampledOut = () => false, searched = {} } = options;
   const readStored = options.readStored ?? ((token, wanted) => storage.read(token, wanted));
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
@@ -84,7 +87,7 @@ export function createProfiles(options: {
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
     try {
-      stored = await storage.find(query);
+      stored = await storage.find(query.text === undefined ? query : { ...query, searched });
     } catch (error) {
       notice = `${unavailable(error).message} What is shown waits in this process.`;
     }

@@ -2,6 +2,7 @@
  * The contract of a storage: write, amend, read, find, summarize, survey, clear, purge. Two stand behind it, PostgreSQL and memory;
  * one contract test (test/storage/contract.ts) runs against both.
  */
+import type { SearchedFields } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
 import type { RouteSummaries, Standing, StandingQuery, SummaryQuery } from './route-summary.ts';
@@ -75,10 +76,12 @@ export interface ProfileQuery {
   /** True: only pinned ones. */
   pinned?: boolean;
   /**
-   * Stands in its URL or in what was thrown, logged, dumped or asked of the database, without regard to case. The newest are looked
+   * Stands in its URL, in the thrown error or in one of the `searched` fields, without regard to case. The newest are looked
    * through, as far as `FindResult.looked` says; they come newest first whatever `sort` says.
    */
   text?: string;
+  /** Where else `text` is looked for, by panel: names of fields of its kept data. */
+  searched?: SearchedFields;
   process?: string;
   /** Pattern of the route, exactly. */
   route?: string;

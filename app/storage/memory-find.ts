@@ -52,10 +52,13 @@ function matching(entries: Iterable<Entry>, query: ProfileQuery): Entry[] {
   );
 }
 
-function search(entries: readonly Entry[], text: string): { hits: Entry[]; found: Map<string, TextPlace> } {
+function search(
+  entries: readonly Entry[],
+  { text = '', searched = {} }: ProfileQuery,
+): { hits: Entry[]; found: Map<string, TextPlace> } {
   const found = new Map<string, TextPlace>();
   for (const { index, document } of entries) {
-    const place = findText(document, text);
+    const place = findText(document, text, searched);
     if (place !== null) found.set(index.token, place);
   }
   return { hits: entries.filter(({ index }) => found.has(index.token)), found };
@@ -65,9 +68,7 @@ export function findEntries(entries: Iterable<Entry>, query: ProfileQuery): Find
   const sorted = matching(entries, query).sort((a, b) => compare(a.index, b.index, query));
   const looked = query.text === undefined ? null : sorted.slice(0, MOST_LOOKED);
   const { hits, found } =
-    looked === null
-      ? { hits: sorted, found: new Map<string, TextPlace>() }
-      : search(looked, query.text ?? '');
+    looked === null ? { hits: sorted, found: new Map<string, TextPlace>() } : search(looked, query);
   const page = hits.slice(query.offset, query.offset + query.limit);
   const all = looked === null || looked.length === sorted.length;
   const pinned = page.filter(isPinned).map(({ index }) => index.token);

@@ -89,7 +89,7 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
     while (rows.length <= query.offset + query.limit && count < MOST_LOOKED && performance.now() < until) {
       const chunk = await lookThrough(session, search, last);
       for (const { document, ...row } of chunk.found) {
-        const place = findText(document, text);
+        const place = findText(document, text, query.searched ?? {});
         if (place === null) continue;
         rows.push(indexOfRow(row));
         places[row.token] = place;

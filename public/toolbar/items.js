@@ -16,13 +16,8 @@ import {
 } from './format.js';
 
 const PART_NAMES = { app: 'own code', db: 'database', out: 'outgoing calls', view: 'views', wait: 'waiting' };
-/** What the bar calls a panel; others by their titles. */
-const LABELS = { database: 'queries', http_client: 'outgoing', runtime: 'memory' };
-/** What the bar says by itself. */
-const SAID = ['request', 'routing', 'timeline'];
-/** Those of most weight; then the rest, then the page's calls, then those of least. */
-const FIRST = ['exception', 'database', 'logs', 'http_client', 'dump'];
-const LAST = ['views', 'runtime', 'configuration', 'security'];
+/** Panels of a lower rank stand before the calls of the page, the others behind them. */
+const RANK_OF_CALLS = 60;
 /** In the bar. */
 const MOST_ROUTE = 32;
 
@@ -141,26 +136,19 @@ function timeItem(entry, { timing, untold }, ask, timeline) {
 }
 
 function panelItem({ panel, label, text, tone, href, preview }, ask) {
-  const said = LABELS[panel] ?? label.toLowerCase();
   return {
     key: `panel ${panel}`,
     href: ask.url(href),
     tone,
     sign: [label, text, tone],
-    draw: () => [span('lab', cutText(said, 20)), span(toneClass(tone), foreign(text, 40))],
+    draw: () => [span('lab', cutText(label, 20)), span(toneClass(tone), foreign(text, 40))],
     preview: {
-      title: capital(said),
+      title: capital(label),
       facts: preview.facts,
       rows: { list: preview.rows, more: preview.more },
-      link: `Open the panel ${label.toLowerCase()}`,
+      link: `Open ${capital(label)}`,
     },
   };
-}
-
-/** Heaviest first; the order of the menu among equals. */
-function weigh({ panel }) {
-  const first = FIRST.indexOf(panel);
-  return first >= 0 ? first : LAST.includes(panel) ? FIRST.length + 1 : FIRST.length;
 }
 
 function request({ method, url, status, durationMs }) {
@@ -244,17 +232,14 @@ export function itemsOf(state, ask) {
   if (entry === null)
     return [isLost ? failureItem(state, ask) : unservedItem(state, ask), ...shared].filter(Boolean);
   const timeline = entry.items.find(({ panel }) => panel === 'timeline');
-  const panels = entry.items
-    .filter(({ panel }) => !SAID.includes(panel))
-    .sort((one, other) => weigh(one) - weigh(other));
-  const isHeavy = (item) => weigh(item) <= FIRST.length;
+  const panels = entry.items.filter((item) => item !== timeline);
   return [
     statusItem(entry, ask),
     findingsItem(entry, ask),
     timeItem(entry, state, ask, timeline),
-    ...panels.filter(isHeavy).map((item) => panelItem(item, ask)),
+    ...panels.filter(({ rank }) => rank < RANK_OF_CALLS).map((item) => panelItem(item, ask)),
     ...shared,
-    ...panels.filter((item) => !isHeavy(item)).map((item) => panelItem(item, ask)),
+    ...panels.filter(({ rank }) => rank >= RANK_OF_CALLS).map((item) => panelItem(item, ask)),
   ].filter(Boolean);
 }
 

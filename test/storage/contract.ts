@@ -405,8 +405,9 @@ export function describeStorageContract(subject: ContractSubject): void {
       ]),
     );
 
+    const searched = { exception: ['message'], logs: ['message'], dump: ['data'], database: ['sql'] };
     it('finds what was thrown, logged and asked of the database, newest first, in any case, and where', async () => {
-      const found = await storage.find({ text: 'CART', sort: 'url', limit: 10, offset: 0 });
+      const found = await storage.find({ searched, text: 'CART', sort: 'url', limit: 10, offset: 0 });
       expect(found.rows.map(({ token }) => token)).to.deep.equal(['000004', '000002', '000001']);
       expect(found).to.include({ total: 3, totalIsExact: true });
       expect(found.looked).to.deep.include({ count: 5, all: true });
@@ -428,11 +429,11 @@ export function describeStorageContract(subject: ContractSubject): void {
       ["'; drop table", []],
     ] as const)
       it(`takes ${JSON.stringify(text)} as it is`, async () => {
-        expect(await tokens({ text })).to.deep.equal(expected);
+        expect(await tokens({ text, searched })).to.deep.equal(expected);
       });
 
     it('looks only among what matches all else', async () => {
-      const found = await storage.find({ text: 'cart', status: 500, limit: 10, offset: 0 });
+      const found = await storage.find({ searched, text: 'cart', status: 500, limit: 10, offset: 0 });
       expect(found.rows.map(({ token }) => token)).to.deep.equal(['000004']);
       expect(found.looked).to.deep.include({ count: 1, all: true });
     });
@@ -440,13 +441,13 @@ export function describeStorageContract(subject: ContractSubject): void {
     it('ends with a full page, and says that there may be more', async () => {
       await storage.write(
         Array.from({ length: 600 }, (_, i) =>
-          withDocument(1000 + i, documentOf({ dump: { data: ['kettle'] } })),
+          withDocument(1000 + i, documentOf({ dump: { data: { data: 'kettle' } } })),
         ),
       );
-      const first = await storage.find({ text: 'kettle', limit: 5, offset: 0 });
+      const first = await storage.find({ searched, text: 'kettle', limit: 5, offset: 0 });
       expect(first.rows.map(({ token }) => token)[0]).to.equal((1599).toString(16).padStart(6, '0'));
       expect(first.total).to.be.above(5);
-      const beyond = await storage.find({ text: 'kettle', limit: 5, offset: 598 });
+      const beyond = await storage.find({ searched, text: 'kettle', limit: 5, offset: 598 });
       expect(beyond.rows).to.have.length(2);
       expect(beyond).to.include({ total: 600, totalIsExact: true });
     });

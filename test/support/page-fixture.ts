@@ -17,6 +17,7 @@ import { moduleUrl, packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
 import { ruleTexts } from '../../app/profiler/finding.ts';
+import { searchedFields } from '../../app/profiler/find-text.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createFormSigner } from '../../app/profiler/form-signature.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
@@ -125,7 +126,7 @@ export function createPageFixture(
     process: 'web.1, 4121',
     warn: () => undefined,
   });
-  const profiles = createProfiles({ recorder, writer, storage });
+  const profiles = createProfiles({ recorder, writer, storage, searched: searchedFields(panels) });
   const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
   const viewsFolder = options.viewsFolder ?? join(packageRoot(), 'views');
   const services: PageServices = {

@@ -17,6 +17,8 @@ interface ItemRow {
 
 interface ToolbarItem {
   panel: string;
+  /** From left to right; the calls of the page stand at 60. */
+  rank: number;
   label: string;
   text: string;
   tone: Tone;
@@ -68,8 +70,8 @@ const MOST_ROWS = 8;
 const LONGEST_URL = 500;
 const LONGEST_TEXT = 200;
 const LONGEST_LABEL = 60;
-/** Said only where something is wrong with it, or nobody would look for it on a bar. */
-const ONLY_WORRIES = new Set(['migrations', 'security', 'configuration']);
+/** Where an item stands that asks for no place of its own. */
+const USUAL_RANK = 50;
 
 function cut(text: string, length = LONGEST_TEXT): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
@@ -95,20 +97,22 @@ interface Making {
   previews: ReadonlyMap<string, PanelPreview>;
 }
 
-function itemOf({ name, title }: Panel, { profile, previews }: Making): ToolbarItem | null {
+function itemOf({ name, title, toolbar = {} }: Panel, { profile, previews }: Making): ToolbarItem | null {
   const record = profile.panels[name];
-  if (record === undefined) return null;
+  if (record === undefined || toolbar === false) return null;
+  const { rank = USUAL_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = toolbar;
   const { token } = profile;
   const preview = previews.get(name) ?? {};
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
   const summary = record.error === null ? record.summary : failed;
   const text = record.error === null ? (preview.text ?? summary?.text) : failed.text;
   const tone = preview.tone ?? summary?.tone ?? 'plain';
-  if (text === undefined || (ONLY_WORRIES.has(name) && tone === 'plain')) return null;
+  if (text === undefined || (onlyWhenWrong && tone === 'plain')) return null;
   const { facts = [], rows = [], more = 0 } = preview;
   return {
     panel: name,
-    label: cut(title, LONGEST_LABEL),
+    rank,
+    label: cut(label, LONGEST_LABEL),
     text: cut(text, LONGEST_LABEL),
     tone,
     href: urls.profile(token, name),
@@ -189,7 +193,7 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
       href: rowHref(token, panel, anchor),
     })),
     moreFindings: Math.max(0, findings.length - MOST_FINDINGS) + left,
-    items: panels.flatMap((panel) => itemOf(panel, making) ?? []),
+    items: panels.flatMap((panel) => itemOf(panel, making) ?? []).sort((a, b) => a.rank - b.rank),
     cameFrom: cameFrom.map(stepOf),
     ...calls,
   };

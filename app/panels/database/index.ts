@@ -181,6 +181,9 @@ export function createDatabasePanel({
   return {
     name: 'database',
     title: 'Database',
+    key: 'd',
+    toolbar: { rank: 20, label: 'queries' },
+    searched: ['sql', 'bindings', 'error'],
     comparable: comparableDatabase,
     collect: (context) => collect(context, { book, slowMs, excerptAt }),
     summary: summaryOf,

@@ -89,6 +89,9 @@ export function createDumpPanel(): Panel<DumpData> {
   return {
     name: 'dump',
     title: 'Dump',
+    key: 'p',
+    toolbar: { rank: 50 },
+    searched: ['value', 'label'],
     collect,
     summary: ({ dumps }) => ({ text: String(dumps.length), tone: 'plain', count: dumps.length }),
     draw: present,

@@ -65,6 +65,9 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
   return {
     name: 'exception',
     title: 'Exception',
+    key: 'e',
+    toolbar: { rank: 10 },
+    searched: ['class', 'message', 'code', 'properties'],
     collect(context: Context) {
       const facts = context.all('error');
       if (facts.length === 0) return null;

@@ -104,6 +104,8 @@ export function createHttpClientPanel(): Panel<HttpClientData> {
   return {
     name: 'http_client',
     title: 'HTTP client',
+    key: 'c',
+    toolbar: { rank: 40, label: 'outgoing' },
     comparable: comparableCalls,
     collect,
     summary: ({ totals }) => ({

@@ -72,6 +72,9 @@ export function createLogsPanel(): Panel<LogsData, KeptLogs> {
   return {
     name: 'logs',
     title: 'Logs',
+    key: 'l',
+    toolbar: { rank: 30 },
+    searched: ['message', 'context'],
     comparable: comparableLogs,
     collect,
     derive,

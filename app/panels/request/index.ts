@@ -249,6 +249,8 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
   return {
     name: 'request',
     title: 'Request',
+    toolbar: false,
+    key: 'r',
     comparable: comparableRequest,
     collect(context) {
       const request = context.first('request');

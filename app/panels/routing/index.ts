@@ -215,6 +215,8 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
   return {
     name: 'routing',
     title: 'Routing',
+    key: 'o',
+    toolbar: false,
     comparable: comparableRouting,
     collect,
     shared(context) {

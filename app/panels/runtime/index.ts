@@ -130,6 +130,9 @@ export function createRuntimePanel(): Panel<RuntimeData, KeptRuntime> {
   return {
     name: 'runtime',
     title: 'Runtime',
+    group: 'process',
+    key: 'u',
+    toolbar: { rank: 81, label: 'memory' },
     comparable: comparableRuntime,
     collect,
     derive,

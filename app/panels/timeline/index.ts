@@ -84,6 +84,8 @@ export function createTimelinePanel(): Panel<TimelineData, null> {
   return {
     name: 'timeline',
     title: 'Timeline',
+    key: 't',
+    toolbar: { rank: 0 },
     comparable: comparableTimeline,
     collect: () => null,
     derive: (_kept, { profile }) => derive(profile),

@@ -83,6 +83,8 @@ export function createViewsPanel(): Panel<ViewsData, KeptViews> {
   return {
     name: 'views',
     title: 'Views',
+    key: 'v',
+    toolbar: { rank: 80 },
     comparable: comparableViews,
     collect,
     derive,

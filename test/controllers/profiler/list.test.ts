@@ -20,6 +20,7 @@ describe('the list', () => {
       {
         name: 'logs',
         title: 'Logs',
+        searched: ['message'],
         collect: (context) => ({ lines: [{ message: `shipped ${context.first('request')?.url ?? ''}` }] }),
       },
     ]);

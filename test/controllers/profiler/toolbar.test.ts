@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../../app/errors.ts';
 import type { Context } from '../../../app/profiler/context.ts';
-import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
+import type { Panel } from '../../../app/profiler/panel.ts';
+import type { Presentation } from '../../../app/profiler/rows.ts';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
@@ -97,13 +98,9 @@ describe('what the toolbar asks for', () => {
     expect(Math.abs(shown.now - Date.now())).to.be.below(10_000);
     expect(shown.parts.map(({ kind }) => kind)).to.include('db');
     const items = Object.fromEntries(shown.items.map((item) => [item.panel, item]));
-    expect(Object.keys(items)).to.deep.equal(['request', 'timeline', 'routing', 'database']);
-    expect(items.request).to.include({
-      text: '200 OK',
-      tone: 'plain',
-      href: `/_profiler/${token}?panel=request`,
-    });
-    expect(items.routing?.preview.facts).to.deep.include(['Handler', 'showOrder, src/orders.ts:14']);
+    // What the bar says by itself is no item.
+    expect(Object.keys(items)).to.deep.equal(['timeline', 'database']);
+    expect(items.database).to.include({ rank: 20, label: 'queries' });
     expect(items.database?.preview.rows[0]).to.include({
       text: 'select … from orders',
       href: `/_profiler/${token}?panel=database&open=q1#q1`,
@@ -131,14 +128,14 @@ describe('what the toolbar asks for', () => {
     expect(await names(migrations(['20260101_orders']))).to.include('migrations');
   });
 
-  it('shows the summary of a panel without a preview, and of one whose preview fails; long texts are cut', async () => {
+  it('shows the summary of a panel that presents no rows, or fails to; long texts are cut', async () => {
     const long = 'x'.repeat(5000);
-    const of = (name: string, preview?: () => PanelPreview): Panel => ({
+    const of = (name: string, present?: () => Presentation): Panel => ({
       name,
       title: name,
       collect: () => ({ some: 'data' }),
       summary: () => ({ text: '12 of 40', tone: 'warn' }),
-      ...(preview === undefined ? {} : { preview }),
+      ...(present === undefined ? {} : { present }),
     });
     await server.close();
     await open([
@@ -147,9 +144,15 @@ describe('what the toolbar asks for', () => {
         throw new Error('no');
       }),
       of('long', () => ({
-        facts: Array.from({ length: 40 }, () => [long, long] as const),
-        rows: Array.from({ length: 40 }, () => ({ text: long, note: long, row: 'r1' })),
-        more: 7,
+        figures: Array.from({ length: 40 }, () => ({ label: long, value: long })),
+        sections: [
+          {
+            id: 'rows',
+            title: 'Rows',
+            card: 'in order',
+            rows: Array.from({ length: 40 }, () => ({ text: long, note: long, id: 'r1' })),
+          },
+        ],
       })),
     ]);
     const { items } = await toolbar((await record({})).token);
@@ -158,7 +161,8 @@ describe('what the toolbar asks for', () => {
     expect(cache?.preview).to.deep.equal({ facts: [], rows: [], more: 0 });
     expect(broken).to.include({ text: '12 of 40' });
     expect(cut?.preview.facts).to.have.length(8);
-    expect(cut?.preview.more).to.equal(39);
+    expect(cut?.preview.rows).to.have.length(5);
+    expect(cut?.preview.more).to.equal(35);
     expect(JSON.stringify(cut).length).to.be.below(7000);
   });
 
