@@ -26,12 +26,12 @@ function worstFirst(a: Finding, b: Finding): number {
   return ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0);
 }
 
-/** As it is stored: with the name of its rule, and no more of its cost than a page shows. */
+/** As it is stored: with the name of its rule, and its cost to the microsecond. */
 function named(finding: Finding, rule: string): Finding {
   const { costMs } = finding;
   return costMs === undefined
     ? { ...finding, rule }
-    : { ...finding, rule, costMs: Math.round(costMs * 100) / 100 };
+    : { ...finding, rule, costMs: Math.round(costMs * 1000) / 1000 };
 }
 
 interface Finder {

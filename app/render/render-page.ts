@@ -17,7 +17,7 @@
  *   (partials/panel-body), not by its view.
  *
  * Helpers in `h` (app/view-helpers.ts):
- *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1 284 rows`, percent(part, whole) `47 %`
+ *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1,284 rows`, percent(part, whole) `47 %`
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
  *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for

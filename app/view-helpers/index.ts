@@ -1,5 +1,5 @@
 /**
- * The helpers of all templates, handed to each as `h`: numbers with units, times in UTC, foreign text made safe,
+ * The helpers of all templates, handed to each as `h`: numbers with units, times, foreign text made safe,
  * code, marks and addresses. They return plain strings or SafeHtml, never change what they are given, and accept null.
  * The list with parameters stands in app/render/render-page.ts.
  */

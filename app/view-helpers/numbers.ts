@@ -1,10 +1,8 @@
-/** Numbers with their units and times in UTC. Each has a plain-text twin (`…Text`) for attributes and sentences. */
+/** Numbers with units, and times. Times are written in UTC; public/profiler/times.js shows them in the reader's zone. */
 import { markup, type SafeHtml } from './safe-html.ts';
 
 type Amount = number | null | undefined;
 
-/** U+202F keeps digits together and never breaks a line. */
-const THIN_SPACE = '\u202f';
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const DAY = 86_400_000;
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -16,10 +14,10 @@ function isNumber(value: unknown): value is number {
 }
 
 function group(digits: string): string {
-  return digits.length < 4 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
+  return digits.length < 4 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** 1284 -> `1 284`; with nouns `1 row`, `1 284 rows`. */
+/** 1284 -> `1,284`; with nouns `1 row`, `1,284 rows`. */
 function count(value: Amount, singular?: string, plural = `${singular}s`): string {
   if (!isNumber(value)) return '–';
   const digits = `${value < 0 ? '−' : ''}${group(String(Math.abs(Math.round(value))))}`;
@@ -29,8 +27,7 @@ function count(value: Amount, singular?: string, plural = `${singular}s`): strin
 
 function splitDuration(ms: number): [string, string] {
   const size = Math.abs(ms);
-  if (size > 0 && size < 0.005) return [ms < 0 ? '>−0.01' : '<0.01', 'ms'];
-  if (size < 0.1 && size > 0) return [ms.toFixed(2), 'ms'];
+  if (size > 0 && size < 0.05) return [ms < 0 ? '>−0.1' : '<0.1', 'ms'];
   if (size < 999.95) return [ms.toFixed(1), 'ms'];
   if (size < 59_995) return [(ms / 1000).toFixed(2), 's'];
   const seconds = Math.round(ms / 1000);
@@ -70,7 +67,7 @@ function pad(value: number, width = 2): string {
   return String(value).padStart(width, '0');
 }
 
-/** A moment that a Date can hold; recorded times may be anything. */
+/** null if a Date can't hold the value; recorded times may be anything. */
 function dateOf(epochMs: Amount): Date | null {
   return isNumber(epochMs) && Math.abs(epochMs) <= 8.64e15 ? new Date(epochMs) : null;
 }
@@ -91,7 +88,13 @@ function timeElement(epochMs: Amount, text: string): SafeHtml {
   return date === null ? dash : markup`<time datetime="${date.toISOString()}">${text}</time>`;
 }
 
-/** `13:15:04`; with the day, `19 Nov, 13:15:04`, where that is not today. Both in UTC. */
+function timestampElement(epochMs: Amount): SafeHtml {
+  const date = dateOf(epochMs);
+  if (date === null) return dash;
+  return markup`<time datetime="${date.toISOString()}" data-full>${timestampText(epochMs)}</time>`;
+}
+
+/** `13:15:04`, or `19 Nov, 13:15:04` if that is not today. Both in UTC. */
 function clockText(epochMs: Amount, now = Date.now()): string {
   const date = dateOf(epochMs);
   if (date === null) return '–';
@@ -117,8 +120,10 @@ export const numberHelpers = {
   timeText,
   clock: (epochMs: Amount): SafeHtml => timeElement(epochMs, clockText(epochMs)),
   clockText,
-  timestamp: (epochMs: Amount): SafeHtml => timeElement(epochMs, timestampText(epochMs)),
+  timestamp: timestampElement,
   timestampText,
+  /** The zone of the times on the page, for a table's head. */
+  zone: markup`<span data-zone>UTC</span>`,
   /** Position or length as an SVG attribute, `36.80%`; never outside 0 to 100. */
   at(part: Amount, whole: Amount): string {
     if (!isNumber(part) || !isNumber(whole) || whole <= 0) return '0%';

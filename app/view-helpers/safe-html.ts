@@ -25,7 +25,7 @@ export class SafeHtml {
  * The characters beyond Latin-1 that our own texts use. A single one makes V8 hold the whole page in two bytes for each character, and
  * putting it together and encoding it takes several times as long; as references they read the same.
  */
-const WIDE = '–—‘’“”•…\u202f‹›←↑→↓−√';
+const WIDE = '–—‘’“”•…‹›←↑→↓−√';
 
 /**
  * What is not sent as it is: markup; control characters (tab and line ends excepted), which HTML drops or forbids; those that

@@ -1,5 +1,5 @@
 // data-copy names an element to read; empty means the value of the row, or the code of the section, that the button stands in.
-// Remarks of ours (.say) are no part of a value, and of a folded one the whole is copied.
+// Our remarks (.say) are not copied, a folded value is copied whole, and a time is copied in UTC.
 import { say } from './say.js';
 
 const SHOWN_FOR = 1200;
@@ -60,6 +60,7 @@ function findCopied(button) {
 function textOf(place) {
   const value = place.cloneNode(true);
   for (const remark of value.querySelectorAll('.say')) remark.remove();
+  for (const time of value.querySelectorAll('time')) time.textContent = time.dateTime;
   if (!value.matches('pre') || value.children.length === 0) return value.textContent.trim();
   return [...value.children].map((line) => line.textContent).join('\n');
 }

@@ -1,4 +1,4 @@
-// The profiler's pages in the browser: theme, copy, filter, folds, keyboard. Every page is complete without it.
+// The profiler's pages in the browser: theme, local times, copy, filter, folds, keyboard. Every page is complete without it.
 // What it acts on is declared in the markup: data-theme-toggle, data-copy, data-copy-page,
 // data-filter, data-fold, data-key, data-go, data-confirm, data-live.
 import { showMark } from './compare.js';
@@ -9,6 +9,7 @@ import { closeFolds, openTarget, toggleFold } from './fold.js';
 import { onKey, openKeys, trimKeys } from './keys.js';
 import { startLive } from './live.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
+import { showLocalTimes } from './times.js';
 
 function onClick(event) {
   const at = event.target.closest(
@@ -38,6 +39,7 @@ function onClick(event) {
 
 function start() {
   applyTheme(rememberedTheme());
+  showLocalTimes();
   addCopyButtons();
   trimKeys();
   closeFolds();

@@ -2,6 +2,7 @@
 // somebody has opened, marked or focused stays so. Further down the page a button says how many are new instead.
 import { closeFolds } from './fold.js';
 import { say } from './say.js';
+import { showLocalTimes } from './times.js';
 
 const NAME = 'hindsight.live';
 // What changes with the requests; the filters stay as they are being typed.
@@ -64,6 +65,7 @@ async function refresh() {
       const part = page.getElementById(id);
       if (part !== null) byId(id)?.replaceWith(document.adoptNode(part));
     }
+    showLocalTimes();
     putState(state);
     fresh = new Set();
     showNews();

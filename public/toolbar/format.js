@@ -3,22 +3,20 @@
 // What old libraries put in the place of the language's own is not used: `Array.from` with a function (Prototype.js), `reduce`, and JSON
 // of arrays, which a `toJSON` of theirs turns into texts.
 
-const THIN_SPACE = '\u202f';
-
 export function isNumber(value) {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** 1284 -> `1 284`; with a noun `1 call`, `3 calls`. */
+/** 1284 -> `1,284`; with a noun `1 call`, `3 calls`. */
 export function countText(value, noun) {
-  const digits = String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
+  const digits = String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
   return noun === undefined ? digits : `${digits} ${noun}${value === 1 ? '' : 's'}`;
 }
 
 /** Null where nothing was measured. */
 export function durationText(ms) {
   if (!isNumber(ms)) return '–';
-  if (ms < 0.1 && ms > 0) return `${ms < 0.005 ? '<0.01' : ms.toFixed(2)} ms`;
+  if (ms < 0.05 && ms > 0) return '<0.1 ms';
   if (ms < 999.95) return `${ms.toFixed(1)} ms`;
   if (ms < 59_995) return `${(ms / 1000).toFixed(2)} s`;
   const seconds = Math.round(ms / 1000);

@@ -56,6 +56,25 @@ describe('the list in a browser', function () {
     expect(problems).to.deep.equal([]);
   });
 
+  it('shows times in the reader’s zone, with UTC on hover; without script in UTC', async () => {
+    for (const [javaScriptEnabled, zone, hours] of [[true, 'GMT+5:30', 5.5], [false, 'UTC', 0]] as const) {
+      const { page, problems } = await browser.open({ javaScriptEnabled, timezoneId: 'Asia/Kolkata' });
+      const token = await visit(page, '/products/4');
+      await list(page);
+      expect(await page.locator('#rows [data-zone]').innerText()).to.equal(zone);
+      const time = page.locator(`#r-${token} time`);
+      const utc = (await time.getAttribute('datetime')) ?? '';
+      const there = new Date(Date.parse(utc) + hours * 3_600_000).toISOString().slice(11, 19);
+      expect(await time.innerText()).to.match(new RegExp(`(^|, )${there}$`));
+      expect(await time.getAttribute('title')).to.equal(
+        javaScriptEnabled ? utc.replace('T', ' ').replace('Z', ' UTC') : null,
+      );
+      await page.goto(`${shop.origin}/_profiler/${token}`);
+      expect(await page.locator('.facts time').innerText()).to.match(new RegExp(`${there}\\.\\d{3} ${zone.replace('+', '\\+')}$`));
+      expect(problems).to.deep.equal([]);
+    }
+  }); // prettier-ignore
+
   it('shows all of a chain without script', async () => {
     const { page } = await open(false);
     const token = await visit(page, '/products/4');

@@ -20,7 +20,7 @@ describe('finding large-result', () => {
 
   it('says how many rows a read returned', async () => {
     const [finding] = (await ask('/all')).of('large-result');
-    expect(finding?.sentence).to.match(/^select … from events returned 6\u202f000 rows in \d/);
+    expect(finding?.sentence).to.match(/^select … from events returned 6,000 rows in \d/);
     expect(finding?.place).to.match(/large-result\.test\.ts:\d+$/);
   });
 

@@ -78,7 +78,7 @@ const COLUMNS: readonly [name: string, title: string, sort: string | null, numer
   ['c-du', 'Time', 'time', true],
   ['c-ba', '', null, false],
   ['c-qu', 'Queries', 'queries', true],
-  ['c-at', 'At, UTC', 'at', true],
+  ['c-at', 'At', 'at', true],
   ['c-pr', 'Process', 'process', false],
   ['c-to', 'Token', null, false],
 ];

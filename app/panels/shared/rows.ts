@@ -75,9 +75,9 @@ export function addressOf(panel: string, query: Readonly<Record<string, string |
   return `?${search.toString()}`;
 }
 
-/** Two decimals are what a page shows; more would only be stored. */
+/** To the microsecond: pages round only once, when they show it. */
 export function round(ms: number): number {
-  return Math.round(ms * 100) / 100;
+  return Math.round(ms * 1000) / 1000;
 }
 
 export function roundOrNull(ms: number | null): number | null {
