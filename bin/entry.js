@@ -1,9 +1,6 @@
 /**
- * Finds the code to run: `dist` where it is as new as the sources, else builds it, else runs the sources themselves.
- *
- * Plain JavaScript without a dependency, because it runs before anything is known to be there: after `npm ci` with
- * install scripts disabled there is no `dist`, and with NODE_ENV=production there is no TypeScript either. What it does
- * on the usual way (one `stat` per source file) takes a few milliseconds.
+ * Chooses the code to run: `dist` where it is as new as the sources, else a new build, else the sources themselves. Plain
+ * JavaScript without a dependency: after `npm ci` without install scripts there is no `dist`, without development dependencies no TypeScript.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
@@ -13,85 +10,63 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** What `dist` is made of, and by. */
 const SOURCES = ['app', 'bin', 'public', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json'];
-/** Touched by the build with the moment it began. */
-const STAMP = join(root, 'dist', '.built');
 
-/** Says in one sentence why nothing can be run, and what to do. */
+/** Explains in one sentence why nothing can be run, and what to do. */
 export class StartError extends Error {}
 
-function modifiedAt(path) {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
 /**
- * True where something below `path` changed after `moment`; a folder's own time tells of files that came or went. Paths are
- * put together by hand: `join` four hundred times is a twentieth of a start.
+ * Whether `path` or anything below it changed after `moment`; a folder's own time covers files that were added or removed. Paths
+ * are concatenated: calling `join` four hundred times is a twentieth of a start.
  */
 function changedAfter(path, moment) {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return false;
   if (found.mtimeMs > moment) return true;
-  if (!found.isDirectory()) return false;
-  return readdirSync(path).some((name) => changedAfter(`${path}${sep}${name}`, moment));
+  return (
+    found.isDirectory() && readdirSync(path).some((name) => changedAfter(`${path}${sep}${name}`, moment))
+  );
 }
 
-/** `missing`, `stale` or `fresh`. An installed package has no sources beside `dist`: it is fresh. */
+/** `missing`, `stale` or `fresh`. An image that holds no sources has nothing to renew the build from: it is fresh. */
 export function stateOfBuild() {
   if (!existsSync(join(root, 'dist', 'app'))) return 'missing';
   if (!existsSync(join(root, 'app'))) return 'fresh';
-  const builtAt = modifiedAt(STAMP);
+  // The build gives this file the time at which it began.
+  const builtAt = statSync(join(root, 'dist', '.built'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return SOURCES.some((name) => changedAfter(join(root, name), builtAt)) ? 'stale' : 'fresh';
-}
-
-/** Node runs TypeScript by itself from 22.18 and 23.6 on. */
-function runsTypeScript() {
-  return Boolean(process.features.typescript);
 }
 
 export function hasTypeScript() {
   return existsSync(join(root, 'node_modules', 'typescript', 'lib', 'typescript.js'));
 }
 
-function sourceOf(name) {
-  return pathToFileURL(join(root, 'app', `${name}.ts`)).href;
-}
-
-function builtOf(name) {
-  return pathToFileURL(join(root, 'dist', 'app', `${name}.js`)).href;
-}
-
-function assertInstalled() {
-  if (existsSync(join(root, 'node_modules', 'express', 'package.json'))) return;
-  // An installed package finds its dependencies further up; a checkout has them here or not at all.
-  if (!existsSync(join(root, 'app')) || root.includes('node_modules')) return;
-  throw new StartError('The dependencies are not installed; run `npm ci` first.');
+/** Returns null on success, else what went wrong. */
+async function renew(state) {
+  if (!hasTypeScript()) return 'TypeScript is not installed';
+  process.stderr.write(`Building (${state === 'missing' ? 'no build yet' : 'sources changed'}) …\n`);
+  const { build } = await import('./build.js');
+  return build(['--noCheck', '--declaration', 'false']);
 }
 
 /** The URL to import for the module `app/<name>`. Throws a StartError. */
 export async function entryOf(name) {
-  assertInstalled();
+  if (!existsSync(join(root, 'node_modules', 'express')))
+    throw new StartError('The dependencies are not installed; run `npm ci` first.');
+  const built = pathToFileURL(join(root, 'dist', 'app', `${name}.js`)).href;
   const state = stateOfBuild();
-  if (state === 'fresh') return builtOf(name);
-  let problem = 'TypeScript is not installed';
-  if (hasTypeScript()) {
-    const { build } = await import('./build.js');
-    const failure = await build({ reason: state === 'missing' ? 'no build yet' : 'sources changed' });
-    if (failure === null) return builtOf(name);
-    process.stderr.write(`${failure}\n`);
-    problem = 'the build failed';
-  }
-  if (runsTypeScript()) return sourceOf(name);
-  if (state === 'stale') {
-    process.stderr.write(
-      `The build is older than the sources and can't be renewed (${problem}); it runs as it is.\n`,
+  const problem = state === 'fresh' ? null : await renew(state);
+  if (problem === null) return built;
+  // Node.js runs TypeScript by itself from 22.18 and 23.6 on.
+  const runsSources = Boolean(process.features.typescript);
+  if (!runsSources && state === 'missing')
+    throw new StartError(
+      `There is no build of the service, and none can be made here: ${problem}. ` +
+        'Run `npm ci --include=dev` (or, where install scripts are disabled, `npm run build` after it), ' +
+        'or use Node.js 22.18 or later, which runs the sources as they are.',
     );
-    return builtOf(name);
-  }
-  if (hasTypeScript())
-    throw new StartError('There is no build of the service, and none could be made (see above).');
-  throw new StartError(
-    `There is no build of the service, and none can be made here: ${problem}. ` +
-      'Run `npm ci --include=dev` (or, where install scripts are disabled, `npm run build` after it), ' +
-      'or use Node.js 22.18 or later, which runs the sources as they are.',
+  process.stderr.write(
+    `The build is ${state} and can't be renewed (${problem}); ` +
+      `the service runs from ${runsSources ? 'its sources' : 'the old build'}.\n`,
   );
+  return runsSources ? pathToFileURL(join(root, 'app', `${name}.ts`)).href : built;
 }

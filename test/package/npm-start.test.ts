@@ -37,7 +37,7 @@ describe('the processes of the service', function () {
     while (origin === undefined) {
       if (child.exitCode !== null || Date.now() > deadline) throw new Error(`It did not start: ${output}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
-      origin = /Listening on (http:\S+)/.exec(output)?.[1];
+      origin = /(?:Listening on|The shop is open:) (http:[^\s]+\d)/.exec(output)?.[1];
     }
     const result = { child, output: () => output, origin };
     started.push(result);
@@ -59,20 +59,22 @@ describe('the processes of the service', function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('start by `npm start`, and end with it: SIGTERM sent to npm reaches the service', async () => {
-    const { child, origin } = await start('npm', ['start']);
-    const answer = await fetch(origin);
-    expect(answer.headers.get('x-debug-token')).to.match(/^[0-9a-f]{6}$/);
-    await answer.text();
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    await exited;
-    const refused = await fetch(origin).then(
-      () => false,
-      () => true,
-    );
-    expect(refused, 'nobody listens any more').to.equal(true);
-  });
+  for (const script of ['start', 'example', 'dev']) {
+    it(`start by \`npm run ${script}\`, and end with it: SIGTERM sent to npm reaches the service`, async () => {
+      const { child, origin } = await start('npm', ['run', script]);
+      const response = await fetch(origin);
+      expect(response.headers.get('x-debug-token')).to.match(/^[0-9a-f]{6}$/);
+      await response.text();
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+      const refused = await fetch(origin).then(
+        () => false,
+        () => true,
+      );
+      expect(refused, 'nobody listens any more').to.equal(true);
+    });
+  }
 
   it('exit 0 on SIGTERM when node is started directly', async () => {
     const { child, origin } = await start(process.execPath, ['bin/start.js']);
