@@ -4,7 +4,6 @@
  */
 import { databaseMarkdown } from '../panels/database/markdown.ts';
 import { exceptionMarkdown } from '../panels/exception/markdown.ts';
-import { httpClientMarkdown } from '../panels/http-client/markdown.ts';
 import { logsMarkdown } from '../panels/logs/markdown.ts';
 import { requestMarkdown } from '../panels/request/markdown.ts';
 import { routingMarkdown } from '../panels/routing/markdown.ts';
@@ -19,5 +18,4 @@ export const panelMarkdown = {
   logs: logsMarkdown,
   routing: routingMarkdown,
   database: databaseMarkdown,
-  http_client: httpClientMarkdown,
 } as Readonly<Record<string, unknown>> as Readonly<Record<string, NonNullable<Panel['markdown']>>>;

@@ -7,7 +7,7 @@ import { type ConfigurationFacts, createConfigurationPanel } from './configurati
 import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
 import { createDumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
-import { createHttpClientPanel } from './http-client/index.ts';
+import { httpClientPanel } from './http-client/index.ts';
 import { createLogsPanel } from './logs/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
 import { createRequestPanel } from './request/index.ts';
@@ -34,7 +34,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createDatabasePanel(database),
     migrationsPanel,
     createViewsPanel(),
-    createHttpClientPanel(),
+    httpClientPanel,
     createRuntimePanel(),
     securityPanel,
     createConfigurationPanel(configuration),

@@ -43,7 +43,7 @@ export interface Row {
   label?: string;
   /** What was recorded. */
   text?: Json;
-  /** `text` in colours: class and text, as the code helpers make them. */
+  /** `key` in colours: class and text, as the code helpers make them. */
   tokens?: readonly (readonly [kind: string, text: string])[];
   /** How much of it there was; the section says in which unit. */
   number?: number | null;
@@ -60,8 +60,10 @@ export interface Row {
   depth?: number;
   fields?: readonly Field[];
   block?: Block;
-  /** Work with the same key is the same in two profiles; without one it is not compared. */
+  /** What work is called in a comparison: with the same key it is the same. Without one it is not compared. */
   key?: string;
+  /** Id of the row, in another section, that sums this one up: the card shows that row instead. */
+  within?: string;
   /** In a section of `values`: differs between any two requests, so it is not compared. */
   varies?: true;
 }

@@ -48,6 +48,7 @@ export function rowsCard({ figures = [], sections, card = {} }: Presentation): C
   const rows = sections
     .filter((section) => section.card !== undefined)
     .flatMap((section) => section.rows.map((row) => ({ row, section })))
+    .filter(({ row }) => row.within === undefined)
     .sort(compareRows);
   return {
     ...(card.text === undefined ? {} : { text: card.text }),

@@ -35,17 +35,14 @@ function figuresOf({ figures = [] }: Presentation): ComparedFigure[] {
 }
 
 function workOf({ title, unit = 'ms', rows }: Section): ComparedWork[] {
-  return rows.flatMap(({ key, label, text, tokens, number, times = 1, badges = [] }): ComparedWork[] => {
+  return rows.flatMap(({ key, tokens, number, times = 1, badges = [] }): ComparedWork[] => {
     if (key === undefined) return [];
     const [mark] = badges;
-    const said = [label ?? '', text === undefined ? '' : valueText(text)]
-      .filter((part) => part !== '')
-      .join(' ');
     return [
       {
         section: title,
         key,
-        label: shorten(said),
+        label: shorten(key),
         ...(tokens === undefined ? {} : { tokens }),
         times,
         ms: unit === 'ms' ? (number ?? null) : null,

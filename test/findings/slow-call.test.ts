@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { HttpClientData } from '../../app/panels/http-client/index.ts';
+import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
 

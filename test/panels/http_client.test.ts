@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
-import { createHttpClientPanel, type HttpClientData } from '../../app/panels/http-client/index.ts';
-import type { CallGroupRow, CallRow } from '../../app/panels/http-client/page.ts';
+import type { HttpClientData } from '../../app/panels/http-client/data.ts';
+import type { CallGroupRow, CallRow } from '../../app/panels/http-client/draw.ts';
+import { httpClientPanel as panel } from '../../app/panels/http-client/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
-
-const panel = createHttpClientPanel();
 
 function collect(fill: (context: Context) => void): HttpClientData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);
@@ -43,22 +42,22 @@ function calls(...given: Partial<Parameters<typeof call>[0]>[]): HttpClientData 
 }
 
 describe('the panel of outgoing calls', () => {
-  it('has nothing to say where no call was made', () => {
+  it('records nothing for a request without outgoing calls', () => {
     expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
   it('splits a call into the parts that are known', () => {
     const [row] = rowsOf(collect(addBusyPage));
     expect(row?.parts.map(({ label, ms }) => `${label} ${ms.toFixed(1)}`)).to.deep.equal([
-      'Name lookup 2.1',
+      'DNS lookup 2.1',
       'Connect 11.4',
       'TLS 18.9',
-      'Waiting for the answer 112.8',
-      'Reading it 3.4',
+      'Waiting for response 112.8',
+      'Downloading 3.4',
     ]);
   });
 
-  it('tells waiting for a connection from the answer, and one sum where the parts are not told', () => {
+  it('shows the queueing before a request was sent, and one sum if the client reports no parts', () => {
     const connection = { lookupMs: null, connectMs: null, tlsMs: null, allMs: 20 };
     const [tls, reused] = rowsOf(
       calls(
@@ -75,8 +74,8 @@ describe('the panel of outgoing calls', () => {
     );
     const said = (row: CallRow | undefined): string[] | undefined =>
       row?.parts.map(({ label, ms }) => `${label} ${ms.toFixed(1)}`);
-    expect(said(tls)).to.deep.equal(['Before it was sent 5.0', 'Connect, all of it 20.0', 'Waiting for the answer 35.0', 'Reading it 10.0']); // prettier-ignore
-    expect(said(reused)).to.deep.equal(['Waiting for the answer 60.0']);
+    expect(said(tls)).to.deep.equal(['Queued 5.0', 'Connect (total) 20.0', 'Waiting for response 35.0', 'Downloading 10.0']); // prettier-ignore
+    expect(said(reused)).to.deep.equal(['Waiting for response 60.0']);
   });
 
   it('links to the profile of the called service, and to nothing that is no web address', () => {
@@ -97,7 +96,7 @@ describe('the panel of outgoing calls', () => {
   });
 
   it('folds what was tried again, asked for twice, or made in a loop', () => {
-    const groupOf = (data: HttpClientData) => shown(data).rows.map(({ group }) => group?.badge.text ?? null);
+    const groupOf = (data: HttpClientData) => shown(data).rows.map(({ group }) => group?.badge ?? null);
     const url = 'https://a.example/quote';
     expect(groupOf(calls({ url, status: 503 }, { url, error: 'Error: connect ECONNREFUSED', status: null }, { url }))).to.deep.equal(['retried × 3']); // prettier-ignore
     expect(groupOf(calls({ url }, { url }))).to.deep.equal(['repeated × 2']);
@@ -120,8 +119,8 @@ describe('the panel of outgoing calls', () => {
         { url: 'https://a.example/there' },
       ),
     );
-    expect(refused?.badges).to.deep.equal([{ text: 'ECONNREFUSED', tone: 'bad' }]);
-    expect(failed?.badges).to.deep.equal([{ text: 'TimeoutError', tone: 'bad' }]);
+    expect(refused?.failure).to.equal('ECONNREFUSED');
+    expect(failed?.failure).to.equal('TimeoutError');
     expect(moved?.redirectOf).to.equal(null);
     expect(target?.redirectOf).to.equal(3);
   });
@@ -167,7 +166,7 @@ describe('the panel of outgoing calls', () => {
         { method: 'HEAD', requestHeaders: [], url: 'https://a.example/b' },
       ),
     );
-    expect(body?.curl.lacks).to.deep.equal(['the body, which is not recorded']);
+    expect(body?.curl.lacks).to.deep.equal(['the body (not recorded)']);
     expect(body?.curl.lines[0]).to.equal(`curl -X 'POST' --globoff --compressed 'https://a.example/a[1]'`);
     expect(plain?.curl).to.deep.equal({ lines: [`curl --head 'https://a.example/b'`], lacks: [] });
   });
@@ -194,6 +193,38 @@ describe('the panel of outgoing calls', () => {
     const stored = JSON.stringify(createRedactor().tree({ data }).value);
     expect(stored).not.to.contain('abcdef123456');
     expect(stored).not.to.contain('0123456789abcdef');
+  });
+
+  it('presents every call with its status, parts and place, and the headers of those that failed', () => {
+    const profile = { origin: null, durationMs: 300 } as Profile;
+    const { figures, sections } = panel.present?.(
+      calls(
+        { url: 'https://a.example/one?page=2', caller: 'src/a.ts:1', durationMs: 60 },
+        { url: 'https://b.example/two', status: 503, responseHeaders: ['retry-after', '5'] },
+        { url: 'https://c.example/three', status: null, error: 'Error: connect ECONNREFUSED' },
+        { url: 'https://d.example/four', status: null, durationMs: null, headersMs: null },
+      ),
+      { profile, amendments: {} },
+    ) ?? { sections: [] };
+    const rows = sections[0]?.rows ?? [];
+    expect(rows.map(({ text, tone, badges, note }) => [text, tone, badges, note])).to.deep.equal([
+      ['https://a.example/one?page=2', 'plain', [], '200'],
+      ['https://b.example/two', 'bad', ['failed'], '503'],
+      ['https://c.example/three', 'bad', ['ECONNREFUSED'], null],
+      ['https://d.example/four', 'warn', [], 'no response'],
+    ]);
+    expect(rows[0]).to.include({ label: 'POST', number: 60, place: 'src/a.ts:1', key: 'POST https://a.example/one' }); // prettier-ignore
+    expect(rows.map(({ block }) => block?.text.split('\n').slice(-2) ?? null)).to.deep.equal([
+      null,
+      ['HTTP 503', 'retry-after: 5'],
+      ['content-type: application/json', 'authorization: Bearer 0123456789abcdef'],
+      null,
+    ]);
+    expect(figures?.map(({ label, value }) => `${label} ${value ?? ''}`).slice(0, 3)).to.deep.equal([
+      'Outgoing calls 4',
+      'Hosts 4',
+      'Failed 2',
+    ]);
   });
 
   it('counts calls, hosts and failures', () => {

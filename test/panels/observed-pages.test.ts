@@ -2,7 +2,7 @@ import * as cheerio from 'cheerio';
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { createDumpPanel } from '../../app/panels/dump/index.ts';
-import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { createLogsPanel } from '../../app/panels/logs/index.ts';
 import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
 import { createTimelinePanel } from '../../app/panels/timeline/index.ts';
@@ -18,7 +18,7 @@ const panels: Panel[] = [
   createLogsPanel(),
   createDatabasePanel(),
   createViewsPanel(),
-  createHttpClientPanel(),
+  httpClientPanel,
   createRuntimePanel(),
   createDumpPanel(),
 ];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
@@ -20,7 +20,7 @@ const sources = [
   createRequestPanel(),
   createRoutingPanel(),
   createDatabasePanel(),
-  createHttpClientPanel(),
+  httpClientPanel,
   createViewsPanel(),
   createRuntimePanel(),
 ] as Panel[];

@@ -1,14 +1,14 @@
-/** An outgoing call as a command that a shell reads as it was meant. */
+/** An outgoing call as a cURL command, quoted for a POSIX shell. */
 import { MASK } from '../../profiler/redact.ts';
-import type { CallEntry } from './index.ts';
+import type { CallEntry } from './data.ts';
 
-/** Set by the client itself; curl sets its own. */
+/** Set by the HTTP client; curl sets its own. */
 const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding']);
 
 export interface CurlCommand {
-  /** Lines that end with a backslash, and the last one. */
+  /** All but the last end with a backslash. */
   lines: string[];
-  /** What it lacks, in words. */
+  /** What is missing from the command. */
   lacks: string[];
 }
 
@@ -21,7 +21,7 @@ function methodOf(method: string): string {
   return method === 'HEAD' ? ' --head' : ` -X ${quoted(method)}`;
 }
 
-/** A body that went out with it, of which the type may be all that is told; bodies are not recorded. */
+/** Bodies are not recorded; the headers tell whether there was one. */
 function hadBody({ requestHeaders }: CallEntry): boolean {
   return requestHeaders.some(
     ({ name, value }) => /^(?:content-length|content-type|transfer-encoding)$/i.test(name) && value !== '0',
@@ -38,7 +38,7 @@ export function curlOf(call: CallEntry): CurlCommand {
     if (!OWN_HEADERS.has(name.toLowerCase())) parts.push(`  -H ${quoted(`${name}: ${value}`)}`);
   }
   const lacks: string[] = [];
-  if (hadBody(call)) lacks.push('the body, which is not recorded');
-  if (parts.some((part) => part.includes(MASK))) lacks.push('what was masked');
+  if (hadBody(call)) lacks.push('the body (not recorded)');
+  if (parts.some((part) => part.includes(MASK))) lacks.push('masked values');
   return { lines: parts.map((part, index) => (index === parts.length - 1 ? part : `${part} \\`)), lacks };
 }

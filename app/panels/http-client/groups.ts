@@ -1,8 +1,8 @@
-/** Calls that belong together: tried again after a failure, asked for twice, made in a loop; and where a redirect led. */
-import type { CallEntry } from './index.ts';
+/** Calls that belong together: retries, repeats, loops; and which call followed whose redirect. */
+import type { CallEntry } from './data.ts';
 import { isFailed } from './outcome.ts';
 
-/** `retry`: the same again after it failed. `repeated`: the same although it did not. `loop`: from one line, to addresses alike. */
+/** `retry`: the same call after a failure. `repeated`: the same call after a success. `loop`: one line calls URLs of one shape. */
 export type CallGroupKind = 'retry' | 'repeated' | 'loop';
 
 export interface CallGroup {
@@ -13,12 +13,12 @@ export interface CallGroup {
   url: string;
 }
 
-/** From here on calls to addresses alike are a loop. */
+/** Calls to URLs of one shape that make a loop. */
 const LOOP_FROM = 3;
-/** Parts of a path that are values: numbers, UUIDs, hashes. */
+/** Path segments that are values: numbers, UUIDs, hashes. */
 const VALUE = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|[0-9a-f]*\d[0-9a-f]{5,})$/i;
 
-/** The address without its query, and with `…` for what is a value. */
+/** The URL without its query, its values replaced by `…`. */
 function shapeOf(url: string): string {
   const [, origin = '', path = ''] = /^([a-z]+:\/\/[^/?#]*)?([^?#]*)/i.exec(url) ?? [];
   return origin + path.split('/').map((part) => (VALUE.test(part) ? '…' : part)).join('/'); // prettier-ignore
@@ -65,19 +65,19 @@ export function groupCalls(calls: readonly CallEntry[]): CallGroup[] {
   return groups;
 }
 
-/** The first header of an answer with this lower-case name; null where there is none. */
+/** The first response header with this lower-case name. */
 export function headerOf({ responseHeaders }: CallEntry, name: string): string | null {
   return responseHeaders.find((header) => header.name.toLowerCase() === name)?.value ?? null;
 }
 
-/** Where an answer leads, as a whole address; null for one that is no redirect. */
+/** Absolute URL that a response redirects to; null if it is no redirect. */
 function targetOf(call: CallEntry): string | null {
   const location = headerOf(call, 'location');
   if (location === null || call.status === null || call.status < 300 || call.status > 399) return null;
   return URL.canParse(location, call.url) ? new URL(location, call.url).href : null;
 }
 
-/** Index of the call whose redirect each followed, by its own. */
+/** Index of a call -> index of the call whose redirect it followed. */
 export function redirectsOf(calls: readonly CallEntry[]): Map<number, number> {
   const from = new Map<number, number>();
   const open = new Map<string, number>();

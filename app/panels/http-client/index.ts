@@ -1,48 +1,12 @@
-/** The panel of outgoing calls: what was asked of whom, how long each part took, and the profile of the called service. */
+/** The panel of outgoing calls: who was called, how long each part took, and the profile of the called service. */
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { comparableCalls } from './comparable.ts';
-import { isFailed } from './outcome.ts';
-import { presentCalls } from './page.ts';
-import { previewCalls } from './preview.ts';
 import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
-
-export interface HeaderRow {
-  name: string;
-  value: string;
-}
-
-export interface CallEntry {
-  method: string;
-  url: string;
-  client: 'fetch' | 'http';
-  status: number | null;
-  startMs: number;
-  durationMs: number | null;
-  headersMs: number | null;
-  connection: {
-    lookupMs: number | null;
-    connectMs: number | null;
-    tlsMs: number | null;
-    /** All of it in one, where the parts are not told. */
-    allMs?: number;
-  } | null;
-  /** To the sending of the request; absent where it is not told. */
-  sentMs?: number;
-  /** Sent over a connection that was there before; absent where it is not told. */
-  reused?: boolean;
-  requestHeaders: HeaderRow[];
-  responseHeaders: HeaderRow[];
-  error: string | null;
-  link: string | null;
-  caller: string | null;
-}
-
-export interface HttpClientData {
-  calls: CallEntry[];
-  totals: { calls: number; hosts: number; failed: number; durationMs: number; busyMs: number };
-}
+import type { CallEntry, HeaderRow, HttpClientData } from './data.ts';
+import { drawCalls } from './draw.ts';
+import { isFailed } from './outcome.ts';
+import { presentCalls } from './present.ts';
 
 function pairs(headers: readonly string[]): HeaderRow[] {
   return Array.from({ length: Math.floor(headers.length / 2) }, (_, index) => ({
@@ -55,8 +19,9 @@ function hostOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
 }
 
-function partsOf(parts: NonNullable<Facts['call']['connection']>): CallEntry['connection'] {
-  const { lookupMs, connectMs, tlsMs, allMs } = parts;
+function connectionOf(connection: Facts['call']['connection']): CallEntry['connection'] {
+  if (connection === null) return null;
+  const { lookupMs, connectMs, tlsMs, allMs } = connection;
   return {
     lookupMs: roundOrNull(lookupMs),
     connectMs: roundOrNull(connectMs),
@@ -65,29 +30,30 @@ function partsOf(parts: NonNullable<Facts['call']['connection']>): CallEntry['co
   };
 }
 
+function entryOf(fact: Facts['call']): CallEntry {
+  return {
+    method: fact.method,
+    url: fact.url,
+    client: fact.client,
+    status: fact.status,
+    startMs: round(fact.startMs),
+    durationMs: roundOrNull(fact.durationMs),
+    headersMs: roundOrNull(fact.headersMs),
+    connection: connectionOf(fact.connection),
+    ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
+    ...(fact.reused === undefined ? {} : { reused: fact.reused }),
+    requestHeaders: pairs(fact.requestHeaders),
+    responseHeaders: pairs(fact.responseHeaders),
+    error: fact.error,
+    link: fact.link,
+    caller: fact.caller,
+  };
+}
+
 function collect(context: Context): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
-  const calls = facts.map((fact): CallEntry => {
-    const { connection } = fact;
-    return {
-      method: fact.method,
-      url: fact.url,
-      client: fact.client,
-      status: fact.status,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-      headersMs: roundOrNull(fact.headersMs),
-      connection: connection === null ? null : partsOf(connection),
-      ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
-      ...(fact.reused === undefined ? {} : { reused: fact.reused }),
-      requestHeaders: pairs(fact.requestHeaders),
-      responseHeaders: pairs(fact.responseHeaders),
-      error: fact.error,
-      link: fact.link,
-      caller: fact.caller,
-    };
-  });
+  const calls = facts.map(entryOf);
   return {
     calls,
     totals: {
@@ -100,20 +66,22 @@ function collect(context: Context): HttpClientData | null {
   };
 }
 
-export function createHttpClientPanel(): Panel<HttpClientData> {
-  return {
-    name: 'http_client',
-    title: 'HTTP client',
-    key: 'c',
-    toolbar: { rank: 40, label: 'outgoing' },
-    comparable: comparableCalls,
-    collect,
-    summary: ({ totals }) => ({
-      text: String(totals.calls),
-      tone: totals.failed > 0 ? 'warn' : 'plain',
-      count: totals.calls,
-    }),
-    draw: presentCalls,
-    preview: previewCalls,
-  };
-}
+export const httpClientPanel: Panel<HttpClientData> = {
+  name: 'http_client',
+  title: 'HTTP client',
+  key: 'c',
+  toolbar: { rank: 40, label: 'outgoing' },
+  facts: { call: 'calls' },
+  collect,
+  summary: ({ totals }) => ({
+    text: String(totals.calls),
+    tone: totals.failed > 0 ? 'warn' : 'plain',
+    count: totals.calls,
+  }),
+  empty: () => ({
+    what: 'This request made no outgoing calls.',
+    why: 'Recorded: fetch, undici, node:http and node:https.',
+  }),
+  present: presentCalls,
+  draw: drawCalls,
+};

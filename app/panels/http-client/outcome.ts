@@ -1,18 +1,18 @@
-/** How a call ended: whether it failed, by which error, how long each part of it took. */
-import type { CallEntry } from './index.ts';
+/** How a call ended: whether it failed, with which error, and how long each part took. */
+import type { CallEntry } from './data.ts';
 
 export function isFailed({ status, error }: Pick<CallEntry, 'status' | 'error'>): boolean {
   return error !== null || (status !== null && status >= 500);
 }
 
-/** `ECONNREFUSED`, else the class of the error: what one looks for. */
+/** `ECONNREFUSED`, else the class of the error. */
 export function errorName(error: string): string {
   const code =
     /\b(?:E[A-Z][A-Z_]{3,}|UND_ERR_[A-Z_]+|ERR_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*)\b/.exec(error);
   return code?.[0] ?? /^[A-Za-z]\w{0,60}/.exec(error)?.[0] ?? 'failed';
 }
 
-/** Less before the sending is not worth a bar. */
+/** Shorter queueing, in milliseconds, gets no bar. */
 const SHORTEST_QUEUE = 0.5;
 
 export interface CallPart {
@@ -22,22 +22,22 @@ export interface CallPart {
   ms: number;
 }
 
-/** The parts that are known, in their order; together they are no longer than the call. */
+/** The known parts in their order; their sum is at most the duration of the call. */
 export function partsOf({ connection, headersMs, durationMs, sentMs }: CallEntry): CallPart[] {
   const parts: CallPart[] = [];
   const add = (name: CallPart['name'], label: string, ms: number | null | undefined): void => {
     if (ms !== null && ms !== undefined) parts.push({ name, label, ms: Math.max(0, ms) });
   };
-  add('lookup', 'Name lookup', connection?.lookupMs);
+  add('lookup', 'DNS lookup', connection?.lookupMs);
   add('connect', 'Connect', connection?.connectMs);
   add('tls', 'TLS', connection?.tlsMs);
-  if (parts.length === 0) add('connect', 'Connect, all of it', connection?.allMs);
+  if (parts.length === 0) add('connect', 'Connect (total)', connection?.allMs);
   const connecting = parts.reduce((total, { ms }) => total + ms, 0);
   if (sentMs !== undefined && sentMs - connecting >= SHORTEST_QUEUE)
-    parts.unshift({ name: 'queue', label: 'Before it was sent', ms: sentMs - connecting });
+    parts.unshift({ name: 'queue', label: 'Queued', ms: sentMs - connecting });
   if (headersMs === null) return parts;
   const before = parts.reduce((total, { ms }) => total + ms, 0);
-  add('wait', 'Waiting for the answer', headersMs - before);
-  if (durationMs !== null) add('read', 'Reading it', durationMs - headersMs);
+  add('wait', 'Waiting for response', headersMs - before);
+  if (durationMs !== null) add('read', 'Downloading', durationMs - headersMs);
   return parts;
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { createDumpPanel } from '../../../app/panels/dump/index.ts';
-import { createHttpClientPanel } from '../../../app/panels/http-client/index.ts';
+import { httpClientPanel } from '../../../app/panels/http-client/index.ts';
 import { createLogsPanel } from '../../../app/panels/logs/index.ts';
 import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
@@ -14,6 +14,7 @@ import { createViewsPanel } from '../../../app/panels/views/index.ts';
 import { firstRows } from '../../../app/panels/shared/preview.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
+import { rowsCard } from '../../../app/render/rows-card.ts';
 import { addBusyPage, addForeignText, call, log, query } from '../../support/observed-samples.ts';
 import { servePages } from '../../support/page-client.ts';
 import { createPageFixture } from '../../support/page-fixture.ts';
@@ -26,7 +27,7 @@ const panels = [
   createDatabasePanel(),
   migrationsPanel,
   createViewsPanel(),
-  createHttpClientPanel(),
+  httpClientPanel,
   createRuntimePanel(),
   createDumpPanel(),
 ] as Panel[];
@@ -40,8 +41,10 @@ async function previews(more: (context: Context) => void): Promise<Record<string
   return Object.fromEntries(
     panels.flatMap((panel): [string, PanelPreview][] => {
       const data = profile.panels[panel.name]?.data ?? null;
+      if (data === null) return [];
+      const from = { profile, query: {}, amendments: {} };
       const preview =
-        data === null ? undefined : panel.preview?.(data, { profile, query: {}, amendments: {} });
+        panel.present === undefined ? panel.preview?.(data, from) : rowsCard(panel.present(data, from));
       return preview === undefined ? [] : [[panel.name, preview]];
     }),
   );
@@ -128,8 +131,8 @@ describe('previews of panels', () => {
       ['fine', 'plain', 'l1'],
     ]);
     expect(shown.http_client?.rows?.map(({ text, tone }) => [text, tone])).to.deep.equal([
-      ['POST broken.example/x', 'bad'],
-      ['POST slow.example/x', 'plain'],
+      ['POST https://broken.example/x', 'bad'],
+      ['POST https://slow.example/x', 'plain'],
     ]);
     expect(shown.http_client?.rows?.[0]?.note).to.contain('ECONNREFUSED');
   });

@@ -1,44 +1,40 @@
-/** What the page of outgoing calls shows: rows in their order, those that belong together folded, one page of them. */
+/** What the page of outgoing calls needs beyond the rows: the filter, calls folded into groups, one page of them. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { CallEntry, HttpClientData } from './index.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type CurlCommand, curlOf } from './curl.ts';
-import { type CallGroup, type CallGroupKind, groupCalls, headerOf, redirectsOf } from './groups.ts';
+import type { CallEntry, HttpClientData } from './data.ts';
+import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
 import { type CallPart, errorName, isFailed, partsOf } from './outcome.ts';
-
-interface Badge {
-  text: string;
-  tone: 'bad' | 'warn' | 'plain';
-}
 
 export interface CallRow {
   id: string;
   number: number;
   call: CallEntry;
-  badges: Badge[];
+  /** How it failed; null if it did not. */
+  failure: string | null;
   parts: CallPart[];
   curl: CurlCommand;
   /** The profile of the called service: its token where it is one of ours, else its address. */
   profile: { token: string } | { href: string } | null;
-  /** `application/json`, and the bytes that were announced. */
+  /** Content-Type and Content-Length of the response. */
   type: string | null;
   bytes: number | null;
-  /** Number of the call whose redirect it followed. */
+  /** Number of the call whose redirect this one followed. */
   redirectOf: number | null;
-  /** Where it is shown with all of it; null where it is shown here. */
+  /** The page that shows it in full; null if this one does. */
   openHref: string | null;
   open: boolean;
 }
 
 export interface CallGroupRow {
   id: string;
-  badge: Badge;
+  badge: string;
   method: string;
   url: string;
   count: number;
   durationMs: number;
   failed: number;
-  /** That of all of them; null where they differ. */
+  /** null if they differ. */
   status: number | null;
   caller: string | null;
   members: CallRow[];
@@ -51,20 +47,14 @@ interface Plan {
   at: number;
 }
 
-const groupBadges: Record<CallGroupKind, Omit<Badge, 'text'> & { text: string }> = {
-  retry: { text: 'retried', tone: 'warn' },
-  repeated: { text: 'repeated', tone: 'warn' },
-  loop: { text: 'loop', tone: 'warn' },
-};
-
-/** Only an address that a browser opens as a page: what a service answered is not to be trusted. */
+/** Only http and https: the address comes from the called service, which is not trusted. */
 function safeLink(link: string | null, base: string): string | null {
   if (link === null || link.length > 2000 || /[\s"'<>\\]/.test(link)) return null;
   const whole = link.startsWith('/') && !link.startsWith('//') && URL.canParse(link, base) ? new URL(link, base).href : link; // prettier-ignore
   return /^https?:\/\/[^/]/i.test(whole) ? whole : null;
 }
 
-/** A profile of this origin is one of ours. */
+/** A token only if the profile is of this origin. */
 function profileLink({ link, url }: CallEntry, origin: string | null): CallRow['profile'] {
   const href = safeLink(link, url);
   if (href === null) return null;
@@ -72,14 +62,7 @@ function profileLink({ link, url }: CallEntry, origin: string | null): CallRow['
   return token !== null && token[1] === origin ? { token: token[2] ?? '' } : { href };
 }
 
-function badgesOf(call: CallEntry): Badge[] {
-  const badges: Badge[] = [];
-  if (call.error !== null) badges.push({ text: errorName(call.error), tone: 'bad' });
-  else if (isFailed(call)) badges.push({ text: 'failed', tone: 'bad' });
-  return badges;
-}
-
-/** Characters that a call takes on the page, roughly: its line, and with it all that is told of it. */
+/** Estimated characters of HTML: the line of a call, and unless `brief` its details. */
 function costOf({ url, requestHeaders, responseHeaders }: CallEntry, brief: boolean): number {
   const line = 620 + Math.min(url.length, 400);
   if (brief) return line;
@@ -92,7 +75,7 @@ function costOf({ url, requestHeaders, responseHeaders }: CallEntry, brief: bool
   );
 }
 
-/** A group stands where its first call was made. */
+/** A group takes the place of its first call. */
 function plansOf(calls: readonly CallEntry[]): Plan[] {
   const groups = groupCalls(calls);
   const groupAt = new Map(groups.flatMap((group, at) => group.members.map((index) => [index, at] as const)));
@@ -109,14 +92,14 @@ function matches(call: CallEntry, text: string): boolean {
   return parts.join(' ').toLowerCase().includes(text);
 }
 
-/** The first page where it holds the call that is asked for, else a page that begins with it. */
+/** The first page if the call `open` is on it, else a page that begins with that call. */
 function fromOf(plans: readonly Plan[], open: string, cost: (plan: Plan, brief: boolean) => number): string {
   const at = plans.findIndex(({ members }) => members.some((index) => `c${index + 1}` === open));
   const before = plans.slice(0, Math.max(0, at)).reduce((sum, plan) => sum + cost(plan, true), 0);
   return before > PAGE_BUDGET - 6000 ? String(at) : '0';
 }
 
-export function presentCalls(data: HttpClientData, { profile, query }: PanelPage) {
+export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
   const { calls } = data;
   const find = (query.find ?? '').slice(0, 200);
   const link = (changes: Record<string, string | number | null>): string =>
@@ -152,7 +135,7 @@ export function presentCalls(data: HttpClientData, { profile, query }: PanelPage
         openHref: brief && open !== id ? hrefOf(id) : null,
         number: index + 1,
         call,
-        badges: badgesOf(call),
+        failure: call.error !== null ? errorName(call.error) : isFailed(call) ? 'failed' : null,
         parts: partsOf(call),
         curl: curlOf(call),
         profile: profileLink(call, profile.origin),
@@ -167,10 +150,9 @@ export function presentCalls(data: HttpClientData, { profile, query }: PanelPage
     const entries = members.flatMap((index) => calls[index] ?? []);
     const [first] = entries;
     const callers = new Set(entries.map(({ caller }) => caller));
-    const { text, tone } = groupBadges[group.kind];
     return {
       id: `r${at + 1}`,
-      badge: { text: `${text} × ${members.length}`, tone },
+      badge: `${group.kind === 'retry' ? 'retried' : group.kind} × ${members.length}`,
       method: first?.method ?? '',
       url: group.url,
       count: members.length,

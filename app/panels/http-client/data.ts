@@ -1,0 +1,44 @@
+export interface HeaderRow {
+  name: string;
+  value: string;
+}
+
+export interface CallEntry {
+  method: string;
+  url: string;
+  client: 'fetch' | 'http';
+  status: number | null;
+  startMs: number;
+  durationMs: number | null;
+  headersMs: number | null;
+  connection: {
+    lookupMs: number | null;
+    connectMs: number | null;
+    tlsMs: number | null;
+    /** The sum, if the client reports no parts. */
+    allMs?: number;
+  } | null;
+  /** Until the request was sent; absent if the client does not report it. */
+  sentMs?: number;
+  /** Sent over a reused connection; absent if the client does not report it. */
+  reused?: boolean;
+  requestHeaders: HeaderRow[];
+  responseHeaders: HeaderRow[];
+  error: string | null;
+  /** Address of the profile that the called service recorded. */
+  link: string | null;
+  caller: string | null;
+}
+
+export interface HttpClientData {
+  calls: CallEntry[];
+  totals: {
+    calls: number;
+    hosts: number;
+    failed: number;
+    /** Sum over all calls. */
+    durationMs: number;
+    /** Time in which at least one call was open. */
+    busyMs: number;
+  };
+}

@@ -1,0 +1,68 @@
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Presentation, Row } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { CallEntry, HttpClientData } from './data.ts';
+import { errorName, isFailed, partsOf } from './outcome.ts';
+
+function httpText({ method, url, requestHeaders, status, responseHeaders }: CallEntry): string {
+  const lines = (headers: CallEntry['requestHeaders']): string[] =>
+    headers.map(({ name, value }) => `${name}: ${value}`);
+  const response = status === null ? [] : ['', `HTTP ${status}`, ...lines(responseHeaders)];
+  return [`${method} ${url}`, ...lines(requestHeaders), ...response].join('\n');
+}
+
+function statusText({ status, error }: CallEntry): string | null {
+  if (status !== null) return String(status);
+  return error === null ? 'no response' : null;
+}
+
+function rowOf(call: CallEntry, index: number): Row {
+  const { method, url, startMs, durationMs, status, error, link, caller } = call;
+  const failed = isFailed(call);
+  const parts = partsOf(call).map(({ label, ms }) => `${label} ${numberHelpers.durationText(ms)}`);
+  return {
+    id: `c${index + 1}`,
+    label: method,
+    text: url,
+    number: durationMs,
+    tone: failed ? 'bad' : durationMs === null ? 'warn' : 'plain',
+    badges: error !== null ? [errorName(error)] : failed ? ['failed'] : [],
+    fields: [
+      { label: 'Start', value: startMs, unit: 'at' },
+      { label: 'Parts', value: parts.join(', ') || null },
+      { label: 'Error', value: error },
+      { label: 'Profile', value: link },
+    ],
+    note: statusText(call),
+    place: caller,
+    key: `${method} ${url.replace(/[?#].*$/s, '')}`,
+    ...(error !== null || (status ?? 0) >= 400
+      ? { block: { text: httpText(call), language: 'http' as const } }
+      : {}),
+  };
+}
+
+export function presentCalls(
+  { calls, totals }: HttpClientData,
+  { profile: { durationMs } }: PresentFrom,
+): Presentation {
+  return {
+    figures: [
+      { label: 'Outgoing calls', value: totals.calls, compare: 'cost' },
+      { label: 'Hosts', value: totals.hosts },
+      { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
+      { label: 'Time in outgoing calls', value: totals.durationMs, unit: 'ms', compare: 'cost' },
+      { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
+    ],
+    sections: [
+      {
+        id: 'calls',
+        title: 'Outgoing calls',
+        note: 'in the order they were made',
+        columns: { label: 'Method', text: 'URL', badges: 'Failure', note: 'Status', place: 'Called from' },
+        rows: calls.map(rowOf),
+        card: 'largest',
+      },
+    ],
+  };
+}
