@@ -3,19 +3,13 @@
  * the application; a panel of one's own brings it as its `markdown`.
  */
 import { databaseMarkdown } from '../panels/database/markdown.ts';
-import { exceptionMarkdown } from '../panels/exception/markdown.ts';
 import { logsMarkdown } from '../panels/logs/markdown.ts';
-import { requestMarkdown } from '../panels/request/markdown.ts';
-import { routingMarkdown } from '../panels/routing/markdown.ts';
 import { timelineMarkdown } from '../panels/timeline/markdown.ts';
 import type { Panel } from '../profiler/panel.ts';
 
 /** Each gets the data of its own panel, which the page hands on unread. */
 export const panelMarkdown = {
-  request: requestMarkdown,
   timeline: timelineMarkdown,
-  exception: exceptionMarkdown,
   logs: logsMarkdown,
-  routing: routingMarkdown,
   database: databaseMarkdown,
 } as Readonly<Record<string, unknown>> as Readonly<Record<string, NonNullable<Panel['markdown']>>>;

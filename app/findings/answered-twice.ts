@@ -1,6 +1,6 @@
 /** Something tried to respond after the response had been sent. */
-import type { KeptRequest } from '../panels/request/index.ts';
-import type { KeptRouting } from '../panels/routing/index.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { layerAt, nameOfLayer } from './shared/http.ts';
 import { duration, placed } from './shared/wording.ts';

@@ -1,6 +1,6 @@
 /** The request had a body, a route answered it, and nothing had read the body by then. */
-import type { KeptRequest } from '../panels/request/index.ts';
-import type { KeptRouting } from '../panels/routing/index.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { mediaType, receivedHeader } from './shared/http.ts';

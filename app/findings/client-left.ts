@@ -1,5 +1,5 @@
 /** The client disconnected before the response finished. */
-import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { mediaType, receivedHeader } from './shared/http.ts';

@@ -1,5 +1,5 @@
 /** A cookie that browsers reject, because of its flags or because the response was sent over http. */
-import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptSecurity } from '../panels/security/data.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { receivedHeader } from './shared/http.ts';

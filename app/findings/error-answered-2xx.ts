@@ -1,5 +1,5 @@
 /** Something failed, but the response reports success. */
-import type { KeptRouting } from '../panels/routing/index.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, hasThrown } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { nameOfLayer } from './shared/http.ts';

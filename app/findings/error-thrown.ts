@@ -1,5 +1,5 @@
 /** An error that became a 5xx, or came after the response. Errors with a cause are reported by `root-cause`. */
-import type { ExceptionData, ThrownRecord } from '../panels/exception/index.ts';
+import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { duration, excerpt, placed } from './shared/wording.ts';
 

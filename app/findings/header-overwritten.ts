@@ -1,6 +1,6 @@
 /** A header that one layer set and another one replaced, so that the first value was lost. */
-import type { KeptRequest } from '../panels/request/index.ts';
-import type { KeptRouting } from '../panels/routing/index.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
 import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { layerAt, nameOfLayer, sentNames, type Shared } from './shared/http.ts';

@@ -1,5 +1,5 @@
 /** No route matched, but a similar one exists: another method, slash, mount path, letter case, or one or two letters. */
-import type { KeptRouting, NearGroup } from '../panels/routing/index.ts';
+import type { KeptRouting, NearGroup } from '../panels/routing/data.ts';
 import type { Finding, FindingRule } from '../profiler/finding.ts';
 import { count, placed } from './shared/wording.ts';
 

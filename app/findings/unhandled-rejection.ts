@@ -1,5 +1,5 @@
 /** An error that nothing handled. Unless the host listens for it, Node.js ends the process. */
-import type { ExceptionData } from '../panels/exception/index.ts';
+import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { duration, placed } from './shared/wording.ts';
 

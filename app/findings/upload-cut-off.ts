@@ -1,5 +1,5 @@
 /** The connection closed before the whole body had arrived. */
-import type { KeptRequest } from '../panels/request/index.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { receivedHeader } from './shared/http.ts';

@@ -5,7 +5,7 @@
 import type { Panel } from '../profiler/panel.ts';
 import { type ConfigurationFacts, createConfigurationPanel } from './configuration/index.ts';
 import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
-import { createDumpPanel } from './dump/index.ts';
+import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
 import { httpClientPanel } from './http-client/index.ts';
 import { createLogsPanel } from './logs/index.ts';
@@ -15,7 +15,7 @@ import { createRoutingPanel } from './routing/index.ts';
 import { createRuntimePanel } from './runtime/index.ts';
 import { securityPanel } from './security/index.ts';
 import { createTimelinePanel } from './timeline/index.ts';
-import { createViewsPanel } from './views/index.ts';
+import { viewsPanel } from './views/index.ts';
 
 export interface PanelsOptions {
   /** Turns what was thrown into plain data with frames and excerpts. */
@@ -33,11 +33,11 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createRoutingPanel(),
     createDatabasePanel(database),
     migrationsPanel,
-    createViewsPanel(),
+    viewsPanel,
     httpClientPanel,
     createRuntimePanel(),
     securityPanel,
     createConfigurationPanel(configuration),
-    createDumpPanel(),
+    dumpPanel,
   ];
 }

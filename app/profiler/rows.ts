@@ -81,6 +81,8 @@ export interface Section {
   columns?: Partial<Record<'label' | 'text' | 'number' | 'badges' | 'note' | 'place', string>>;
   /** Rows that were not kept, or are not shown anywhere. */
   left?: number;
+  /** false: Markdown leaves it out, because another section says the same there. */
+  inMarkdown?: false;
   /** Said in place of the rows where there are none; default: the section is left out. */
   none?: string;
   /** The toolbar's card shows its first rows, the worst tone first: then in their order, or the largest number first. */

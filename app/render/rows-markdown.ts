@@ -22,12 +22,19 @@ function figureLine(figures: readonly Figure[]): string {
     .join(' · ');
 }
 
-function textOf({ text, times = 1 }: Row): unknown {
-  return times > 1 ? `${times} × ${valueText(text)}` : text;
+function indented(text: string, { depth = 0 }: Row): string {
+  return `${INDENT.repeat(depth)}${text}`;
 }
 
-function labelOf({ label, depth = 0 }: Row): string | undefined {
-  return label === undefined || depth === 0 ? label : `${INDENT.repeat(depth)}${label}`;
+function textOf(row: Row): unknown {
+  const { label, text, times = 1, depth = 0 } = row;
+  if (text === undefined || (times === 1 && depth === 0)) return text;
+  const said = times > 1 ? `${times} × ${valueText(text)}` : valueText(text);
+  return label === undefined ? indented(said, row) : said;
+}
+
+function labelOf(row: Row): string | undefined {
+  return row.label === undefined ? undefined : indented(row.label, row);
 }
 
 function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] {
@@ -62,8 +69,8 @@ function isTitle({ text, number, fields = [], place, note }: Row): boolean {
 }
 
 function sectionMarkdown(section: Section): string {
-  const { title, note, rows, left = 0, none } = section;
-  if (rows.length === 0 && none === undefined) return '';
+  const { title, note, rows, left = 0, none, inMarkdown = true } = section;
+  if (!inMarkdown || (rows.length === 0 && none === undefined)) return '';
   const listed = rows.filter((row) => row.block === undefined || !isTitle(row));
   const long = rows.filter(({ block }) => block !== undefined);
   return blocks([

@@ -3,7 +3,6 @@
  * in a code span, a cell or a fence that it can't end, so that no renderer makes a heading, a link, HTML or a mention of it.
  * Sentences of ours that hold recorded text are escaped, and what a renderer would link in them stands in code spans.
  */
-import type { SourceExcerpt } from '../profiler/thrown.ts';
 
 /** What can't be seen, or turns the direction of what follows. */
 const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -85,16 +84,6 @@ export function fence(text: string, language = ''): string {
   const cut =
     text.length > LONGEST_FENCE ? `\n\n${more(text.length - LONGEST_FENCE, 'character')} left out.` : '';
   return `${ticks}${language}\n${whole}\n${ticks}${cut}`;
-}
-
-/** Lines of source, numbered, the one that it is about marked: `> 12 | return …`. */
-export function excerpt({ from, lines }: SourceExcerpt, at: number | null): string {
-  const width = String(from + lines.length).length;
-  const numbered = lines.map((text, index) => {
-    const number = from + index;
-    return `${number === at ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
-  });
-  return fence(numbered.join('\n'), 'ts');
 }
 
 /** A cell of a table is split at each `|` before anything else is seen in it. */

@@ -126,3 +126,14 @@ export const sourceHelpers = {
     return lines.filter(({ number }) => Math.abs(number - (place.line ?? number)) <= around);
   },
 } as const;
+
+/** Lines of source as plain text, numbered, the one that it is about marked: `> 12 | return …`. */
+export function excerptText({ from, lines }: SourceExcerpt, at: number | null): string {
+  const width = String(from + lines.length).length;
+  return lines
+    .map((text, index) => {
+      const number = from + index;
+      return `${number === at ? '>' : ' '} ${String(number).padStart(width)} | ${text}`;
+    })
+    .join('\n');
+}

@@ -3,7 +3,7 @@ import ejs from 'ejs';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ViewsData } from '../../app/panels/views/index.ts';
+import type { ViewsData } from '../../app/panels/views/data.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 function work(ms: number): string {

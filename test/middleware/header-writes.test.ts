@@ -3,7 +3,7 @@ import express, { type RequestHandler } from 'express';
 import type { ServerResponse } from 'node:http';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
 import { authorsText } from '../../app/panels/shared/header-authors.ts';
-import type { RequestPanelData } from '../../app/panels/request/index.ts';
+import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { startFindingsApp, withFindingsApp } from '../support/findings-app.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 

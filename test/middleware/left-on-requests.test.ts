@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Request } from 'express';
-import type { RequestPanelData } from '../../app/panels/request/index.ts';
+import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { RequestPanelData } from '../../app/panels/request/index.ts';
+import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 

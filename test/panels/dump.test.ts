@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { createDumpPanel } from '../../app/panels/dump/index.ts';
+import { dumpPanel } from '../../app/panels/dump/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage } from '../support/observed-samples.ts';
 
-const panel = createDumpPanel();
+const panel = dumpPanel;
 
 describe('the panel of dumps', () => {
   it('has nothing to say where nothing was dumped', () => {

@@ -1,11 +1,13 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
-import { createExceptionPanel, type ExceptionData } from '../../app/panels/exception/index.ts';
+import type { ExceptionData } from '../../app/panels/exception/data.ts';
+import { createExceptionPanel } from '../../app/panels/exception/index.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { ErrorFact } from '../../app/profiler/facts.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { describerOf, rendererOf, snapshotOf } from '../support/error-page.ts';
+import { panelHtml } from '../support/panel-data.ts';
 
 const describeThrown = describerOf(packageRoot());
 const panel = createExceptionPanel({ describe: describeThrown });
@@ -111,7 +113,10 @@ describe('the view of the exception panel', () => {
   const renderPage = rendererOf();
 
   function view(data: ExceptionData | null, profile: Partial<Profile> = {}) {
-    return load(renderPage('panels/exception', { data, profile, panel, query: {}, model: null }));
+    const recorded = { exception: { data, summary: null, error: null } };
+    return load(
+      panelHtml(renderPage, panel, { profile: { cut: {}, ...profile, panels: recorded } as Profile }),
+    );
   }
 
   it('says so where nothing was thrown', () => {

@@ -1,12 +1,12 @@
 import * as cheerio from 'cheerio';
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import { createDumpPanel } from '../../app/panels/dump/index.ts';
+import { dumpPanel } from '../../app/panels/dump/index.ts';
 import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { createLogsPanel } from '../../app/panels/logs/index.ts';
 import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
 import { createTimelinePanel } from '../../app/panels/timeline/index.ts';
-import { createViewsPanel } from '../../app/panels/views/index.ts';
+import { viewsPanel } from '../../app/panels/views/index.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
@@ -17,10 +17,10 @@ const panels: Panel[] = [
   createTimelinePanel(),
   createLogsPanel(),
   createDatabasePanel(),
-  createViewsPanel(),
+  viewsPanel,
   httpClientPanel,
   createRuntimePanel(),
-  createDumpPanel(),
+  dumpPanel,
 ];
 const names = panels.map(({ name }) => name);
 /** A page may have this many bytes. */

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { createRequestPanel, type RequestPanelData } from '../../app/panels/request/index.ts';
+import type { RequestPanelData } from '../../app/panels/request/data.ts';
+import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { shellQuote, toCurl } from '../../app/panels/request/curl.ts';
 import { decodePreview } from '../../app/panels/request/http-text.ts';
 import type { BodyFact } from '../../app/profiler/facts.ts';

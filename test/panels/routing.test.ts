@@ -2,13 +2,14 @@ import { load } from 'cheerio';
 import { expect } from 'chai';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import type { RouteRow, RoutingFact } from '../../app/observe/routing.ts';
-import { createRoutingPanel, type RoutingData } from '../../app/panels/routing/index.ts';
+import type { RoutingData } from '../../app/panels/routing/data.ts';
+import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { whyNear, whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import { dataOf } from '../support/panel-data.ts';
+import { dataOf, panelHtml } from '../support/panel-data.ts';
 import { rendererOf } from '../support/error-page.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 import { cpuMsOf } from '../support/waiting.ts';
@@ -333,21 +334,13 @@ describe('the view of the routing panel', () => {
   const renderPage = rendererOf();
 
   function view(data: RoutingData | null, query: Record<string, string> = {}) {
-    const profile = { cut: {} } as unknown as Profile;
-    const model = data === null ? null : routingPanel.draw?.(data, { profile, query, amendments: {} });
-    return load(
-      renderPage('panels/routing', {
-        data,
-        profile,
-        panel: routingPanel,
-        query,
-        model,
-      }),
-    );
+    const panels = { routing: { data, summary: null, error: null } };
+    const profile = { token: '000001', cut: {}, panels } as unknown as Profile;
+    return load(panelHtml(renderPage, routingPanel, { profile, query }));
   }
 
   it('says so where no router ran', () => {
-    expect(view(null)('.empty').text()).to.include('No layer of a router ran');
+    expect(view(null)('.empty').text()).to.include('No middleware or route ran');
   });
 
   it('marks what answered, in the trace and among the routes', () => {

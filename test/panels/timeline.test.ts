@@ -6,7 +6,7 @@ import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
 import type { Span } from '../../app/panels/timeline/spans.ts';
 import { createTimelinePanel, type TimelineData } from '../../app/panels/timeline/index.ts';
-import { createViewsPanel } from '../../app/panels/views/index.ts';
+import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
@@ -21,7 +21,7 @@ const sources = [
   createRoutingPanel(),
   createDatabasePanel(),
   httpClientPanel,
-  createViewsPanel(),
+  viewsPanel,
   createRuntimePanel(),
 ] as Panel[];
 

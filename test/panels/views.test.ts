@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { TemplateRow, ViewRow } from '../../app/panels/views/page.ts';
-import { createViewsPanel } from '../../app/panels/views/index.ts';
+import type { TemplateRow, ViewRow } from '../../app/panels/views/draw.ts';
+import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';
 import { dataOf } from '../support/panel-data.ts';
 
-const panel = createViewsPanel();
+const panel = viewsPanel;
 
 function collect(fill: (context: Context) => void) {
   const context = new Context({ token: '000001', kind: 'request' });

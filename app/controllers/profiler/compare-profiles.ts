@@ -63,9 +63,6 @@ export const NOTABLE = 0.1;
 /** Milliseconds below which it is not, whatever the share. */
 const NOTABLE_MS = 0.5;
 
-/** Missing, it is not known: every request has it, or it may not have been measured. */
-const NEVER_NONE = new Set(['Time', 'Until the headers', 'CPU of the process']);
-
 /** A profile with what lies beside it. */
 type Compared = Pick<FoundProfile, 'profile' | 'amendments'>;
 
@@ -96,7 +93,9 @@ function comparableOf(
 function sideOf(compared: Compared, panels: readonly Panel[], failed: Set<string>): Side {
   const { profile } = compared;
   const time: ComparedFigure[] =
-    profile.durationMs === null ? [] : [{ label: 'Time', value: profile.durationMs, unit: 'ms', cost: true }];
+    profile.durationMs === null
+      ? []
+      : [{ label: 'Time', value: profile.durationMs, unit: 'ms', cost: true, measured: true }];
   const given = panels.flatMap((panel) => comparableOf(compared, panel, failed) ?? []);
   return {
     figures: [...time, ...given.flatMap(({ figures = [] }) => figures)],
@@ -126,11 +125,11 @@ function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string)
 /** A figure that a request recorded nothing for is 0, where it may be none of it: not its time, nor its memory. */
 function valueOf(
   figure: ComparedFigure | null,
-  { unit, label, measured }: ComparedFigure,
+  { unit, measured }: ComparedFigure,
   whole: boolean,
 ): number | null {
   if (figure !== null) return figure.value;
-  return whole && unit !== 'bytes' && measured !== true && !NEVER_NONE.has(label) ? 0 : null;
+  return whole && unit !== 'bytes' && measured !== true ? 0 : null;
 }
 
 function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]): FigureRow {

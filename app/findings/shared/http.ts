@@ -1,6 +1,6 @@
 /** Helpers of rules about HTTP: headers by name, with the id of their row, and layers by index. */
-import type { KeptRequest } from '../../panels/request/index.ts';
-import type { KeptRouting } from '../../panels/routing/index.ts';
+import type { KeptRequest } from '../../panels/request/data.ts';
+import type { KeptRouting } from '../../panels/routing/data.ts';
 import { type CommonHeaders, mergeHeaders } from '../../panels/shared/common-headers.ts';
 import { layerName } from '../../panels/shared/header-authors.ts';
 import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';

@@ -1,27 +1,10 @@
 /** The panel of dumps: what `dump(value)` kept, with label and line. */
 import type { Context } from '../../profiler/context.ts';
-import type { Json, Panel, PanelPage, PanelPreview } from '../../profiler/panel.ts';
-import { firstRows, noteOf } from '../shared/preview.ts';
-import { addressOf, pageOf, round } from '../shared/rows.ts';
-
-export interface DumpEntry {
-  value: Json;
-  label: string | null;
-  type: string;
-  caller: string | null;
-  atMs: number;
-}
-
-export interface DumpData {
-  dumps: DumpEntry[];
-}
-
-/** Lines of a value's tree that a page shows, and characters of one that is a text. */
-const TREE_LINES = 150;
-const TEXT_LENGTH = 6000;
-/** With fewer of them on a page, each may be longer. */
-const LINES_OF_ALL = 400;
-const LONGEST_FIND = 200;
+import type { Panel } from '../../profiler/panel.ts';
+import type { Presentation } from '../../profiler/rows.ts';
+import { round } from '../shared/rows.ts';
+import type { DumpData } from './data.ts';
+import { drawDumps } from './draw.ts';
 
 function collect(context: Context): DumpData | null {
   const facts = context.all('dump');
@@ -37,64 +20,41 @@ function collect(context: Context): DumpData | null {
   };
 }
 
-interface DumpRow {
-  dump: DumpEntry;
-  id: string;
-  /** Characters of the value as JSON. */
-  length: number;
-}
-
-function holds({ dump: { label, caller, value } }: DumpRow, text: string): boolean {
-  return `${label ?? ''}\n${caller ?? ''}\n${JSON.stringify(value)}`.toLowerCase().includes(text);
-}
-
-function present({ dumps }: DumpData, { query }: PanelPage) {
-  const find = (query.find ?? '').slice(0, LONGEST_FIND);
-  const rows = dumps.map((dump, index): DumpRow => ({
-    dump,
-    id: `d${index + 1}`,
-    length: JSON.stringify(dump.value).length,
-  }));
-  const found = find === '' ? rows : rows.filter((row) => holds(row, find.toLowerCase()));
-  const page = pageOf(found, { query, cost: ({ length }) => 700 + Math.min(length, TEXT_LENGTH) * 3 });
-  const link = (changes: Record<string, string | number | null>): string =>
-    addressOf('dump', { find, ...changes });
+function present({ dumps }: DumpData): Presentation {
   return {
-    find,
-    page,
-    treeLines: Math.min(TREE_LINES, Math.ceil(LINES_OF_ALL / Math.max(1, page.rows.length))),
-    textLength: TEXT_LENGTH,
-    clear: link({ find: null }),
-    firstHref: link({}),
-    nextHref: page.next === null ? null : link({ from: page.next }),
-    allHref: link({ all: 1 }),
+    sections: [
+      {
+        id: 'dumps',
+        title: 'Values',
+        unit: 'at',
+        columns: { label: 'Label', text: 'Value', place: 'Dumped at' },
+        card: 'in order',
+        rows: dumps.map(({ value, label, type, caller, atMs }, index) => ({
+          id: `d${index + 1}`,
+          ...(label === null ? {} : { label }),
+          text: value,
+          number: atMs,
+          place: caller,
+          fields: [{ label: 'Type', value: type }],
+        })),
+      },
+    ],
   };
 }
 
-/** Characters of a value on the toolbar. */
-const PREVIEW_LENGTH = 300;
-
-function preview({ dumps }: DumpData): PanelPreview {
-  return firstRows(
-    dumps.map((dump, index) => ({ dump, index })),
-    ({ dump: { value, label, caller }, index }) => ({
-      text: noteOf(label, JSON.stringify(value).slice(0, PREVIEW_LENGTH)),
-      note: noteOf(caller),
-      row: `d${index + 1}`,
-    }),
-  );
-}
-
-export function createDumpPanel(): Panel<DumpData> {
-  return {
-    name: 'dump',
-    title: 'Dump',
-    key: 'p',
-    toolbar: { rank: 50 },
-    searched: ['value', 'label'],
-    collect,
-    summary: ({ dumps }) => ({ text: String(dumps.length), tone: 'plain', count: dumps.length }),
-    draw: present,
-    preview,
-  };
-}
+export const dumpPanel: Panel<DumpData> = {
+  name: 'dump',
+  title: 'Dump',
+  key: 'p',
+  toolbar: { rank: 50 },
+  searched: ['value', 'label'],
+  facts: { dump: 'dumped values' },
+  collect,
+  summary: ({ dumps }) => ({ text: String(dumps.length), tone: 'plain', count: dumps.length }),
+  empty: () => ({
+    what: 'Nothing was dumped.',
+    why: 'dump(value, label) copies any value to this panel and returns it. It never shows in the response.',
+  }),
+  present,
+  draw: drawDumps,
+};

@@ -9,31 +9,10 @@ import type { Context } from '../../profiler/context.ts';
 import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
-import { readLogs, type ErrorLog } from './logs.ts';
+import type { ExceptionData, ThrownRecord } from './data.ts';
+import { readLogs } from './logs.ts';
 import { findPlace, type SourcePlace } from './place.ts';
-import { previewException } from './preview.ts';
-
-export interface ThrownRecord {
-  origin: ErrorFact['origin'];
-  /** Milliseconds since the request began. */
-  atMs: number;
-  /** Thrown after the answer was over. */
-  late: boolean;
-  /** The status it was answered with; null where it was not. */
-  status: number | null;
-  thrown: Thrown;
-  /** The frame shown first: the deepest of the developer's own. */
-  place: SourcePlace | null;
-}
-
-export interface ExceptionData {
-  errors: ThrownRecord[];
-  /** Errors left out of the list. */
-  errorsCut: number;
-  logs: ErrorLog[];
-  /** Earlier lines left out. */
-  logsCut: number;
-}
+import { presentException } from './present.ts';
 
 const MOST_ERRORS = 10;
 const FATAL: ReadonlySet<ErrorFact['origin']> = new Set(['uncaughtException', 'unhandledRejection']);
@@ -68,6 +47,7 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
     key: 'e',
     toolbar: { rank: 10 },
     searched: ['class', 'message', 'code', 'properties'],
+    facts: { error: 'errors' },
     collect(context: Context) {
       const facts = context.all('error');
       if (facts.length === 0) return null;
@@ -85,6 +65,10 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
       const count = linksOf(data);
       return { text: String(count), tone: data.errors.some(isServerFault) ? 'bad' : 'warn', count };
     },
-    preview: previewException,
+    empty: () => ({
+      what: 'Nothing was thrown during this request.',
+      why: 'Errors you caught and handled are not shown.',
+    }),
+    present: presentException,
   };
 }

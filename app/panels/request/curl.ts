@@ -4,7 +4,7 @@
  * Everything foreign is in single quotes, in which a shell interprets nothing. `-X` stands only where curl would choose
  * another method. Headers that curl or the proxy writes itself are left out; masked values stay masked.
  */
-import type { RequestPanelData } from './index.ts';
+import type { RequestPanelData } from './data.ts';
 
 /** Written by curl, or by the proxy that the address leads through. */
 const LEFT_OUT = new Set([

@@ -6,107 +6,21 @@
  * made of them: both hold secrets under names that no rule can know, and their raw form would show what the rows hide.
  */
 import { type Context, createSlot } from '../../profiler/context.ts';
-import type { RefusedWrite, RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
-import type { DeriveFrom, Json, Panel } from '../../profiler/panel.ts';
+import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
+import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import { filled, toPlain } from '../../profiler/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
-import { comparableRequest } from './comparable.ts';
-import { readBody, type ReceivedBody } from './body.ts';
-import { type Held, readHeld } from './held.ts';
+import { readBody } from './body.ts';
+import type { KeptRequest, RequestPanelData, Response } from './data.ts';
+import { drawRequest } from './draw.ts';
 import { decodePreview } from './http-text.ts';
-import { presentRequest } from './page.ts';
+import { noRequest, presentRequest } from './present.ts';
+import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
-import { previewRequest } from './preview.ts';
-import {
-  createHeaderSplit,
-  mergeHeaders,
-  type OwnHeaders,
-  type SplitHeaders,
-} from '../shared/common-headers.ts';
+import { createHeaderSplit, mergeHeaders, type SplitHeaders } from '../shared/common-headers.ts';
 import { createAuthorsWriter, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
 import { round } from '../shared/rows.ts';
-
-export interface RequestPanelData {
-  method: string;
-  url: string;
-  httpVersion: string;
-  requestId: string;
-  receivedRequestId: string | null;
-  client: {
-    address: string;
-    peer: string;
-    port: number;
-    /** From the client to the peer, nearest last. */
-    chain: string[];
-    trusted: boolean;
-    scheme: string;
-    origin: string | null;
-    hostError: string | null;
-  };
-  query: NamedValue[];
-  routeParams: { name: string; value: Json }[];
-  headers: NamedValue[];
-  /** Received cookies: name and length of the value. */
-  jar: { name: string; length: number }[];
-  body: ReceivedBody | null;
-  /** Session and user, where the host has them. */
-  held: Held | null;
-  response: {
-    status: number | null;
-    statusMessage: string;
-    headers: NamedValue[];
-    /** Those that it had in common with others are stored no more. */
-    headersLost: boolean;
-    /** Which layer set which of the headers; null where that is not known. */
-    authors: NamedAuthors | null;
-    headersAtMs: number | null;
-    contentType: string | null;
-    bytes: number;
-    text: string | null;
-    truncated: boolean;
-    outcome: ResponseFact['outcome'];
-    /** Why it got no toolbar, in a word; null where it got one, or is no page. */
-    toolbarAbsent: string | null;
-    /** Bytes of the toolbar's tag, which the text leaves out. */
-    toolbarBytes: number;
-    /** What was to change it when it was too late. */
-    refused: { method: string; name: string | null; by: string | null; atMs: number }[];
-  } | null;
-}
-
-type Client = RequestPanelData['client'];
-type Response = NonNullable<RequestPanelData['response']>;
-
-/** What was to change the answer when it was too late, with the index of its layer among those that ran. */
-export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };
-
-/** What stands in each profile; the rest is in its line, shared, or empty. */
-export interface KeptRequest {
-  httpVersion: string;
-  receivedRequestId: string | undefined;
-  client: Pick<Client, 'peer' | 'port' | 'scheme'> & {
-    chain: string[] | undefined;
-    trusted: true | undefined;
-    hostError: string | undefined;
-  };
-  query: NamedValue[] | undefined;
-  routeParams: RequestPanelData['routeParams'] | undefined;
-  headers: NamedValue[];
-  jar: RequestPanelData['jar'] | undefined;
-  body: ReceivedBody | undefined;
-  held: Held | undefined;
-  response:
-    | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
-        truncated: true | undefined;
-        headers: OwnHeaders;
-        setBy: string | undefined;
-        refused: KeptRefusal[] | undefined;
-        toolbarAbsent: string | undefined;
-        toolbarBytes: number | undefined;
-      })
-    | undefined;
-}
 
 const MOST_PAIRS = 500;
 
@@ -251,7 +165,6 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     title: 'Request',
     toolbar: false,
     key: 'r',
-    comparable: comparableRequest,
     collect(context) {
       const request = context.first('request');
       if (request === undefined) return null;
@@ -268,13 +181,14 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         headers,
         jar: filled(readJar(headers)),
         body: body === undefined ? undefined : (readBody(body, request.rawHeaders) ?? undefined),
-        held: context.kind === 'request' ? readHeld(request) : undefined,
+        held: context.kind === 'request' ? readSessionAndUser(request) : undefined,
         response: response === undefined ? undefined : readResponse(response, context),
       };
     },
     shared: (context) => splits.get(context)?.common ?? null,
     derive,
-    draw: (data, page) => presentRequest(data, page),
-    preview: previewRequest,
+    empty: noRequest,
+    present: presentRequest,
+    draw: drawRequest,
   };
 }

@@ -1,5 +1,5 @@
 /** A recorded request as the lines that went over the wire, for tools that read them (`.http` files, proxies, netcat). */
-import type { RequestPanelData } from './index.ts';
+import type { RequestPanelData } from './data.ts';
 
 /** Bodies longer than this are named, not repeated. */
 const LONGEST_BODY = 4000;

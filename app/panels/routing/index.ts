@@ -7,70 +7,15 @@
  */
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
-import type { DeriveFrom, Json, Panel } from '../../profiler/panel.ts';
+import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import { cutText, filled, toPlain } from '../../profiler/plain.ts';
-import { comparableRouting } from './comparable.ts';
-import { presentRouting } from './page.ts';
-import { previewRouting } from './preview.ts';
-import { type NearReason, whyNear, whyRouteDiffers } from './reasons.ts';
-import { buildTrace, type Asked, type Considered, type Trace } from './trace.ts';
+import type { Asked, KeptRouting, NearGroup, RouteGroup, RoutingData, SharedRoutes, Trace } from './data.ts';
+import { drawRouting } from './draw.ts';
+import { presentRouting } from './present.ts';
+import { whyNear, whyRouteDiffers } from './reasons.ts';
+import { buildTrace } from './trace.ts';
 import { headersByLayer } from '../shared/kept-panels.ts';
-import { fromLayerRow, type LayerRow, toLayerRow } from '../shared/layer-rows.ts';
-
-export interface RouteGroup {
-  name: string | null;
-  methods: string[];
-  pattern: string;
-  handler: string | null;
-  source: string | null;
-  /** Why it did not match; null where a route answered. */
-  why: string | null;
-}
-
-/** A route that may have been meant. */
-export interface NearGroup extends RouteGroup {
-  reason: NearReason['reason'];
-  /** Letters to change where the reason is spelling. */
-  distance: number;
-}
-
-/** What stands in each profile. */
-export interface KeptRouting {
-  layers: LayerRow[];
-  considered: readonly Considered[] | undefined;
-  route: {
-    pattern: string;
-    method: string;
-    handler: string | null;
-    source: string | null;
-    params: { name: string; value: Json }[];
-  } | null;
-  /** What is empty is left out, as of most requests. */
-  nearest: NearGroup[] | undefined;
-  secondTry: { path: string; matched: boolean } | undefined;
-  redirect: { status: number; location: string } | undefined;
-  allow: string[] | undefined;
-}
-
-/** All routes, the same for every request while none is added. */
-interface SharedRoutes {
-  routes: RouteGroup[];
-  routesCut: number;
-}
-
-export interface RoutingData extends Trace {
-  asked: Asked;
-  route: KeptRouting['route'];
-  nearest: RouteGroup[];
-  secondTry: { path: string; matched: boolean } | null;
-  redirect: { status: number; location: string } | null;
-  allow: string[];
-  /** Milliseconds until the route's first handler was called. */
-  matchedMs: number | null;
-  /** null where the routes were not listed. */
-  routes: RouteGroup[] | null;
-  routesCut: number;
-}
+import { fromLayerRow, toLayerRow } from '../shared/layer-rows.ts';
 
 const MOST_ROUTES = 500;
 const MOST_NEAR = 10;
@@ -217,15 +162,19 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
     title: 'Routing',
     key: 'o',
     toolbar: false,
-    comparable: comparableRouting,
+    facts: { layer: 'middleware calls' },
     collect,
     shared(context) {
       const table = context.last('routing')?.table ?? null;
       return table === null ? null : sharedOf(table);
     },
     derive,
-    draw: presentRouting,
-    preview: previewRouting,
+    empty: () => ({
+      what: 'No middleware or route ran for this request.',
+      why: 'The response was sent, or the request was refused, before Express began to route it.',
+    }),
+    present: presentRouting,
+    draw: drawRouting,
     summary(data) {
       if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
       if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };

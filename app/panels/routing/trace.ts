@@ -2,32 +2,10 @@
  * The trace that the routing panel shows: what ran, out of the facts `layer`, and between it what was asked and did not
  * match, where the fact `routing` knows that. Nothing is matched again.
  */
-import type { Facts } from '../../profiler/facts.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
 import type { RanLayer } from '../shared/layer-rows.ts';
+import type { Asked, Considered, Trace, TraceRow } from './data.ts';
 import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
-
-export type Considered = NonNullable<Facts['routing']['considered']>[number];
-
-export interface TraceRow {
-  /** `6.2`: the second layer in the sixth. */
-  number: string;
-  kind: RanLayer['kind'] | 'route';
-  /** What stands in the first column: a name, `router /api`, `GET /orders/:id`. */
-  label: string;
-  /** Name of the function, where the label does not say it. */
-  handler: string | null;
-  happened: string;
-  /** `on`: it answered. `near`: the path was right. `off`: it did not run. `bad`: it threw. */
-  tone: 'plain' | 'on' | 'near' | 'off' | 'bad';
-  ms: number | null;
-  source: string | null;
-}
-
-export interface Asked {
-  method: string;
-  path: string;
-}
 
 /** Rows kept; an application has tens of layers. */
 const MOST_ROWS = 400;
@@ -183,13 +161,6 @@ function interleave(ran: readonly RanLayer[], considered: readonly Considered[])
     next = end;
   }
   return [...rows, ...ran.slice(next)];
-}
-
-export interface Trace {
-  trace: TraceRow[];
-  traceCut: number;
-  /** Layers that ran, in all. */
-  ran: number;
 }
 
 /** What the trace is told beside its layers. */

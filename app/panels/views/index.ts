@@ -1,37 +1,10 @@
 /** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
 import type { Context } from '../../profiler/context.ts';
-import type { Json, Panel } from '../../profiler/panel.ts';
-import { comparableViews } from './comparable.ts';
+import type { Panel } from '../../profiler/panel.ts';
 import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
-import { presentViews } from './page.ts';
-import { previewViews } from './preview.ts';
-
-export interface ViewEntry {
-  name: string;
-  file: string | null;
-  startMs: number;
-  durationMs: number | null;
-  /** Without the partials inside. */
-  ownMs: number | null;
-  depth: number;
-  parent: number | null;
-  locals: Json;
-  caller: string | null;
-  error: string | null;
-  /** `ejs`, `pug` …; null where neither file nor application tells. */
-  engine: string | null;
-}
-
-/** What each profile keeps. */
-export interface KeptViews {
-  /** The engine stands there where the file does not tell it. */
-  views: (Omit<ViewEntry, 'ownMs' | 'engine'> & { engine?: string })[];
-}
-
-export interface ViewsData {
-  views: ViewEntry[];
-  totals: { views: number; templates: number; durationMs: number; engines: string[] };
-}
+import type { KeptViews, ViewEntry, ViewsData } from './data.ts';
+import { drawViews } from './draw.ts';
+import { presentViews } from './present.ts';
 
 function collect(context: Context): KeptViews | null {
   const facts = context.all('view');
@@ -79,21 +52,23 @@ function derive(kept: KeptViews | null): ViewsData | null {
   };
 }
 
-export function createViewsPanel(): Panel<ViewsData, KeptViews> {
-  return {
-    name: 'views',
-    title: 'Views',
-    key: 'v',
-    toolbar: { rank: 80 },
-    comparable: comparableViews,
-    collect,
-    derive,
-    summary: ({ totals, views }) => ({
-      text: String(totals.views),
-      tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
-      count: totals.views,
-    }),
-    draw: presentViews,
-    preview: previewViews,
-  };
-}
+export const viewsPanel: Panel<ViewsData, KeptViews> = {
+  name: 'views',
+  title: 'Views',
+  key: 'v',
+  toolbar: { rank: 80 },
+  facts: { view: 'renders' },
+  collect,
+  derive,
+  summary: ({ totals, views }) => ({
+    text: String(totals.views),
+    tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
+    count: totals.views,
+  }),
+  empty: () => ({
+    what: 'This request rendered no view.',
+    why: 'Every view engine of Express is watched. Partials are seen where the engine is EJS and was passed to the profiler.',
+  }),
+  present: presentViews,
+  draw: drawViews,
+};

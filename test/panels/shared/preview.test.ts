@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
-import { createDumpPanel } from '../../../app/panels/dump/index.ts';
+import { dumpPanel } from '../../../app/panels/dump/index.ts';
 import { httpClientPanel } from '../../../app/panels/http-client/index.ts';
 import { createLogsPanel } from '../../../app/panels/logs/index.ts';
 import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
@@ -10,7 +10,7 @@ import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { createRuntimePanel } from '../../../app/panels/runtime/index.ts';
 import { createTimelinePanel } from '../../../app/panels/timeline/index.ts';
-import { createViewsPanel } from '../../../app/panels/views/index.ts';
+import { viewsPanel } from '../../../app/panels/views/index.ts';
 import { firstRows } from '../../../app/panels/shared/preview.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
@@ -26,10 +26,10 @@ const panels = [
   createRoutingPanel(),
   createDatabasePanel(),
   migrationsPanel,
-  createViewsPanel(),
+  viewsPanel,
   httpClientPanel,
   createRuntimePanel(),
-  createDumpPanel(),
+  dumpPanel,
 ] as Panel[];
 
 async function previews(more: (context: Context) => void): Promise<Record<string, PanelPreview>> {

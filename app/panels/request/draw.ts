@@ -1,8 +1,8 @@
-/** What the view of the request panel shows: worked out when a page is asked for. */
+/** What the page of the request shows beside the rows: tabs, bodies as they read best, who set each header. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { MaskedValue } from '../../profiler/redact.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
-import type { RequestPanelData } from './index.ts';
+import type { RequestPanelData } from './data.ts';
 import { authorsText, type NamedStep } from '../shared/header-authors.ts';
 import { addressOf } from '../shared/rows.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
@@ -129,7 +129,7 @@ function tabsOf(
   ];
 }
 
-export function presentRequest(data: RequestPanelData, { profile, query }: PanelPage): RequestPage {
+export function drawRequest(data: RequestPanelData, { profile, query }: PanelPage): RequestPage {
   const whole = query.whole === '1';
   const limit = whole ? Infinity : SHOWN;
   const headers = headerRows(data.response);

@@ -1,7 +1,7 @@
-/** What the page of the views shows: the tree as it ran, what each template took in all, and what each was given. */
+/** What the page of the views shows beside the rows: the call tree, the sum of each template, locals. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf, round } from '../shared/rows.ts';
-import type { ViewEntry, ViewsData } from './index.ts';
+import type { ViewEntry, ViewsData } from './data.ts';
 import { readTemplateError, type TemplateError } from './template-error.ts';
 
 export interface ViewRow {
@@ -80,7 +80,7 @@ function costOf({ view, failure }: ViewRow): number {
   return ROW_COST + given + lines * TREE_LINE_COST + shown;
 }
 
-export function presentViews(data: ViewsData, { query }: PanelPage) {
+export function drawViews(data: ViewsData, { query }: PanelPage) {
   const find = (query.find ?? '').slice(0, LONGEST_FIND);
   const text = find.toLowerCase();
   const rows = rowsOf(data.views, query.open);

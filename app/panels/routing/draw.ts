@@ -1,8 +1,7 @@
-/** What the view of the routing panel shows: the trace without its far routes where it is long, and a page of the routes. */
+/** What the routing page shows beside the rows: the trace without its far routes where it is long, and a page of the routes. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { RouteGroup, RoutingData } from './index.ts';
+import type { RouteGroup, RoutingData, TraceRow } from './data.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
-import type { TraceRow } from './trace.ts';
 
 export interface RoutingPage {
   trace: TraceRow[];
@@ -52,7 +51,7 @@ function tableOf(data: RoutingData, query: PanelPage['query']): RoutingPage['tab
   };
 }
 
-export function presentRouting(data: RoutingData, { query }: PanelPage): RoutingPage {
+export function drawRouting(data: RoutingData, { query }: PanelPage): RoutingPage {
   const isLong = data.trace.length > LONG_TRACE && query.trace !== 'all';
   const trace = isLong ? data.trace.filter(({ tone }) => tone !== 'off') : data.trace;
   return {

@@ -9,7 +9,7 @@ import type { Json } from '../../profiler/panel.ts';
 import { toPlain } from '../../profiler/plain.ts';
 import { MASK } from '../../profiler/redact-rules.ts';
 
-export interface Held {
+export interface SessionAndUser {
   session?: Json;
   user?: Json;
   /** Properties that are there, but behind an accessor. */
@@ -50,9 +50,9 @@ function readValue(value: unknown): Json | undefined {
 }
 
 /** undefined where there is neither. */
-export function readHeld({ live }: RequestFact): Held | undefined {
+export function readSessionAndUser({ live }: RequestFact): SessionAndUser | undefined {
   if (live === undefined) return undefined;
-  const held: Held = {};
+  const held: SessionAndUser = {};
   let found = false;
   for (const name of NAMES) {
     if (!Object.hasOwn(live, name)) continue;

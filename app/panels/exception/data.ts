@@ -1,0 +1,26 @@
+import type { ErrorFact } from '../../profiler/facts.ts';
+import type { Thrown } from '../../profiler/thrown.ts';
+import type { ErrorLog } from './logs.ts';
+import type { SourcePlace } from './place.ts';
+
+export interface ThrownRecord {
+  origin: ErrorFact['origin'];
+  /** Milliseconds since the request began. */
+  atMs: number;
+  /** Thrown after the answer was over. */
+  late: boolean;
+  /** The status it was answered with; null where it was not. */
+  status: number | null;
+  thrown: Thrown;
+  /** The frame shown first: the deepest of the developer's own. */
+  place: SourcePlace | null;
+}
+
+export interface ExceptionData {
+  errors: ThrownRecord[];
+  /** Errors left out of the list. */
+  errorsCut: number;
+  logs: ErrorLog[];
+  /** Earlier lines left out. */
+  logsCut: number;
+}

@@ -1,0 +1,135 @@
+/** What was thrown, as rows: place and source, the cause chain, properties, the stack trace, the request's last log lines. */
+import type { Json } from '../../profiler/panel.ts';
+import type { Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
+import { frameHelpers } from '../../view-helpers/frames.ts';
+import { excerptText } from '../../view-helpers/source.ts';
+import type { ExceptionData, ThrownRecord } from './data.ts';
+import { nameOfPlace } from './place.ts';
+
+const MOST_FRAMES = 40;
+const ORIGINS: Readonly<Record<string, string>> = {
+  uncaughtException: 'uncaught exception',
+  unhandledRejection: 'unhandled rejection',
+  parser: 'refused by the HTTP parser',
+  late: 'thrown after the response',
+};
+
+function titleOf({ class: name, message }: ThrownLink): string {
+  const line = frameHelpers.headline(message);
+  return line === '' ? name : `${name}: ${line}`;
+}
+
+/** The message where its first line is not all of it, and where it was thrown. */
+function whereRows({ thrown, place }: ThrownRecord): Row[] {
+  const [top] = thrown.chain;
+  const rows: Row[] = [];
+  if (top !== undefined && top.message !== frameHelpers.headline(top.message))
+    rows.push({ label: 'Message', block: { text: top.message } });
+  const name = place === null ? null : nameOfPlace(place);
+  if (place === null || name === null) return rows;
+  const { function: inside, ranFrom, excerpt, line } = place.frame;
+  rows.push({
+    label: frameHelpers.whereTitle(place, thrown.chain.length),
+    ...(inside === null ? {} : { text: `${inside}()` }),
+    place: name,
+    note: ranFrom === null ? null : `ran from ${ranFrom}`,
+    ...(excerpt === null ? {} : { block: { text: excerptText(excerpt, line), language: 'ts' } }),
+  });
+  return rows;
+}
+
+function linkRow(link: ThrownLink, index: number, { status, late, thrown }: ThrownRecord): Row {
+  const isRoot = index === thrown.chain.length - 1 && thrown.chainEnd === 'root';
+  const frame = link.frames.find(({ kind }) => kind === 'own');
+  const how = index > 0 ? null : status === null ? null : `responded with ${status}`;
+  return {
+    label: index === 0 ? 'Thrown' : isRoot ? 'Origin' : 'Caused by',
+    text: titleOf(link),
+    tone: index === 0 && (status === null || status >= 500) ? 'bad' : 'warn',
+    note: [how, late ? 'after the response' : null].filter((part) => part !== null).join(', ') || null,
+    place: frame === undefined ? null : frameHelpers.framePlace(frame),
+  };
+}
+
+const CHAIN_ENDS: Readonly<Record<Thrown['chainEnd'], string | undefined>> = {
+  root: undefined,
+  circular: 'it leads back to an error above',
+  cut: 'it goes on',
+};
+
+function recordSections(record: ThrownRecord, index: number): Section[] {
+  const { thrown, origin, status } = record;
+  const { chain, chainEnd } = thrown;
+  const [top] = chain;
+  if (top === undefined) return [];
+  const id = `error-${index + 1}`;
+  const how = [status === null ? '' : `responded with ${status}`, ORIGINS[origin] ?? ''].filter(
+    (text) => text !== '',
+  );
+  const end = CHAIN_ENDS[chainEnd];
+  const { rows: properties } = frameHelpers.propertyRows(chain, { frames: 0, characters: 12_000 });
+  const hasTrace = chain.some(({ frames }) => frames.length > 0);
+  return [
+    {
+      id,
+      title: titleOf(top),
+      ...(how.length === 0 ? {} : { note: how.join(', ') }),
+      columns: { label: 'What', text: 'Function' },
+      rows: whereRows(record),
+      none: 'No place in the code is known.',
+    },
+    {
+      id: `${id}-chain`,
+      title: 'Cause chain',
+      ...(end === undefined ? {} : { note: end }),
+      columns: { label: 'Step', text: 'Error' },
+      rows: chain.map((link, at) => linkRow(link, at, record)),
+      card: 'in order',
+      ...(chain.length > 1 ? {} : { inMarkdown: false as const }),
+    },
+    {
+      id: `${id}-errors`,
+      title: 'Errors in it',
+      rows: chain
+        .flatMap(({ errors }) => errors)
+        .map((member) => ({ text: member.chain.map(titleOf).join(', caused by ') })),
+    },
+    {
+      id: `${id}-properties`,
+      title: 'Properties',
+      rows: properties.map(({ name, value }) => ({ label: name.replaceAll('\u200b', ''), text: value as Json })),
+    },
+    {
+      id: `${id}-trace`,
+      title: 'Stack trace',
+      rows: hasTrace ? [{ block: { text: frameHelpers.traceLines(thrown, MOST_FRAMES).join('\n') } }] : [],
+    },
+  ];
+}
+
+export function presentException({ errors, errorsCut, logs, logsCut }: ExceptionData): Presentation {
+  const place = errors[0]?.place ?? null;
+  return {
+    figures: [{ label: 'Where', value: place === null ? null : nameOfPlace(place) }],
+    sections: [
+      ...errors.flatMap(recordSections),
+      { id: 'more-errors', title: 'Further errors', rows: [], left: errorsCut },
+      {
+        id: 'error-logs',
+        title: 'Logs of this request',
+        ...(logsCut > 0 ? { note: `the last ${logs.length} of ${logs.length + logsCut}` } : {}),
+        unit: 'at',
+        columns: { text: 'Message' },
+        rows: logs.map(({ atMs, level, channel, message }) => ({
+          number: atMs,
+          text: message,
+          fields: [
+            { label: 'Level', value: level },
+            { label: 'Channel', value: channel },
+          ],
+        })),
+      },
+    ],
+  };
+}

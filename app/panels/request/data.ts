@@ -1,0 +1,88 @@
+import type { RefusedWrite, ResponseFact } from '../../profiler/facts.ts';
+import type { Json } from '../../profiler/panel.ts';
+import type { NamedValue } from '../../profiler/raw-headers.ts';
+import type { OwnHeaders } from '../shared/common-headers.ts';
+import type { NamedAuthors } from '../shared/header-authors.ts';
+import type { ReceivedBody } from './body.ts';
+import type { SessionAndUser } from './session-and-user.ts';
+
+export interface RequestPanelData {
+  method: string;
+  url: string;
+  httpVersion: string;
+  requestId: string;
+  receivedRequestId: string | null;
+  client: {
+    address: string;
+    peer: string;
+    port: number;
+    /** From the client to the peer, nearest last. */
+    chain: string[];
+    trusted: boolean;
+    scheme: string;
+    origin: string | null;
+    hostError: string | null;
+  };
+  query: NamedValue[];
+  routeParams: { name: string; value: Json }[];
+  headers: NamedValue[];
+  /** Received cookies: name and length of the value. */
+  jar: { name: string; length: number }[];
+  body: ReceivedBody | null;
+  /** Session and user, where the host has them. */
+  held: SessionAndUser | null;
+  response: {
+    status: number | null;
+    statusMessage: string;
+    headers: NamedValue[];
+    /** Those that it had in common with others are stored no more. */
+    headersLost: boolean;
+    /** Which layer set which of the headers; null where that is not known. */
+    authors: NamedAuthors | null;
+    headersAtMs: number | null;
+    contentType: string | null;
+    bytes: number;
+    text: string | null;
+    truncated: boolean;
+    outcome: ResponseFact['outcome'];
+    /** Why it got no toolbar, in a word; null where it got one, or is no page. */
+    toolbarAbsent: string | null;
+    /** Bytes of the toolbar's tag, which the text leaves out. */
+    toolbarBytes: number;
+    /** What was to change it when it was too late. */
+    refused: { method: string; name: string | null; by: string | null; atMs: number }[];
+  } | null;
+}
+
+type Client = RequestPanelData['client'];
+export type Response = NonNullable<RequestPanelData['response']>;
+
+/** What was to change the answer when it was too late, with the index of its layer among those that ran. */
+export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };
+
+/** What stands in each profile; the rest is in its line, shared, or empty. */
+export interface KeptRequest {
+  httpVersion: string;
+  receivedRequestId: string | undefined;
+  client: Pick<Client, 'peer' | 'port' | 'scheme'> & {
+    chain: string[] | undefined;
+    trusted: true | undefined;
+    hostError: string | undefined;
+  };
+  query: NamedValue[] | undefined;
+  routeParams: RequestPanelData['routeParams'] | undefined;
+  headers: NamedValue[];
+  jar: RequestPanelData['jar'] | undefined;
+  body: ReceivedBody | undefined;
+  held: SessionAndUser | undefined;
+  response:
+    | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
+        truncated: true | undefined;
+        headers: OwnHeaders;
+        setBy: string | undefined;
+        refused: KeptRefusal[] | undefined;
+        toolbarAbsent: string | undefined;
+        toolbarBytes: number | undefined;
+      })
+    | undefined;
+}

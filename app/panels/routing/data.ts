@@ -1,0 +1,88 @@
+import type { Facts } from '../../profiler/facts.ts';
+import type { Json } from '../../profiler/panel.ts';
+import type { LayerRow, RanLayer } from '../shared/layer-rows.ts';
+import type { NearReason } from './reasons.ts';
+
+export type Considered = NonNullable<Facts['routing']['considered']>[number];
+
+export interface TraceRow {
+  /** `6.2`: the second layer in the sixth. */
+  number: string;
+  kind: RanLayer['kind'] | 'route';
+  /** What stands in the first column: a name, `router /api`, `GET /orders/:id`. */
+  label: string;
+  /** Name of the function, where the label does not say it. */
+  handler: string | null;
+  happened: string;
+  /** `on`: it answered. `near`: the path was right. `off`: it did not run. `bad`: it threw. */
+  tone: 'plain' | 'on' | 'near' | 'off' | 'bad';
+  ms: number | null;
+  source: string | null;
+}
+
+export interface Asked {
+  method: string;
+  path: string;
+}
+
+export interface Trace {
+  trace: TraceRow[];
+  traceCut: number;
+  /** Layers that ran, in all. */
+  ran: number;
+}
+
+export interface RouteGroup {
+  name: string | null;
+  methods: string[];
+  pattern: string;
+  handler: string | null;
+  source: string | null;
+  /** Why it did not match; null where a route answered. */
+  why: string | null;
+}
+
+/** A route that may have been meant. */
+export interface NearGroup extends RouteGroup {
+  reason: NearReason['reason'];
+  /** Letters to change where the reason is spelling. */
+  distance: number;
+}
+
+/** What stands in each profile. */
+export interface KeptRouting {
+  layers: LayerRow[];
+  considered: readonly Considered[] | undefined;
+  route: {
+    pattern: string;
+    method: string;
+    handler: string | null;
+    source: string | null;
+    params: { name: string; value: Json }[];
+  } | null;
+  /** What is empty is left out, as of most requests. */
+  nearest: NearGroup[] | undefined;
+  secondTry: { path: string; matched: boolean } | undefined;
+  redirect: { status: number; location: string } | undefined;
+  allow: string[] | undefined;
+}
+
+/** All routes, the same for every request while none is added. */
+export interface SharedRoutes {
+  routes: RouteGroup[];
+  routesCut: number;
+}
+
+export interface RoutingData extends Trace {
+  asked: Asked;
+  route: KeptRouting['route'];
+  nearest: RouteGroup[];
+  secondTry: { path: string; matched: boolean } | null;
+  redirect: { status: number; location: string } | null;
+  allow: string[];
+  /** Milliseconds until the route's first handler was called. */
+  matchedMs: number | null;
+  /** null where the routes were not listed. */
+  routes: RouteGroup[] | null;
+  routesCut: number;
+}

@@ -1,0 +1,44 @@
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Presentation } from '../../profiler/rows.ts';
+import type { ViewsData } from './data.ts';
+
+export function presentViews({ views, totals }: ViewsData, { profile }: Pick<PresentFrom, 'profile'>): Presentation {
+  const { durationMs } = profile;
+  return {
+    figures: [
+      { label: 'Renders', value: totals.views },
+      { label: 'Templates', value: totals.templates },
+      { label: 'Time in views', value: totals.durationMs, unit: 'ms', compare: 'cost' },
+      { label: 'Share of request', value: durationMs ? totals.durationMs / durationMs : null, unit: 'share' },
+      {
+        label: totals.engines.length > 1 ? 'Engines' : 'Engine',
+        value: totals.engines.join(', ').slice(0, 80) || null,
+      },
+    ],
+    sections: [
+      {
+        id: 'views',
+        title: 'Views',
+        columns: { text: 'Template', number: 'Self time', place: 'Rendered from' },
+        card: 'largest',
+        rows: views.map(({ name, file, startMs, durationMs: ms, ownMs, depth, caller, error, locals }, index) => ({
+          id: `v${index + 1}`,
+          text: name,
+          number: ownMs,
+          depth,
+          tone: error === null ? 'plain' : 'bad',
+          badges: error === null ? [] : ['failed'],
+          place: caller,
+          key: name,
+          fields: [
+            { label: 'Start', value: startMs, unit: 'at' },
+            { label: 'Time', value: ms, unit: 'ms' },
+            { label: 'File', value: file },
+            { label: 'Locals', value: locals },
+            { label: 'Error', value: error },
+          ],
+        })),
+      },
+    ],
+  };
+}
