@@ -1,50 +1,33 @@
 /** Addresses: which peers are trusted, and which address of a proxy chain is the client's. */
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { isIP } from 'node:net';
+import proxyAddr from 'proxy-addr';
 
 const ADDRESS_WITH_PORT = /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/i;
-/** Answers kept, so that the peers of a busy server are looked up once. */
-const REMEMBERED = 1000;
+/** `/0`, which proxy-addr refuses, in halves. */
+const EVERY: Readonly<Record<number, readonly string[]>> = {
+  4: ['0.0.0.0/1', '128.0.0.0/1'],
+  6: ['::/1', '8000::/1'],
+};
 
-/** `::ffff:10.0.0.1`, in any of its spellings, -> `10.0.0.1`; other addresses as they are, in lower case. */
-function unmap(address: string): string {
-  const lower = address.toLowerCase();
-  if (!lower.includes('ffff')) return lower;
-  const canonical = new URL(`http://[${lower}]`).hostname;
-  const words = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(canonical);
-  if (words === null) return lower;
-  const [high, low] = [parseInt(words[1] ?? '', 16), parseInt(words[2] ?? '', 16)];
-  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
-}
-
-/** An address as headers and sockets write it, without brackets, port and zone; null for anything else. */
+/**
+ * An address as headers and sockets write it -> without brackets, port and zone, IPv4 out of its IPv6-mapped form; null for anything
+ * else. ipaddr.js alone would take `1` for an address.
+ */
 export function readAddress(text: string): string | null {
   const trimmed = text.trim().replace(/%.*$/, '');
-  const family = isIP(trimmed);
-  if (family === 4) return trimmed;
-  if (family === 6) return unmap(trimmed);
-  const match = ADDRESS_WITH_PORT.exec(trimmed);
-  const inner = match?.[1] ?? match?.[2] ?? '';
-  return isIP(inner) === 0 ? null : unmap(inner);
+  const match = isIP(trimmed) === 0 ? ADDRESS_WITH_PORT.exec(trimmed) : null;
+  const address = match === null ? trimmed : (match[1] ?? match[2] ?? '');
+  const family = isIP(address);
+  if (family === 0) return null;
+  return family === 4 ? address : ipaddr.process(address).toString();
 }
 
 /** CIDR ranges -> whether an address lies in one. IPv4-mapped forms count as IPv4; `::1` only where it is listed. */
 export function createTrust(ranges: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-    list.addSubnet(address, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
-  }
-  const known = new Map<string, boolean>();
-  return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const address = readAddress(text);
-    const trusted = address !== null && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
-    if (known.size >= REMEMBERED) known.clear();
-    known.set(text, trusted);
-    return trusted;
-  };
+  return proxyAddr.compile(
+    ranges.flatMap((range) => (range.endsWith('/0') ? (EVERY[isIP(range.slice(0, -2))] ?? []) : [range])),
+  );
 }
 
 interface ChainFacts {

@@ -278,3 +278,24 @@ describe('hostile header names', () => {
     expect(resolve(raw).origin.origin).to.equal('http://a.test');
   });
 });
+
+describe('a range that holds every address', () => {
+  for (const [range, within, without] of [
+    ['0.0.0.0/0', ['9.9.9.9', '203.0.113.7', '::ffff:9.9.9.9'], ['2001:db8::1', '::1']],
+    ['::/0', ['2001:db8::1', '::1'], ['9.9.9.9', '::ffff:9.9.9.9']],
+  ] as const)
+    it(`is ${range} for its family`, () => {
+      const { resolve: resolveAll } = createOriginResolver({ trustedProxies: [range], trustedHosts: null });
+      const isTrusted = (remoteAddress: string): boolean =>
+        resolveAll({
+          rawHeaders: ['Host', 'a'],
+          remoteAddress,
+          localAddress: '',
+          localPort: 1,
+          encrypted: false,
+          httpVersion: '1.1',
+        }).origin.trusted;
+      expect(within.map(isTrusted)).to.not.include(false);
+      expect(without.map(isTrusted)).to.not.include(true);
+    });
+});
