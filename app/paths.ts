@@ -26,15 +26,12 @@ export function moduleUrl(name: string): URL {
   return new URL(`./${name}${ending}`, import.meta.url);
 }
 
-/** Node.js 22.18 and later run TypeScript by themselves. */
+/** Goes with Node 20: Node.js 22.18 and later run TypeScript by themselves. */
 function runsTypeScript(): boolean {
   return Boolean((process.features as { typescript?: unknown }).typescript);
 }
 
-/**
- * A thread that runs a module under `app/`, from source as from `dist`. Its memory is bounded: it holds a batch at a
- * time. A thread does not inherit tsx from its process on Node.js 20, so it loads it itself.
- */
+/** A thread that runs a module under `app/`, from source as from `dist`. Its memory is bounded: it holds one batch at a time. */
 export function startWorker(name: string, workerData: unknown): Worker {
   const url = moduleUrl(name);
   const options = {
@@ -42,6 +39,7 @@ export function startWorker(name: string, workerData: unknown): Worker {
     resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
   };
   if (url.pathname.endsWith('.js') || runsTypeScript()) return new Worker(url, options);
+  // Goes with Node 20, where a thread does not inherit tsx from its process.
   const tsx = pathToFileURL(requirePackage.resolve('tsx/esm/api').replace(/cjs$/, 'mjs'));
   const [loader, module] = [tsx.href, url.href].map((text) => JSON.stringify(text));
   return new Worker(`import(${loader}).then((tsx) => (tsx.register(), import(${module})))`, {

@@ -15,7 +15,7 @@ import { createProfiler } from './compose/create-profiler.ts';
 import type { Profiler } from './compose/profiler-options.ts';
 import { createDatabaseAccess, type DatabaseAccess } from './compose/database-access.ts';
 import { createDrain, firstResponse } from './compose/drain.ts';
-import { adoptedConstructors } from './middleware/node-22/prototype-preset.ts';
+import { presetConstructors } from './middleware/node-22/prototype-preset.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
@@ -142,7 +142,8 @@ export function createService(options: ServiceOptions): Service {
   });
   const server = createServer(
     {
-      ...adoptedConstructors(app.app),
+      // Goes with Node 22.
+      ...presetConstructors(app.app),
       requireHostHeader: false,
       headersTimeout: HEADERS_WITHIN,
       requestTimeout: REQUEST_WITHIN,

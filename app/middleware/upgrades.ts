@@ -31,7 +31,7 @@ export interface UpgradeWatch {
   /** Learns the server of a request. */
   see(req: IncomingMessage): void;
   attach(server: Server): void;
-  /** The server's `emit` as it would be without ours. */
+  /** Goes with Node 22: the preset of prototypes asks for the server's `emit` without ours. */
   emitOf(server: Server): unknown;
   /** Leaves all servers as they were. */
   close(): void;
@@ -68,7 +68,7 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   const seen = new WeakSet<object>();
   const attached = new Set<WeakRef<Server>>();
   const undoOf = new WeakMap<Server, () => void>();
-  /** By an `emit` of ours: the one that it passes everything on to. */
+  /** Goes with Node 22, like `emitOf`. An `emit` of ours -> the one that it wraps. */
   const beneath = new WeakMap<object, () => Emit>();
   const readBlock = createBlockReader();
   let closed = false;

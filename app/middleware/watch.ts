@@ -14,7 +14,7 @@ import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import type { ExposeToken } from './expose-token.ts';
-import { createPrototypeAdoption } from './node-22/prototype-preset.ts';
+import { createPrototypePreset } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import { createUpgradeWatch } from './upgrades.ts';
 import { createResponseWatch } from './watched-response.ts';
@@ -31,7 +31,7 @@ export interface WatchOptions {
   exposeToken?: ExposeToken | undefined;
   /** Documents get the tag of the toolbar; default: none does. */
   toolbar?: ToolbarOptions | undefined;
-  /** Whether servers make their objects with the application's prototypes; default: they do not. */
+  /** Goes with Node 22. Whether servers create their objects with the application's prototypes; default: they do not. */
   adoptPrototypes?: boolean;
   /** Called with each request when it comes, and when it is over and known to have an application. */
   observeApp?: (req: IncomingMessage) => void;
@@ -138,8 +138,7 @@ export function createWatch(options: WatchOptions): Watch {
     takes,
     onRequest: options.onUpgrade ?? [],
   });
-  const adoption =
-    options.adoptPrototypes === true ? createPrototypeAdoption({ emitOf: upgrades.emitOf }) : null;
+  const preset = options.adoptPrototypes === true ? createPrototypePreset({ emitOf: upgrades.emitOf }) : null;
   const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
   const responses = createResponseWatch({
     tracker,
@@ -172,7 +171,7 @@ export function createWatch(options: WatchOptions): Watch {
     const target = targetOf(req);
     const context = openContext(req, isProfilerTarget(target));
     tracker.open(req, context);
-    adoption?.see(req);
+    preset?.observeServer(req);
     upgrades.see(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
@@ -208,7 +207,7 @@ export function createWatch(options: WatchOptions): Watch {
       upgrades.attach(server);
     },
     close: () => {
-      adoption?.close();
+      preset?.close();
       upgrades.close();
       responses.close();
     },

@@ -1,6 +1,6 @@
 /**
- * console.* -> facts `log`. The methods of the object handed in are wrapped (Node 20 has no channel for them) and pass
- * everything on unchanged; a line that is written while one is being recorded is not recorded itself.
+ * console.* -> facts `log`. The wrapped methods pass everything on unchanged; a line written while another is being recorded is not recorded.
+ * The wrapping of `log`, `info`, `debug`, `warn` and `error` goes with Node 20: later versions publish them on channels (`console.log`, …).
  */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';

@@ -36,7 +36,7 @@ export interface CallFact {
   error: string | null;
   /** What the called service answered as x-debug-token-link. */
   link: string | null;
-  /** Of node:http known from Node 22 on; before, the call is told of after its caller has returned. */
+  /** Unknown for node:http on Node 20, which announces a call after its caller has returned. */
   caller: string | null;
 }
 

@@ -1,16 +1,6 @@
 /**
- * Requests and responses born with the prototypes that Express gives them a moment later.
- *
- * Express sets the prototype of each request and response to its application's. Up to V8 12 (Node.js 22) every property that
- * is added to an object after that gets it a hidden class of its own, which costs a microsecond and a kilobyte each and makes
- * all code that reads the object slower: half of what a small application spends. An object that is made with that prototype has
- * nothing of it, and what Express does then changes nothing. So the constructors of a server are replaced by ones that do
- * the same with another prototype; both are Node's documented options of `createServer`, set later.
- *
- * Only where every request goes straight into that application: it is the server's only listener, `emit` is Node's, and nobody
- * listens for what is no request of an application (upgrades, CONNECT, Expect). That is looked at for each request, since a
- * host may add one at any time; where it does not hold, Node's own constructor makes the object. So it does where a prototype has
- * what Node would meet on it too soon: an accessor of a name that Node sets, or a method for what Node itself answers.
+ * Goes with Node 22 (decision 14). Creates requests and responses with the prototypes that Express gives them a moment later: up to V8 12
+ * an object whose prototype was changed gets a hidden class of its own for each further property, half of what a small application costs.
  */
 import { EventEmitter } from 'node:events';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
@@ -28,26 +18,26 @@ export interface ServerConstructors {
   ServerResponse: typeof ServerResponse;
 }
 
-export interface PrototypeAdoption {
-  /** Looks at the server of a request, once. */
-  see(req: IncomingMessage): void;
-  /** From here on objects are made as if it had never been. */
+export interface PrototypePreset {
+  /** Replaces the constructors of a request's server, once, where it is safe. */
+  observeServer(req: IncomingMessage): void;
+  /** From here on Node's own constructors are used again. */
   close(): void;
 }
 
-/** Versions of V8 from this one on share hidden classes after a change of prototype. */
+/** From this version on V8 shares hidden classes after a change of prototype. */
 const SHARES_FROM = 13;
-/** Their listeners get objects that no application has seen. */
+/** Listeners for these get objects that never pass through the application. */
 const OTHER_EVENTS = ['upgrade', 'connect', 'checkContinue', 'checkExpectation'] as const;
 
 /** Methods of a response that Node calls before it emits the request. */
 const CALLED_EARLY = ['on', 'assignSocket'];
-/** As it was when nobody had wrapped it. */
+/** Captured before anybody wraps it. */
 const NODES_EMIT: unknown = Reflect.get(EventEmitter.prototype, 'emit');
 
 const isNeeded = Number.parseInt(process.versions.v8, 10) < SHARES_FROM;
 
-/** Node's are functions, not classes: they can be called on an object that is there already. */
+/** Node's constructors are functions, not classes: they can be called on an existing object. */
 type Initialiser<Arguments extends unknown[]> = (this: object, ...args: Arguments) => void;
 const initRequest = IncomingMessage as unknown as Initialiser<[Socket]>;
 const initResponse = ServerResponse as unknown as Initialiser<[IncomingMessage, object?]>;
@@ -60,23 +50,23 @@ function isApplication(value: unknown): value is Application {
   );
 }
 
-/** Whether nothing stands above Node's own prototype that it would meet when it makes an object with these properties. */
+/** Whether no prototype above Node's own defines one of these properties, which Node sets while it creates the object. */
 function isClear(prototype: object, nodes: object, names: readonly PropertyKey[]): boolean {
   for (let at = prototype; at !== nodes; at = Object.getPrototypeOf(at) as object)
     if (names.some((name) => Object.hasOwn(at, name))) return false;
   return true;
 }
 
-/** Node refuses what it can't expect, and what names no host, by itself: with the methods that are its own. */
+/** Node itself answers an unknown `Expect` and a missing Host: the host's methods must not run then. */
 function mayNodeAnswer({ headers }: IncomingMessage): boolean {
   return headers.expect !== undefined || headers.host === undefined;
 }
 
-/** Constructors for a server of `app`; `isOnly`: whether the next request goes nowhere else. */
+/** Constructors for a server of `app`; `isOnly`: whether the next request goes to `app` alone. */
 function constructorsOf(app: Application, isOnly: () => boolean): ServerConstructors {
   const { request, response } = app;
 
-  /** Named like Node's own by their keys, also when built: the names are in stack traces, which error pages show. */
+  /** The keys name them like Node's own, also when built: the names are in stack traces, which error pages show. */
   const made = {
     IncomingMessage: function (this: object, socket: Socket): IncomingMessage | undefined {
       if (app.request !== request || !isOnly()) return new IncomingMessage(socket);
@@ -84,7 +74,7 @@ function constructorsOf(app: Application, isOnly: () => boolean): ServerConstruc
         initRequest.call(this, socket);
         return undefined;
       } catch {
-        // An accessor without setter, put on the prototype since.
+        // An accessor without a setter was added to the prototype since.
         return new IncomingMessage(socket);
       }
     },
@@ -106,32 +96,32 @@ function constructorsOf(app: Application, isOnly: () => boolean): ServerConstruc
   };
   made.IncomingMessage.prototype = request;
   made.ServerResponse.prototype = response;
-  // V8 reckons from a constructor and those above it how many properties to make room for. Without, objects with so many
-  // of them become dictionaries.
+  // V8 estimates from a constructor and those above it how many properties to reserve. Without that, objects with
+  // this many properties become dictionaries.
   Object.setPrototypeOf(made.IncomingMessage, IncomingMessage);
   Object.setPrototypeOf(made.ServerResponse, ServerResponse);
   return made as unknown as ServerConstructors;
 }
 
-/** For a server that serves this application and nothing else: options of `createServer`. */
-export function adoptedConstructors(app: unknown): Partial<ServerConstructors> {
+/** Options of `createServer` for a server that serves this application and nothing else. */
+export function presetConstructors(app: unknown): Partial<ServerConstructors> {
   return isNeeded && isApplication(app) ? constructorsOf(app, () => true) : {};
 }
 
 type Constructors = Record<symbol, unknown>;
 
-/** The property that holds one of Node's own constructors; undefined where it is there no more, or is the host's. */
+/** The property that holds one of Node's own constructors; undefined where the host passed its own. */
 function keyOf(server: object, constructor: object): symbol | undefined {
   return Object.getOwnPropertySymbols(server).find((key) => (server as Constructors)[key] === constructor);
 }
 
-export interface AdoptionOptions {
-  /** A server's `emit` as it is for everybody else; default: as it is found. */
+export interface PrototypePresetOptions {
+  /** A server's `emit` without the profiler's wrapper; default: as it is found. */
   emitOf?: (server: Server) => unknown;
 }
 
-/** Node's own constructors make what comes after the end: nothing is kept of a server to put them back. */
-function adopt(
+/** After `close` the constructors fall back to Node's own: no reference to the server is needed to restore it. */
+function presetPrototypes(
   server: Server,
   req: IncomingMessage,
   emitOf: (server: Server) => unknown,
@@ -147,7 +137,7 @@ function adopt(
   const isOnly = (): boolean =>
     !isClosed() &&
     emitOf(server) === NODES_EMIT &&
-    // Beyond it Node answers by itself.
+    // Above the limit Node itself answers.
     !((server.maxRequestsPerSocket ?? 0) > 0) &&
     server.listenerCount('request') === 1 &&
     server.listeners('request')[0] === (app as unknown) &&
@@ -158,15 +148,15 @@ function adopt(
   holder[responseKey] = made.ServerResponse;
 }
 
-export function createPrototypeAdoption({
+export function createPrototypePreset({
   emitOf = (server) => server.emit,
-}: AdoptionOptions = {}): PrototypeAdoption {
+}: PrototypePresetOptions = {}): PrototypePreset {
   let closed = false;
-  const see = createServerLookout((server, req) => {
-    adopt(server, req, emitOf, () => closed);
+  const observeServer = createServerLookout((server, req) => {
+    presetPrototypes(server, req, emitOf, () => closed);
   });
   return {
-    see: isNeeded ? see : () => undefined,
+    observeServer: isNeeded ? observeServer : () => undefined,
     close() {
       closed = true;
     },

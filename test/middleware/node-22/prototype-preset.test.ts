@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
 import {
-  adoptedConstructors,
-  createPrototypeAdoption,
+  presetConstructors,
+  createPrototypePreset,
 } from '../../../app/middleware/node-22/prototype-preset.ts';
 
 const isNeeded = Number.parseInt(process.versions.v8, 10) < 13;
@@ -61,14 +61,14 @@ const NODES_OWN = { request: IncomingMessage.prototype, response: ServerResponse
 
 describe('objects of requests', () => {
   let app: Express;
-  let adoption: ReturnType<typeof createPrototypeAdoption>;
-  const adopted = (): Exchange['born'] => ({ request: app.request, response: app.response });
+  let preset: ReturnType<typeof createPrototypePreset>;
+  const presetOf = (): Exchange['born'] => ({ request: app.request, response: app.response });
 
   function createApp(make: typeof express): void {
-    adoption = createPrototypeAdoption();
+    preset = createPrototypePreset();
     app = make();
     app.use((req, _res, next) => {
-      adoption.see(req);
+      preset.observeServer(req);
       next();
     });
     app.get('/', (req, res) => {
@@ -82,7 +82,7 @@ describe('objects of requests', () => {
   });
 
   afterEach(() => {
-    adoption.close();
+    preset.close();
   });
 
   it('are born with the prototypes of the application, from the second request of a server on', async function () {
@@ -90,8 +90,8 @@ describe('objects of requests', () => {
     await serving(app, async (server) => {
       const [first, second] = [await ask(server), await ask(server)];
       expect(first.born).to.deep.equal(NODES_OWN);
-      expect(second.born.request).to.equal(adopted().request);
-      expect(second.born.response).to.equal(adopted().response);
+      expect(second.born.request).to.equal(presetOf().request);
+      expect(second.born.response).to.equal(presetOf().response);
       expect(second.text).to.equal(first.text).and.equal('GET IncomingMessage true');
     });
   });
@@ -129,7 +129,7 @@ describe('objects of requests', () => {
     await serving(app, async (server) => {
       const first = await ask(server, '/query?a=1');
       const second = await ask(server, '/query?a=1');
-      expect(second.born.request).to.equal(adopted().request);
+      expect(second.born.request).to.equal(presetOf().request);
       expect(second.text).to.equal(first.text).and.equal('{"a":"1","set":"by a middleware"}');
     });
   });
@@ -162,7 +162,7 @@ describe('objects of requests', () => {
     it(`are those of Node again as soon as there is ${what}`, async () => {
       await serving(app, async (server) => {
         await ask(server);
-        if (isNeeded) expect((await ask(server)).born.request).to.equal(adopted().request);
+        if (isNeeded) expect((await ask(server)).born.request).to.equal(presetOf().request);
         add(server);
         const { born, text } = await ask(server);
         expect(born.request).to.equal(IncomingMessage.prototype);
@@ -193,7 +193,7 @@ describe('objects of requests', () => {
   it('are those of Node again after the end', async () => {
     await serving(app, async (server) => {
       await ask(server);
-      adoption.close();
+      preset.close();
       expect((await ask(server)).born.request).to.equal(IncomingMessage.prototype);
     });
   });
@@ -215,11 +215,11 @@ describe('objects of requests', () => {
 
   it('are made so from the first one on where the server is ours', async function () {
     if (!isNeeded) this.skip();
-    const server = createServer(adoptedConstructors(app), app).listen(0, '127.0.0.1');
+    const server = createServer(presetConstructors(app), app).listen(0, '127.0.0.1');
     await once(server, 'listening');
     expect((await ask(server)).born.request).to.equal(app.request);
     server.close();
-    expect(adoptedConstructors(() => undefined)).to.deep.equal({});
+    expect(presetConstructors(() => undefined)).to.deep.equal({});
   });
 
   const onPrototypes: [string, () => void][] = [
@@ -307,7 +307,7 @@ describe('objects of requests', () => {
   it('stay as they are where a connection only looks like one of a server', () => {
     for (const socket of [undefined, null, {}, { server: null }, { server: 'a name' }, { server: {} }])
       expect(() => {
-        adoption.see({ socket } as unknown as IncomingMessage);
+        preset.observeServer({ socket } as unknown as IncomingMessage);
       }).to.not.throw();
   });
 });
