@@ -56,7 +56,7 @@ export async function entryOf(name) {
   const state = stateOfBuild();
   const problem = state === 'fresh' ? null : await renew(state);
   if (problem === null) return built;
-  // Node.js runs TypeScript by itself from 22.18 and 23.6 on.
+  // Goes with Node 20: from 22.18 on Node.js runs TypeScript by itself.
   const runsSources = Boolean(process.features.typescript);
   if (!runsSources && state === 'missing')
     throw new StartError(
