@@ -38,7 +38,7 @@ function without(name, from, packages, { types = false } = {}) {
 const ERRORS = '^app/errors\\.ts$';
 const URLS = '^app/urls\\.ts$';
 const PATHS = '^app/paths\\.ts$';
-const CONFIG = '^app/config\\.ts$';
+const CONFIG = '^app/config(\\.ts$|/)';
 const PROFILER = '^app/profiler/';
 
 module.exports = {

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type expressPackage from 'express';
 import { createApp } from './compose/app.ts';
-import { type Config, SECRET_NAMES } from './config.ts';
+import type { Config } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler } from './compose/create-profiler.ts';
 import type { Profiler } from './compose/profiler-options.ts';
@@ -70,40 +70,6 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
-/** What the configuration panel shows, by the names of the environment; of a secret only that it is set. */
-function settingsOf(config: Config): Record<string, unknown> {
-  const { database, profiler, secrets } = config;
-  return {
-    APP_ENV: config.env,
-    APP_DEBUG: config.debug,
-    APP_DOMAIN: config.domain,
-    HOST: config.host,
-    PORT: config.port,
-    DB_HOST: database?.host,
-    DB_PORT: database?.port,
-    DB_NAME: database?.name,
-    DB_USER: database?.user,
-    DB_SCHEMA: config.schema,
-    TRUSTED_PROXIES: config.trustedProxies,
-    TRUSTED_HOSTS: config.trustedHosts,
-    VAR_DIR: config.varDir,
-    WEB_CONCURRENCY: config.workers,
-    DYNO: config.instance,
-    PROFILER_RETENTION_HOURS: profiler.retentionMs / 3_600_000,
-    PROFILER_RETENTION_COUNT: profiler.retentionCount,
-    PROFILER_RETENTION_MB: profiler.retentionBytes / (1024 * 1024),
-    PROFILER_PREVIEW_BYTES: profiler.previewBytes,
-    PROFILER_SAMPLE_RATE: profiler.sampleRate,
-    PROFILER_SLOW_MS: profiler.slowMs,
-    PROFILER_EXPLAIN_MS: profiler.explainMs,
-    PROFILER_EDITOR: profiler.editor?.url,
-    PROFILER_EDITOR_PATHS: profiler.editor?.paths,
-    PROFILER_TOOLBAR: profiler.toolbar,
-    PROFILER_TOOLBAR_ORIGINS: profiler.toolbarOrigins,
-    ...Object.fromEntries(SECRET_NAMES.map((name) => [name, secrets[name] === undefined ? null : 'set'])),
-  };
-}
-
 export function createService(options: ServiceOptions): Service {
   const { config, routes } = options;
   // Taken before the profiler is made: what the service itself writes is no log of the application's.
@@ -157,22 +123,11 @@ export function createService(options: ServiceOptions): Service {
 
   function openProfiler(): Profiler {
     return createProfiler({
+      ...config.profiler,
       storage,
       redactor,
-      retention: {
-        ageMs: config.profiler.retentionMs,
-        count: config.profiler.retentionCount,
-        bytes: config.profiler.retentionBytes,
-      },
-      previewBytes: config.profiler.previewBytes,
-      sampling: { rate: config.profiler.sampleRate, slowMs: config.profiler.slowMs },
-      explainMs: config.profiler.explainMs,
-      password: config.profiler.password,
-      toolbar: config.profiler.toolbar,
-      toolbarOrigins: config.profiler.toolbarOrigins,
-      ...(config.profiler.editor === null ? {} : { editor: config.profiler.editor }),
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
-      settings: settingsOf(config),
+      settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
       tokenFolder: join(config.varDir, 'tokens'),

@@ -107,6 +107,26 @@ describe('configuration', () => {
     expect(config.warnings[0]).to.not.contain('"short"');
   });
 
+  it('shows of secrets only that they are set', () => {
+    const secrets = {
+      APP_SECRET: 'first-secret',
+      API_KEY: 'second-secret',
+      DB_PASSWORD: 'third-secret',
+      PROFILER_PASSWORD: 'fourth-secret',
+      DATABASE_URL: 'postgres://bob@db/shop',
+    };
+    const { shown } = readConfig({ ...secrets, PORT: '80', PROFILER_SLOW_MS: '70' });
+    for (const name of Object.keys(secrets)) expect(shown[name], name).to.equal('set');
+    expect(JSON.stringify(shown)).to.not.contain('-secret').and.not.contain('postgres:');
+    expect(shown).to.include({ PORT: 80, PROFILER_SLOW_MS: 70, DB_HOST: 'db', DYNO: null, APP_DEBUG: true });
+    expect(readConfig({}).shown).to.include({ APP_SECRET: null, DATABASE_URL: null, DB_HOST: null });
+  });
+
+  it('trusts no proxy where the list is empty', () => {
+    expect(readConfig({ TRUSTED_PROXIES: '' }).trustedProxies).to.deep.equal([]);
+    expect(readConfig({ TRUSTED_HOSTS: '' }).trustedHosts).to.equal(null);
+  });
+
   const wrong: [string, Record<string, string>, RegExp][] = [
     ['a port that is none', { PORT: 'http' }, /^PORT is "http"; set a whole number from 0 to 65535\.$/],
     ['a port too high', { PORT: '65536' }, /^PORT /],
@@ -180,12 +200,14 @@ describe('configuration', () => {
       null,
     );
     for (const name of ['vscode', 'cursor', 'webstorm', 'zed'])
-      expect(readConfig({ PROFILER_EDITOR: name }).profiler.editor?.url).to.match(/^[a-z]+:\/\/.*%f.*%l/);
+      expect(readConfig({ PROFILER_EDITOR: name }).profiler.editor).to.match(/^[a-z]+:\/\/.*%f.*%l/);
     const pattern = 'myeditor://open?file=%f&line=%l';
-    expect(
-      readConfig({ PROFILER_EDITOR: pattern, PROFILER_EDITOR_PATHS: '/app=/home/me/shop, /lib = C:\\lib' })
-        .profiler.editor,
-    ).to.deep.equal({ url: pattern, paths: { '/app': '/home/me/shop', '/lib': 'C:\\lib' } });
+    const { editor, editorPaths } = readConfig({
+      PROFILER_EDITOR: pattern,
+      PROFILER_EDITOR_PATHS: '/app=/home/me/shop, /lib = C:\\lib',
+    }).profiler;
+    expect(editor).to.equal(pattern);
+    expect(editorPaths).to.deep.equal({ '/app': '/home/me/shop', '/lib': 'C:\\lib' });
   });
 
   for (const url of [

@@ -1,7 +1,8 @@
 /** What records requests and what reads them back: tokens -> recorder -> writer -> storage -> profiles. */
+import type { ProfilerSettings } from '../config/settings.ts';
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding.ts';
-import { createHousekeeper, type Retention } from '../profiler/housekeeper.ts';
+import { createHousekeeper } from '../profiler/housekeeper.ts';
 import { searchedFields } from '../profiler/find-text.ts';
 import type { Panel } from '../profiler/panel.ts';
 import { createPatientRead } from '../profiler/patient-read.ts';
@@ -9,20 +10,22 @@ import { createProfiles, type Profiles } from '../profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
 import type { Redactor } from '../profiler/redact.ts';
-import { createSampler, type Sampler, type Sampling } from '../profiler/sampling.ts';
+import { createSampler, type Sampler } from '../profiler/sampling.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { createTokenReserve } from '../profiler/token-reserve.ts';
 import { createTokenSource } from '../profiler/token-source.ts';
 import { createWriter, type Writer } from '../profiler/writer.ts';
 import { urls } from '../urls.ts';
 
+const HOUR_MS = 3_600_000;
+const MEBIBYTE = 1024 * 1024;
+
 export interface CoreOptions {
   storage: ProfileStorage;
   panels: readonly Panel[];
   rules: readonly FindingRule[];
   redactor: Redactor;
-  sampling: Sampling;
-  retention: Retention;
+  settings: ProfilerSettings;
   process: string;
   limits?: ContextLimits | undefined;
   tokenFolder?: string | undefined;
@@ -43,13 +46,17 @@ export interface Core {
 }
 
 export function createCore(options: CoreOptions): Core {
-  const { storage, panels, rules, redactor, sampling, retention, limits, tokenFolder, warn } = options;
+  const { storage, panels, rules, redactor, settings, limits, tokenFolder, warn } = options;
   const tokens = createTokenSource({
     lease: storage.leaseTokens?.bind(storage),
     reserve: tokenFolder === undefined ? undefined : createTokenReserve(tokenFolder),
   });
   const recording = createRecording(storage);
-  const sampler = createSampler({ ...sampling, isPaused: () => recording.pausedAt() !== null });
+  const sampler = createSampler({
+    rate: settings.sampleRate,
+    slowMs: settings.slowMs,
+    isPaused: () => recording.pausedAt() !== null,
+  });
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
@@ -72,9 +79,17 @@ export function createCore(options: CoreOptions): Core {
     storage,
     readStored: createPatientRead(storage, tokens),
     searched: searchedFields(panels),
-    isSampledOut: (token) => (sampling.rate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
+    isSampledOut: (token) => (settings.sampleRate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
   });
-  const housekeeper = createHousekeeper({ storage, retention, warn });
+  const housekeeper = createHousekeeper({
+    storage,
+    retention: {
+      ageMs: settings.retentionHours * HOUR_MS,
+      count: settings.retentionCount,
+      bytes: settings.retentionMb * MEBIBYTE,
+    },
+    warn,
+  });
 
   return {
     tracker: new ContextTracker(),

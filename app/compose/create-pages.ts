@@ -7,7 +7,7 @@ import { createGuard, type GuardOptions } from '../middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import { panelMarkdown } from './panel-markdown.ts';
-import type { Retention } from '../profiler/housekeeper.ts';
+import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding.ts';
 import type { FormSigner } from '../profiler/form-signature.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -23,27 +23,23 @@ export interface PageHandlerOptions {
   /** In the order of the menu. */
   panels: readonly Panel[];
   rules: readonly FindingRule[];
-  retention: Retention;
+  settings: ProfilerSettings;
   originOf: (req: IncomingMessage) => string | null;
   clientOf: (req: IncomingMessage) => string;
   frontEnds: ReadonlySet<string>;
-  access: GuardOptions;
+  authorize: GuardOptions['authorize'];
   redactText: (text: string) => string;
 }
 
-const HOUR = 3_600_000;
-const MEBIBYTE = 1024 * 1024;
-
-function describeRetention({ ageMs, count, bytes }: Retention): string {
-  const hours = Math.round(ageMs / HOUR);
-  return `Profiles are kept for ${hours} hours, at most ${count} of them and ${Math.round(bytes / MEBIBYTE)} MiB.`;
+function describeRetention({ retentionHours, retentionCount, retentionMb }: ProfilerSettings): string {
+  return `Profiles are kept for ${retentionHours} hours, at most ${retentionCount} of them and ${retentionMb} MiB.`;
 }
 
 export function createPageHandler(
   options: PageHandlerOptions,
   { renderPage, assets, toolbarScript, foot }: PageParts,
 ): Dispatch {
-  const { profiles, recording, forms, live, panels, rules, retention, access, redactText } = options;
+  const { profiles, recording, forms, live, panels, rules, settings, authorize, redactText } = options;
   const { originOf, clientOf, frontEnds } = options;
   const headers = pageHeaders();
   const ownHeaders = (): typeof headers => headers;
@@ -62,8 +58,8 @@ export function createPageHandler(
     frontEnds,
     redactText,
     foot,
-    retention: describeRetention(retention),
+    retention: describeRetention(settings),
   });
-  const guard = createGuard(access);
+  const guard = createGuard({ password: settings.password, authorize });
   return createPages({ controllers, originOf, clientOf, guard, ownHeaders, frontEnds, redactText });
 }

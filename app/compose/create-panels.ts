@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
+import { derivedSettings, profilerSettings, serviceSettings, type Setting } from '../config/settings.ts';
 import { createErrorDescriber } from '../observe/errors.ts';
 import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
 import type { SourceFiles } from '../observe/source-files.ts';
@@ -42,6 +43,16 @@ const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
   `${folder}hindsight-`,
 ]);
 
+/** Settings whose values may be shown: all of ours but the secrets, and what every process has. */
+const SHOWN_SETTINGS = [
+  ...[serviceSettings, derivedSettings, profilerSettings].flatMap((table) =>
+    Object.values(table).flatMap(({ name, isSecret }: Setting) => (isSecret === true ? [] : [name])),
+  ),
+  'NODE_ENV',
+  'TZ',
+  'LANG',
+];
+
 interface Manifest {
   version?: string;
   dependencies?: Record<string, string>;
@@ -79,6 +90,7 @@ export function createHostPanels({ root, settings, files, maps, process: name }:
     database: { excerptAt: createPlaceExcerpts({ root, files, maps }) },
     configuration: {
       settings,
+      shown: SHOWN_SETTINGS,
       // Reads a file for each: for the first profile, not for the start.
       get packages() {
         return installedPackages(root);

@@ -10,8 +10,7 @@
  */
 import { hostname } from 'node:os';
 import { isProduction } from '../config.ts';
-import { checkEditor } from '../config/editor.ts';
-import { checkOrigins } from '../config/origins.ts';
+import { readOptions } from '../config/settings.ts';
 import { createLive } from '../controllers/profiler/live.ts';
 import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
@@ -23,9 +22,7 @@ import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
-import { defaultRetention } from '../profiler/housekeeper.ts';
 import { createRedactor } from '../profiler/redact.ts';
-import { defaultSampling } from '../profiler/sampling.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { createCore } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
@@ -35,8 +32,6 @@ import { createHostRouting } from './describe-routing.ts';
 import { createLazyPages } from './lazy-pages.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 
-const PREVIEW_BYTES = 16_384;
-const EXPLAIN_MS = 100;
 const CLOSE_WITHIN = 5000;
 
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
@@ -44,20 +39,17 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     storage = createMemoryStorage(),
     warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`),
     sourceOf = createHostSource(),
-    previewBytes = PREVIEW_BYTES,
     root = process.cwd(),
-    explainMs = EXPLAIN_MS,
     process: name = `${hostname()}:${process.pid}`,
-    toolbar: withToolbar = !isProduction(),
     redactor = createRedactor({
       secrets: options.secrets,
       names: options.secretNames,
       publicValues: options.publicValues,
     }),
   } = options;
-  const retention = { ...defaultRetention, ...options.retention };
-  const editor = options.editor === undefined ? null : checkEditor(options.editor);
-  const frontEnds = checkOrigins(options.toolbarOrigins ?? []);
+  const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
+  const { explainMs, editor, toolbar: withToolbar } = settings;
+  const frontEnds = new Set(settings.toolbarOrigins);
   const redactText = (text: string): string => redactor.text(text);
 
   const files = createSourceFiles({ roots: [root, packageRoot()] });
@@ -72,8 +64,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     panels,
     rules,
     redactor,
-    sampling: { ...defaultSampling, ...options.sampling },
-    retention,
+    settings,
     process: name,
     limits: options.limits,
     tokenFolder: options.tokenFolder,
@@ -100,14 +91,14 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     live,
     panels,
     rules,
-    retention,
+    settings,
     process: name,
-    editor: editor === null ? undefined : { ...editor, root },
+    editor: editor === null ? undefined : { url: editor, paths: settings.editorPaths, root },
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds,
     redactText,
-    access: { password: options.password ?? null, authorize: options.authorize },
+    authorize: options.authorize,
   });
   const errors = createErrorPages({
     recorder,
@@ -130,7 +121,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     recorder,
     tracker,
     sourceOf,
-    previewBytes,
+    previewBytes: settings.previewBytes,
     takes: core.takes,
     observeApp: observers.observeApp,
     exposeToken: createTokenExposure(frontEnds),

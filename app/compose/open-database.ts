@@ -30,7 +30,8 @@ const MINUTE = 60_000;
 const PARTITION_WIDTHS = [10, 60, 2 * 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
 
 /** A dozen partitions or so: each one more costs every search a little, each one less makes it go in bigger pieces. */
-function partitionWidth(retentionMs: number): number {
+function partitionWidth(retentionHours: number): number {
+  const retentionMs = retentionHours * 60 * MINUTE;
   return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
 }
 
@@ -92,7 +93,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     return createPostgresStorage({
       knex: () => from.profilerKnex(),
       schema: config.schema,
-      partitionMs: partitionWidth(config.profiler.retentionMs),
+      partitionMs: partitionWidth(config.profiler.retentionHours),
       say: log,
       thread: {
         start: (data) => startWorker('storage/writer-thread', data),

@@ -1,6 +1,7 @@
 /** What a host gives to `createProfiler`, and what it gets. Types only. */
 import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { ProfilerSettings } from '../config/settings.ts';
 import type { RefusalOptions } from '../middleware/refuse.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import type { Watch } from '../middleware/watch.ts';
@@ -10,16 +11,15 @@ import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextLimits } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding.ts';
-import type { Retention } from '../profiler/housekeeper.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';
 import type { Redactor } from '../profiler/redact.ts';
-import type { Sampling } from '../profiler/sampling.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import type { WriterCounters } from '../profiler/writer.ts';
 import type { ErrorPages } from './create-error-pages.ts';
 
-export interface ProfilerOptions {
+/** With the settings of the profiler: app/config/settings.ts, and the README's table. */
+export interface ProfilerOptions extends Partial<ProfilerSettings> {
   /** Where profiles are kept; default: the memory of this process. */
   storage?: ProfileStorage;
   /** Panels of your own, shown after the built-in ones. */
@@ -34,17 +34,7 @@ export interface ProfilerOptions {
   publicValues?: readonly string[];
   /** Instead of the three above: a redactor made elsewhere. */
   redactor?: Redactor;
-  retention?: Partial<Retention>;
   limits?: ContextLimits;
-  /** Bytes of a body kept as preview; default 16 KiB. */
-  previewBytes?: number;
-  /**
-   * Milliseconds from which on a statement that PostgreSQL ran is planned again after the answer (`EXPLAIN`, read-only, on an
-   * idle connection of the Knex that ran it), and the plan kept with the profile; default 100, 0: none is.
-   */
-  explainMs?: number;
-  /** Which requests are recorded in full; default: all. Those that fail or are slow are kept in outline. */
-  sampling?: Partial<Sampling>;
   /** Folder where a process leaves some tokens for the next one; absent: the first requests guess theirs. */
   tokenFolder?: string;
   /** Shown as the process that answered; default: host name and pid. */
@@ -53,18 +43,6 @@ export interface ProfilerOptions {
   settings?: Readonly<Record<string, unknown>>;
   /** Folder of the application's own code; default: the working directory. */
   root?: string;
-  /** Places on the pages open it: `vscode`, `cursor`, `webstorm`, `zed`, or an address with `%f`, `%l` and `%c`. */
-  editor?: {
-    url: string;
-    /** Folders here -> on the developer's machine, where the application runs in a container. */
-    paths?: Readonly<Record<string, string>>;
-  };
-  /** Whether HTML documents that browsers ask for get the toolbar; default: they do, but not where NODE_ENV is `production`. */
-  toolbar?: boolean;
-  /** Origins of separate front ends that load the toolbar by its tag, such as `http://localhost:5173`; default: none. */
-  toolbarOrigins?: readonly string[];
-  /** Asked for as HTTP Basic before any page is shown. */
-  password?: string | null;
   /** Who may see the pages; asked when there is no password. */
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /** Where a request came from; default: what the host's Express makes of it. */

@@ -1,5 +1,5 @@
 /** Where and how to connect: the configuration's address, or the embedded server's, in the form that `pg` takes. */
-import type { DatabaseAddress } from '../config.ts';
+import type { DatabaseAddress } from '../config/database-url.ts';
 
 export interface ConnectionSettings {
   /** Host name, address, or the folder of a socket. */

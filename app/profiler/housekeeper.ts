@@ -10,12 +10,6 @@ export interface Retention {
   bytes: number;
 }
 
-export const defaultRetention: Retention = {
-  ageMs: 24 * 3_600_000,
-  count: 100_000,
-  bytes: 512 * 1024 * 1024,
-};
-
 /** Newest profiles of the profiler's own pages that are kept (settled as a small set of their own). */
 const PROFILER_COUNT = 200;
 /** Pinned, failed and slowest ones outlive the rest: this many, and so many times the age, pins without one. */

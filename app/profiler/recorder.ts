@@ -15,7 +15,7 @@ import type { Panel } from './panel.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
 import { indexOf, type ProfileIndex } from './profile-index.ts';
 import type { Redactor } from './redact.ts';
-import { createSampler, defaultSampling, type Sampler } from './sampling.ts';
+import { createSampler, type Sampler } from './sampling.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
 
@@ -87,7 +87,7 @@ export interface Recorder {
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
-  const sampler = options.sampler ?? createSampler(defaultSampling);
+  const sampler = options.sampler ?? createSampler({ rate: 1, slowMs: Infinity });
   const sharedParts = createSharedParts(redactor);
   const textOf = createDocumentWriter();
   const { build, mask, isSampledOut } = createProfileBuilder({

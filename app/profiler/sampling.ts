@@ -10,8 +10,6 @@ export interface Sampling {
   slowMs: number;
 }
 
-export const defaultSampling: Sampling = { rate: 1, slowMs: 1000 };
-
 /** A request that asks for it is recorded in full whatever the rate: any value but `0` and empty. */
 const ASKING_HEADER = 'x-debug-profile';
 

@@ -30,7 +30,7 @@ export interface ServeOptions {
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<ProfilerOptions, 'sampling' | 'adoptPrototypes'>;
+  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'adoptPrototypes'>;
 }
 
 export interface Bench {

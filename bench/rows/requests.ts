@@ -181,7 +181,7 @@ export const sampledOut: Row = {
   what: 'CPU of a request that is not recorded in full, against bare',
   async run(bench) {
     const page = { path: '/', queries: false, label: '(c)' };
-    const notRecorded: Measuring = { variant: 'hindsight', profilerOptions: { sampling: { rate: 0 } } };
+    const notRecorded: Measuring = { variant: 'hindsight', profilerOptions: { sampleRate: 0 } };
     const [pairs = []] = await compare(
       bench,
       [notRecorded],

@@ -89,7 +89,7 @@ for (const [name, make] of [
     it('is kept in outline where it fails and is sampled out', async () => {
       const inner = make();
       inner.get('/', (_req, res) => void res.status(503).send('inner'));
-      const profiles = await recorded(make, inner, { options: { sampling: { rate: 0 } } });
+      const profiles = await recorded(make, inner, { options: { sampleRate: 0 } });
       expect(profiles.map(({ status }) => status)).to.deep.equal([503, 503]);
     });
   });

@@ -301,7 +301,7 @@ describe('upgrades', () => {
   });
 
   it('are left out where they are sampled out, and where they are the profiler’s own', async () => {
-    const host = await open({ sampling: { rate: 0 } });
+    const host = await open({ sampleRate: 0 });
     host.server.on('upgrade', (_req, socket: Socket) =>
       socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
     );

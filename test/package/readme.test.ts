@@ -1,25 +1,8 @@
-/** The README names every setting that is read, every script that it tells to run, and files that are there. */
+/** The README has the table of settings, and names scripts and files that exist. */
 import { expect } from 'chai';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readConfig } from '../../app/config.ts';
-
-/** Names that `readConfig` asks the environment for. */
-function settingsRead(): string[] {
-  const names = new Set<string>();
-  readConfig(
-    new Proxy<Record<string, string | undefined>>(
-      {},
-      {
-        get: (_target, name) => {
-          names.add(String(name));
-          return undefined;
-        },
-      },
-    ),
-  );
-  return [...names];
-}
+import { withSettingsTable } from '../support/settings-table.ts';
 
 /** Links of a page that lead to files of the repository. */
 function linkedFiles(page: string): string[] {
@@ -30,16 +13,8 @@ function linkedFiles(page: string): string[] {
 describe('README.md', () => {
   const text = readFileSync('README.md', 'utf8');
 
-  it('has a row for every setting', () => {
-    /** The platform's own: told in the text, not set by the reader. */
-    const ofThePlatform = ['NODE_ENV', 'DYNO'];
-    const rows = text.split('\n').filter((line) => line.startsWith('| `'));
-    const documented = rows.flatMap((row) => Array.from(row.matchAll(/`([A-Z_]{4,})`/g), ([, name]) => name));
-    const missing = settingsRead().filter(
-      (name) => !documented.includes(name) && !ofThePlatform.includes(name),
-    );
-    expect(settingsRead()).to.include('PORT');
-    expect(missing).to.deep.equal([]);
+  it('has the table of settings as it is made from the code (npm run docs)', () => {
+    expect(text).to.equal(withSettingsTable(text));
   });
 
   it('names scripts that exist', () => {

@@ -40,6 +40,7 @@ export function everyPanel(text = 'x'): Panel[] {
     describe: describerOf(packageRoot()),
     configuration: {
       settings: { PORT: 3000, APP_DOMAIN: text, list: [text, { [text]: text }] },
+      shown: ['PORT', 'APP_DOMAIN'],
       packages: { express: '5.1.0', [`z${text}`]: text },
       process: { node: '22.11.0', platform: text, release: null },
     },

@@ -32,6 +32,7 @@ export function samplePanels(): Panel[] {
         APP_SECRET: 'not shown at all',
         DB_SCHEMA: null,
       },
+      shown: ['PORT', 'APP_ENV', 'APP_DOMAIN', 'DB_SCHEMA'],
       packages: { express: '5.1.0', knex: '3.3.0', pg: '8.23.1' },
       process: { node: '22.11.0', platform: 'linux x64', pid: 4121, dyno: 'web.1', release: null },
     }),

@@ -15,19 +15,15 @@ import { presentConfiguration } from './present.ts';
 export interface ConfigurationFacts {
   /** Settings by name, as the process uses them; undefined or null: not set. */
   settings: Readonly<Record<string, unknown>>;
+  /** Names of settings whose values may be shown. */
+  shown: readonly string[];
   /** Version by name of package. */
   packages: Readonly<Record<string, string>>;
   /** What runs: node, platform, pid, dyno, release … by name. */
   process: Readonly<Record<string, string | number | null>>;
 }
 
-/** Names whose values tell nothing that must stay inside. */
-const SHOWN_SETTINGS = new Set([
-  'NODE_ENV', 'APP_ENV', 'APP_DEBUG', 'APP_DOMAIN', 'PORT', 'HOST', 'DB_SCHEMA', 'DB_HOST', 'DB_PORT', 'DB_NAME', 'DB_USER',
-  'TRUSTED_PROXIES', 'TRUSTED_HOSTS', 'VAR_DIR', 'DYNO', 'TZ', 'LANG', 'PROFILER_RETENTION_HOURS', 'PROFILER_RETENTION_COUNT',
-  'PROFILER_RETENTION_MB', 'PROFILER_PREVIEW_BYTES', 'PROFILER_SAMPLE_RATE', 'PROFILER_SLOW_MS', 'PROFILER_EXPLAIN_MS',
-  'WEB_CONCURRENCY',
-]); // prettier-ignore
+/** Express settings whose values may be shown. */
 const SHOWN_APPLICATION = new Set([
   'env', 'etag', 'trust proxy', 'view engine', 'view cache', 'views', 'query parser', 'case sensitive routing', 'strict routing',
   'x-powered-by', 'json spaces', 'json escape', 'jsonp callback name', 'subdomain offset',
@@ -54,13 +50,9 @@ function pickShown(settings: Readonly<Record<string, unknown>> = {}): Record<str
   return Object.fromEntries(Object.entries(settings).filter(([name]) => SHOWN_APPLICATION.has(name)));
 }
 
-/** `shown`: names of the host's own settings that may be shown, in addition to the built-in list. */
-export function createConfigurationPanel(
-  facts: ConfigurationFacts,
-  { shown = [] }: { shown?: readonly string[] } = {},
-): Panel<ConfigurationData, null> {
+export function createConfigurationPanel(facts: ConfigurationFacts): Panel<ConfigurationData, null> {
   const read = (application: Readonly<Record<string, unknown>> | undefined): ConfigurationData => ({
-    settings: rowsOf(facts.settings, new Set([...SHOWN_SETTINGS, ...shown])),
+    settings: rowsOf(facts.settings, new Set(facts.shown)),
     application: rowsOf(pickShown(application), SHOWN_APPLICATION),
     packages: Object.keys(facts.packages)
       .sort()

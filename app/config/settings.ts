@@ -1,0 +1,296 @@
+/**
+ * Every setting, once. `Config`, the checks at start, the options of `createProfiler`, the configuration panel and the
+ * README's table (`npm run docs`) come from here: a new setting is a row of a table and the code that uses its value.
+ */
+import { databaseUrl } from './database-url.ts';
+import { editorPaths, editorUrl } from './editor.ts';
+import {
+  domain,
+  environmentName,
+  hostNames,
+  onOff,
+  origins,
+  proxyRanges,
+  type Reader,
+  schemaName,
+  share,
+  text,
+  wholeNumber,
+} from './readers.ts';
+
+export interface Setting<Value = unknown> {
+  /** Name in the environment. */
+  name: string;
+  read: Reader<Value>;
+  /** Value where it is not set. */
+  fallback: Value;
+  /** What the README says of the default, where the fallback does not tell. */
+  defaultText?: string;
+  /** What the README says, in Markdown. */
+  meaning: string;
+  /** Never shown: pages say only that it is set. */
+  isSecret?: true;
+  /** An empty text is a value, too; else it counts as not set. */
+  mayBeEmpty?: true;
+}
+
+export type SettingsTable = Readonly<Record<string, Setting>>;
+
+export type ValuesOf<Table extends SettingsTable> = {
+  readonly [Key in keyof Table]: Table[Key] extends Setting<infer Value> ? Value : never;
+};
+
+function setting<Value>(row: Setting<Value>): Setting<Value> {
+  return row;
+}
+
+function secret(name: string, meaning: string): Setting<string | null> {
+  return { name, read: text, fallback: null, meaning, isSecret: true };
+}
+
+/** Each worker opens up to fifteen connections to the database; a larger number is a typing error. */
+const MOST_WORKERS = 64;
+const HOUR_MS = 3_600_000;
+const MEBIBYTE = 1024 * 1024;
+
+/** Settings of the service that `Config` has under the same key. */
+export const serviceSettings = {
+  port: setting({
+    name: 'PORT',
+    read: wholeNumber(0, 65_535),
+    fallback: 3000,
+    meaning: 'port to listen on; 0 takes a free one',
+  }),
+  host: setting({ name: 'HOST', read: text, fallback: '127.0.0.1', meaning: 'address to listen on' }),
+  workers: setting({
+    name: 'WEB_CONCURRENCY',
+    read: wholeNumber(1, MOST_WORKERS),
+    fallback: 1,
+    meaning: 'processes that share the port and the database ([docs/scaling.md](docs/scaling.md))',
+  }),
+  domain: setting({
+    name: 'APP_DOMAIN',
+    read: domain,
+    fallback: 'localhost',
+    meaning: 'domain of the service; names the database schema',
+  }),
+  trustedProxies: setting({
+    name: 'TRUSTED_PROXIES',
+    read: proxyRanges,
+    fallback: ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+    mayBeEmpty: true,
+    meaning: 'peers whose `x-forwarded-*` headers count; an empty value trusts none',
+  }),
+  trustedHosts: setting({
+    name: 'TRUSTED_HOSTS',
+    read: hostNames,
+    fallback: null,
+    defaultText: 'any',
+    meaning: 'host names that the service accepts; `.example.com` for a domain with its subdomains',
+  }),
+  varDir: setting({
+    name: 'VAR_DIR',
+    read: text,
+    fallback: './var',
+    meaning: 'the only folder that the service writes to',
+  }),
+  instance: setting({
+    name: 'DYNO',
+    read: text,
+    fallback: null,
+    meaning: 'name of the dyno or container, set by the platform; profiles show it as their process',
+  }),
+} satisfies SettingsTable;
+
+/** Settings of the service that `Config` has in another form. */
+export const derivedSettings = {
+  env: setting({
+    name: 'APP_ENV',
+    read: environmentName,
+    fallback: null,
+    defaultText: '`dev`; `prod` where `NODE_ENV=production`',
+    meaning: '`dev`, `test` or `prod`',
+  }),
+  debug: setting({
+    name: 'APP_DEBUG',
+    read: onOff,
+    fallback: null,
+    defaultText: 'on, off in `prod`',
+    meaning: 'whether requests are recorded and `/_profiler` exists',
+  }),
+  databaseUrl: setting({
+    name: 'DATABASE_URL',
+    read: databaseUrl,
+    fallback: null,
+    defaultText: 'none: the embedded PostgreSQL',
+    isSecret: true,
+    meaning: '`postgres://user:password@host:5432/database?sslmode=require`',
+  }),
+  dbHost: setting({
+    name: 'DB_HOST',
+    read: text,
+    fallback: null,
+    meaning: 'instead of `DATABASE_URL`: host, or folder of a socket',
+  }),
+  dbPort: setting({
+    name: 'DB_PORT',
+    read: wholeNumber(1, 65_535),
+    fallback: null,
+    defaultText: '5432',
+    meaning: 'instead of `DATABASE_URL`: port',
+  }),
+  dbName: setting({
+    name: 'DB_NAME',
+    read: text,
+    fallback: null,
+    meaning: 'instead of `DATABASE_URL`: database',
+  }),
+  dbUser: setting({
+    name: 'DB_USER',
+    read: text,
+    fallback: null,
+    defaultText: '`postgres`',
+    meaning: 'instead of `DATABASE_URL`: user',
+  }),
+  dbPassword: secret('DB_PASSWORD', 'password of the database user, where `DATABASE_URL` has none'),
+  schema: setting({
+    name: 'DB_SCHEMA',
+    read: schemaName,
+    fallback: null,
+    defaultText: '`APP_DOMAIN` as an identifier',
+    meaning: 'search path of your connections',
+  }),
+  appSecret: secret('APP_SECRET', 'a secret of yours: masked wherever it occurs'),
+  apiKey: secret('API_KEY', 'a secret of yours: masked wherever it occurs'),
+} satisfies SettingsTable;
+
+/** Settings of the profiler: `config.profiler`, and what a host passes to `createProfiler` by the same key. */
+export const profilerSettings = {
+  password: secret(
+    'PROFILER_PASSWORD',
+    'password of the profiler’s pages (HTTP Basic, any user name); without one, whoever reaches them can read them',
+  ),
+  retentionHours: setting({
+    name: 'PROFILER_RETENTION_HOURS',
+    read: wholeNumber(1, 24 * 365),
+    fallback: 24,
+    meaning: 'hours after which a profile is deleted',
+  }),
+  retentionCount: setting({
+    name: 'PROFILER_RETENTION_COUNT',
+    read: wholeNumber(1, 8_000_000),
+    fallback: 100_000,
+    meaning: 'number of profiles above which the oldest are deleted',
+  }),
+  retentionMb: setting({
+    name: 'PROFILER_RETENTION_MB',
+    read: wholeNumber(1, 1_000_000),
+    fallback: 512,
+    meaning: 'MiB of profiles above which the oldest are deleted',
+  }),
+  previewBytes: setting({
+    name: 'PROFILER_PREVIEW_BYTES',
+    read: wholeNumber(0, MEBIBYTE),
+    fallback: 16_384,
+    meaning: 'bytes of a body that are recorded',
+  }),
+  sampleRate: setting({
+    name: 'PROFILER_SAMPLE_RATE',
+    read: share,
+    fallback: 1,
+    meaning:
+      'share of requests recorded in full, 0 to 1; of the others an outline is stored when they fail or are slow',
+  }),
+  slowMs: setting({
+    name: 'PROFILER_SLOW_MS',
+    read: wholeNumber(1, HOUR_MS),
+    fallback: 1000,
+    meaning: 'milliseconds from which such a request counts as slow',
+  }),
+  explainMs: setting({
+    name: 'PROFILER_EXPLAIN_MS',
+    read: wholeNumber(0, HOUR_MS),
+    fallback: 100,
+    meaning:
+      'milliseconds from which a query’s plan is recorded (PostgreSQL, `EXPLAIN` after the response); 0 records none',
+  }),
+  editor: setting({
+    name: 'PROFILER_EDITOR',
+    read: editorUrl,
+    fallback: null,
+    meaning:
+      'editor that places on the pages open: `vscode`, `cursor`, `webstorm`, `zed`, or an address with `%f`, `%l`, `%c`',
+  }),
+  editorPaths: setting({
+    name: 'PROFILER_EDITOR_PATHS',
+    read: editorPaths,
+    fallback: {},
+    meaning:
+      'folders of a container and where they are on your machine: `/app=/home/me/shop,…` (`createProfiler`: an object)',
+  }),
+  toolbar: setting({
+    name: 'PROFILER_TOOLBAR',
+    read: onOff,
+    fallback: true,
+    meaning:
+      'whether HTML pages get the toolbar ([docs/toolbar.md](docs/toolbar.md)); in a host by default off where `NODE_ENV=production`',
+  }),
+  toolbarOrigins: setting({
+    name: 'PROFILER_TOOLBAR_ORIGINS',
+    read: origins,
+    fallback: [],
+    meaning: 'origins of separate front ends that load the toolbar: `http://localhost:5173,…`',
+  }),
+} satisfies SettingsTable;
+
+export type ProfilerSettings = ValuesOf<typeof profilerSettings>;
+
+/** The environment or a host's option is wrong; the message names the setting and says what to change. */
+export class ConfigError extends Error {
+  constructor(name: string, problem: string) {
+    super(`${name} ${problem}`);
+    this.name = 'ConfigError';
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+function readTable<Table extends SettingsTable>(
+  table: Table,
+  given: (key: string, row: Setting) => unknown,
+  nameOf: (key: string, row: Setting) => string,
+): ValuesOf<Table> {
+  const read = (key: string, row: Setting): unknown => {
+    const value = given(key, row);
+    try {
+      return value === undefined || value === null ? row.fallback : row.read(value);
+    } catch (error) {
+      throw new ConfigError(nameOf(key, row), (error as Error).message);
+    }
+  };
+  const values = Object.entries(table).map(([key, row]) => [key, read(key, row)]);
+  return Object.freeze(Object.fromEntries(values)) as ValuesOf<Table>;
+}
+
+export function readEnvironment<Table extends SettingsTable>(
+  table: Table,
+  env: Environment,
+): ValuesOf<Table> {
+  return readTable(
+    table,
+    (_key, { name, mayBeEmpty }) => {
+      const value = env[name]?.trim();
+      return value === '' && mayBeEmpty !== true ? undefined : value;
+    },
+    (_key, { name }) => name,
+  );
+}
+
+/** `options` may have other properties, too. */
+export function readOptions(options: Partial<ProfilerSettings>): ProfilerSettings {
+  return readTable(
+    profilerSettings,
+    (key) => options[key as keyof ProfilerSettings],
+    (key) => `createProfiler: ${key}`,
+  );
+}

@@ -1,0 +1,66 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import express from 'express';
+import request from 'supertest';
+import { createProfiler } from '../../app/compose/create-profiler.ts';
+import type { ProfilerOptions } from '../../app/compose/profiler-options.ts';
+import { ConfigError, readConfig } from '../../app/config.ts';
+import { readOptions } from '../../app/config/settings.ts';
+import { packageRoot } from '../../app/paths.ts';
+
+describe('the settings of a host', () => {
+  it('are read as those of the environment are, or given as values', () => {
+    expect(readOptions({})).to.deep.equal(readConfig({}).profiler);
+    const paths = { '/app': '/home/me/shop' };
+    expect(readOptions({ editor: 'zed', editorPaths: paths })).to.include({
+      editor: 'zed://file/%f:%l:%c',
+      slowMs: 1000,
+    });
+    expect(readOptions({ editor: 'x-ed://%f', editorPaths: paths }).editorPaths).to.deep.equal(paths);
+    expect(readOptions({ editor: 'none', slowMs: 5, sampleRate: 0.5, toolbar: false })).to.include({
+      editor: null,
+      slowMs: 5,
+      sampleRate: 0.5,
+      toolbar: false,
+    });
+  });
+
+  const wrong: [ProfilerOptions, string][] = [
+    [{ editor: 'javascript:alert(%f)' }, 'editor is an address'],
+    [{ editor: 'notepad' }, 'editor is "notepad"; set vscode'],
+    [{ editorPaths: { app: '/x' } }, 'editorPaths holds "app=/x"'],
+    [{ slowMs: 0 }, 'slowMs is "0"; set a whole number from 1 to 3600000.'],
+    [{ explainMs: 0.5 }, 'explainMs is "0.5"; set a whole number'],
+    [{ sampleRate: 50 }, 'sampleRate is "50"; set a number from 0 to 1'],
+    [{ toolbarOrigins: ['*'] }, 'toolbarOrigins holds "*"; list origins'],
+  ];
+  for (const [options, message] of wrong)
+    it(`are refused with a sentence where they are wrong: ${message}`, () => {
+      expect(() => createProfiler(options)).to.throw(ConfigError, `createProfiler: ${message}`);
+    });
+});
+
+describe('a host with an editor', () => {
+  it('has links to it on its error page', async () => {
+    const profiler = createProfiler({
+      root: packageRoot(),
+      editor: 'zed',
+      editorPaths: { [packageRoot()]: '/home/me/shop' },
+      warn: () => undefined,
+    });
+    const app = express();
+    app.use(profiler.watch);
+    app.get('/', () => {
+      throw new Error('here');
+    });
+    app.use(profiler.errors);
+    try {
+      const { text } = await request(app).get('/').expect(500);
+      expect(load(text)('.where a').first().attr('href')).to.match(
+        /^zed:\/\/file\/home\/me\/shop\/test\/config\/options\.test\.ts:\d+:\d+$/,
+      );
+    } finally {
+      await profiler.close();
+    }
+  });
+});

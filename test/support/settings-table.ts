@@ -1,0 +1,48 @@
+/** The README's table of settings, made from the tables in app/config/settings.ts and laid out as Prettier does. */
+import {
+  derivedSettings,
+  profilerSettings,
+  serviceSettings,
+  type Setting,
+} from '../../app/config/settings.ts';
+
+const BEGIN = '<!-- settings: npm run docs -->\n\n';
+const END = '\n<!-- /settings -->';
+
+function valueText(value: unknown): string {
+  if (value === null) return 'none';
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (typeof value === 'number') return String(value);
+  const items = typeof value === 'object' ? Object.values(value) : [value];
+  return items.length === 0 ? 'none' : items.map((item) => `\`${String(item)}\``).join(', ');
+}
+
+function rowsOf(table: Readonly<Record<string, Setting>>, isOption: boolean): string[][] {
+  return Object.entries(table).map(([key, { name, fallback, defaultText, meaning }]) => [
+    `\`${name}\``,
+    isOption ? `\`${key}\`` : '',
+    defaultText ?? valueText(fallback),
+    meaning,
+  ]);
+}
+
+function settingsTable(): string {
+  const rows = [
+    ['name', 'option of a host', 'default', 'meaning'],
+    ...rowsOf(serviceSettings, false),
+    ...rowsOf(derivedSettings, false),
+    ...rowsOf(profilerSettings, true),
+  ];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`;
+  const [head = [], ...body] = rows.map(line);
+  return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('');
+}
+
+/** The README with its table as it should be. Throws where it has no place for one. */
+export function withSettingsTable(readme: string): string {
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  if (begin === -1 || end === -1) throw new Error(`The README needs ${BEGIN.trim()} and ${END.trim()}.`);
+  return readme.slice(0, begin + BEGIN.length) + settingsTable() + readme.slice(end);
+}
