@@ -3,13 +3,11 @@
  * the application; a panel of one's own brings it as its `markdown`.
  */
 import { databaseMarkdown } from '../panels/database/markdown.ts';
-import { logsMarkdown } from '../panels/logs/markdown.ts';
 import { timelineMarkdown } from '../panels/timeline/markdown.ts';
 import type { Panel } from '../profiler/panel.ts';
 
 /** Each gets the data of its own panel, which the page hands on unread. */
 export const panelMarkdown = {
   timeline: timelineMarkdown,
-  logs: logsMarkdown,
   database: databaseMarkdown,
 } as Readonly<Record<string, unknown>> as Readonly<Record<string, NonNullable<Panel['markdown']>>>;

@@ -8,7 +8,7 @@ import { createDatabasePanel, type DatabasePanelOptions } from './database/index
 import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
 import { httpClientPanel } from './http-client/index.ts';
-import { createLogsPanel } from './logs/index.ts';
+import { logsPanel } from './logs/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
@@ -29,7 +29,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createRequestPanel(),
     createTimelinePanel(),
     createExceptionPanel({ describe }),
-    createLogsPanel(),
+    logsPanel,
     createRoutingPanel(),
     createDatabasePanel(database),
     migrationsPanel,

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
-import { createLogsPanel, type LogsData } from '../../app/panels/logs/index.ts';
-import type { LogRow } from '../../app/panels/logs/rows.ts';
+import type { LogsData } from '../../app/panels/logs/data.ts';
+import type { LineGroup } from '../../app/panels/logs/groups.ts';
+import { logsPanel as panel } from '../../app/panels/logs/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Json } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
 import { dataOf } from '../support/panel-data.ts';
-
-const panel = createLogsPanel();
 
 function collect(fill: (context: Context) => void): LogsData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);
@@ -17,17 +16,16 @@ function collect(fill: (context: Context) => void): LogsData {
   return data;
 }
 
-function present(data: LogsData, given: Record<string, string> = {}) {
+function drawn(data: LogsData, given: Record<string, string> = {}) {
   return panel.draw?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {
-    page: { rows: (LogRow & { openHref: string | null })[]; total: number; next: number | null };
+    page: { rows: (LineGroup & { openHref: string | null })[]; total: number; next: number | null };
     lines: number;
-    shown: { level: string; count: number }[];
     nextHref: string | null;
   };
 }
 
 describe('the logs panel', () => {
-  it('has nothing to say where no line was written', () => {
+  it('records nothing for a request without log lines', () => {
     expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
@@ -37,14 +35,14 @@ describe('the logs panel', () => {
     expect(panel.summary?.(data)).to.deep.equal({ text: '1 error · 22', tone: 'bad', count: 22 });
   });
 
-  it('makes lines that differ only in values one row, and each line by itself on demand', () => {
+  it('groups lines that differ only in values, and shows each line on demand', () => {
     const data = collect(addBusyPage);
-    const grouped = present(data);
+    const grouped = drawn(data);
     expect(grouped.page.total).to.equal(5);
     const repeated = grouped.page.rows.find(({ count }) => count > 1);
     expect(repeated).to.include({ count: 18 });
     expect(repeated?.values.slice(0, 2)).to.deep.equal(['311', '318']);
-    expect(present(data, { rows: 'single' }).page.total).to.equal(22);
+    expect(drawn(data, { rows: 'single' }).page.total).to.equal(22);
   });
 
   it('keeps lines of different levels, channels and places apart', () => {
@@ -54,7 +52,7 @@ describe('the logs panel', () => {
       context.add('log', log({ channel: 'pino' }));
       context.add('log', log({ caller: 'src/a.ts:1' }));
     });
-    expect(present(data).page.total).to.equal(4);
+    expect(drawn(data).page.total).to.equal(4);
   });
 
   it('opens one group by its address, and leaves the others closed', () => {
@@ -62,37 +60,34 @@ describe('the logs panel', () => {
       addBusyPage(context);
       for (let i = 0; i < 3; i++) context.add('log', log({ message: `again ${i}`, atMs: 290 + i }));
     });
-    const group = present(data).page.rows.find(({ count }) => count === 18);
-    const opened = present(
-      data,
-      Object.fromEntries(new URLSearchParams(group?.openHref?.replace(/#.*/, ''))),
-    );
-    expect(opened.page.total).to.equal(present(data).page.total + 17);
+    const group = drawn(data).page.rows.find(({ count }) => count === 18);
+    const opened = drawn(data, Object.fromEntries(new URLSearchParams(group?.openHref?.replace(/#.*/, ''))));
+    expect(opened.page.total).to.equal(drawn(data).page.total + 17);
     expect(opened.page.rows.filter(({ count }) => count === 3)).to.have.length(1);
-    const inside = present(data, { open: 'l10' }).page.rows;
+    const inside = drawn(data, { open: 'l10' }).page.rows;
     expect(
       inside.some(({ id }) => id === 'l10'),
       'a line inside of a group',
     ).to.equal(true);
-    expect(present(data, { open: 'l1"><' }).page.total).to.equal(present(data).page.total);
+    expect(drawn(data, { open: 'l1"><' }).page.total).to.equal(drawn(data).page.total);
   });
 
   it('takes boxes for levels that the form was sent with, and a channel', () => {
     const data = collect(addBusyPage);
-    expect(present(data, { shown: '1', error: '1', warn: '1' }).lines).to.equal(2);
-    expect(present(data, { shown: '1' }).lines).to.equal(0);
-    expect(present(data, {}).lines).to.equal(22);
-    const tax = present(data, { channel: 'tax' });
+    expect(drawn(data, { shown: '1', error: '1', warn: '1' }).lines).to.equal(2);
+    expect(drawn(data, { shown: '1' }).lines).to.equal(0);
+    expect(drawn(data, {}).lines).to.equal(22);
+    const tax = drawn(data, { channel: 'tax' });
     expect(tax.lines).to.equal(1);
-    expect(tax.shown).to.deep.equal([{ level: 'warn', count: 1 }]);
-    expect(present(data, { channel: 'no such' }).lines).to.equal(22);
+    expect(tax.page.rows.map(({ entry }) => entry.level)).to.deep.equal(['warn']);
+    expect(drawn(data, { channel: 'no such' }).lines).to.equal(22);
   });
 
   it('keeps a filter in the links to further rows', () => {
     const data = collect((context) => {
       addCrowd(context, { queries: 1, lines: 500 });
     });
-    const { page, nextHref } = present(data, { shown: '1', info: '1', find: 'order', rows: 'single' });
+    const { page, nextHref } = drawn(data, { shown: '1', info: '1', find: 'order', rows: 'single' });
     expect(page.next).to.not.equal(null);
     const next = Object.fromEntries(new URLSearchParams(nextHref ?? ''));
     expect(next).to.deep.equal({
@@ -103,7 +98,7 @@ describe('the logs panel', () => {
       info: '1',
       from: String(page.next),
     });
-    expect(present(data, next).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
+    expect(drawn(data, next).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
   });
 
   it('reads the stack of a logged error as frames, own places named from the folder of the application', () => {
@@ -120,7 +115,7 @@ describe('the logs panel', () => {
       const data = collect((made) => {
         made.add('log', log({ context }));
       });
-      const [row] = present(data).page.rows;
+      const [row] = drawn(data).page.rows;
       expect(
         row?.stack?.frames.map(({ kind, file, line }) => `${kind} ${file ?? ''}:${line ?? ''}`),
       ).to.deep.equal([
@@ -134,7 +129,36 @@ describe('the logs panel', () => {
     const odd = collect((made) => {
       made.add('log', log({ context: { stack: 'no frame at all' } }));
     });
-    expect(present(odd).page.rows[0]).to.deep.include({ stack: null, details: { stack: 'no frame at all' } });
+    expect(drawn(odd).page.rows[0]).to.deep.include({ stack: null, details: { stack: 'no frame at all' } });
+  });
+
+  it('presents every line with its level, channel, context, place and stack', () => {
+    const stack = 'Error: no\n    at pay (/srv/shop/src/pay.ts:3:1)';
+    const data = collect((context) => {
+      context.add('log', log({ level: 'error', message: 'order 7 failed', context: { order: 7, stack } }));
+      context.add('log', log({ level: 'error', message: 'order 8 failed', channel: 'pino', atMs: 301 }));
+      context.add('log', log({ level: 'debug', caller: null }));
+    });
+    const { figures, sections } = panel.present?.(data, { profile: {} as Profile, amendments: {} }) ?? {
+      sections: [],
+    };
+    expect(figures?.map(({ label, value }) => `${label} ${value ?? ''}`)).to.deep.equal([
+      'Log lines 3',
+      'Errors 2',
+      'Debug 1',
+    ]);
+    const [first, second, third] = sections[0]?.rows ?? [];
+    expect(first).to.deep.include({
+      id: 'l1',
+      label: 'error',
+      text: 'order 7 failed',
+      tone: 'bad',
+      note: null,
+    });
+    expect(first?.block?.text).to.equal(stack);
+    expect(first?.fields?.map(({ value }) => value)).to.deep.equal(['console.log', { order: 7 }]);
+    expect(second).to.include({ number: 301, note: 'after the response', key: 'error pino: order # failed' });
+    expect(third).to.include({ tone: 'plain', place: null });
   });
 
   it('keeps no more of a line than it has', () => {
@@ -150,14 +174,14 @@ describe('the logs panel', () => {
 
   it('filters by level and by text in message, context and caller', () => {
     const data = collect(addBusyPage);
-    expect(present(data, { level: 'warn' }).lines).to.equal(1);
-    expect(present(data, { find: 'AR-EG' }).lines).to.equal(1);
-    expect(present(data, { find: 'tax/client' }).lines).to.equal(1);
-    expect(present(data, { level: 'error', find: 'nothing like it' }).lines).to.equal(0);
-    expect(present(data, { level: '__proto__' }).lines).to.equal(22);
+    expect(drawn(data, { level: 'warn' }).lines).to.equal(1);
+    expect(drawn(data, { find: 'AR-EG' }).lines).to.equal(1);
+    expect(drawn(data, { find: 'tax/client' }).lines).to.equal(1);
+    expect(drawn(data, { level: 'error', find: 'nothing like it' }).lines).to.equal(0);
+    expect(drawn(data, { level: '__proto__' }).lines).to.equal(22);
   });
 
-  it('marks what was written after the answer', () => {
+  it('marks what was written after the response', () => {
     const data = collect((context) => {
       context.add('log', log({ atMs: 299 }));
       context.add('log', log({ atMs: 301 }));
@@ -169,8 +193,8 @@ describe('the logs panel', () => {
     const data = collect((context) => {
       addCrowd(context, { queries: 1, lines: 500 });
     });
-    const { page } = present(data);
+    const { page } = drawn(data);
     expect(page.next).to.be.within(20, 200);
-    expect(present(data, { from: String(page.next) }).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
+    expect(drawn(data, { from: String(page.next) }).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
   });
 });

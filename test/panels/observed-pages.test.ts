@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { dumpPanel } from '../../app/panels/dump/index.ts';
 import { httpClientPanel } from '../../app/panels/http-client/index.ts';
-import { createLogsPanel } from '../../app/panels/logs/index.ts';
+import { logsPanel } from '../../app/panels/logs/index.ts';
 import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
 import { createTimelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
@@ -15,7 +15,7 @@ import { addBusyPage, addCrowd, addForeignText, query, view } from '../support/o
 
 const panels: Panel[] = [
   createTimelinePanel(),
-  createLogsPanel(),
+  logsPanel,
   createDatabasePanel(),
   viewsPanel,
   httpClientPanel,
@@ -193,12 +193,12 @@ describe('pages of the observed panels', () => {
     expect($('#lg > tbody > tr')).to.have.length(1);
   });
 
-  it('say what was left out', async () => {
+  it('say what was not kept', async () => {
     const context = fixture.recorder.open('request');
     for (let index = 0; index < 1003; index++)
       context.add('log', { level: 'info', channel: 'c', message: 'm', context: null, caller: null, atMs: 1 });
     const { $ } = await page(context.token, 'logs');
-    expect($('main').text()).to.contain('3 log lines left out');
+    expect($('main').text()).to.contain('3 log lines not kept');
     fixture.recorder.finish(context);
   });
 });

@@ -1,32 +1,10 @@
-/** The panel of log lines: who wrote what when, from which line. Facts `log` -> data; filters and groups are made for the page. */
+/** The panel of log lines: who wrote what when, from which line. */
 import type { Context } from '../../profiler/context.ts';
-import type { DeriveFrom, Json, Panel } from '../../profiler/panel.ts';
-import { comparableLogs } from './comparable.ts';
-import type { Level } from './levels.ts';
-import { presentLogs } from './page.ts';
-import { previewLogs } from './preview.ts';
+import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import { round } from '../shared/rows.ts';
-
-export interface LogEntry {
-  level: Level;
-  channel: string;
-  message: string;
-  context: Json | null;
-  caller: string | null;
-  atMs: number;
-  /** Written when the answer was over. */
-  after: boolean;
-}
-
-export interface LogsData {
-  lines: LogEntry[];
-  counts: Record<Level, number>;
-}
-
-/** What each profile keeps: what is empty is left out, what can be counted is counted when it is read. */
-interface KeptLogs {
-  lines: (Omit<LogEntry, 'context' | 'caller' | 'after'> & { context?: Json; caller?: string })[];
-}
+import type { KeptLogs, Level, LogEntry, LogsData } from './data.ts';
+import { drawLogs } from './draw.ts';
+import { presentLogs } from './present.ts';
 
 function collect(context: Context): KeptLogs | null {
   const facts = context.all('log');
@@ -55,35 +33,37 @@ function derive(kept: KeptLogs | null, { profile }: DeriveFrom): LogsData | null
   const lines = kept.lines.map((line): LogEntry => {
     const { level, channel, message, context = null, caller = null, atMs } = line;
     const after = durationMs !== null && atMs > durationMs;
-    // Spelled out: copies by `...` cost several times that, and there are hundreds of lines.
+    // Spelled out: a spread costs several times that, and there may be hundreds of lines.
     return { level, channel, message, context, caller, atMs, after };
   });
   return { lines, counts: countLevels(lines) };
 }
 
-/** `2 errors · 22`, `3 warn · 22`: the lines that worry, then all. */
+/** `2 errors · 22`, `3 warn · 22`: the worst level, then all lines. */
 function summaryText({ lines, counts: { error, warn } }: LogsData): string {
-  const worry =
+  const worst =
     error > 0 ? `${error} ${error === 1 ? 'error' : 'errors'} · ` : warn > 0 ? `${warn} warn · ` : '';
-  return `${worry}${lines.length}`;
+  return `${worst}${lines.length}`;
 }
 
-export function createLogsPanel(): Panel<LogsData, KeptLogs> {
-  return {
-    name: 'logs',
-    title: 'Logs',
-    key: 'l',
-    toolbar: { rank: 30 },
-    searched: ['message', 'context'],
-    comparable: comparableLogs,
-    collect,
-    derive,
-    summary(data) {
-      const { counts, lines } = data;
-      const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
-      return { text: summaryText(data), tone, count: lines.length };
-    },
-    draw: presentLogs,
-    preview: previewLogs,
-  };
-}
+export const logsPanel: Panel<LogsData, KeptLogs> = {
+  name: 'logs',
+  title: 'Logs',
+  key: 'l',
+  toolbar: { rank: 30 },
+  searched: ['message', 'context'],
+  facts: { log: 'log lines' },
+  collect,
+  derive,
+  summary(data) {
+    const { counts, lines } = data;
+    const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
+    return { text: summaryText(data), tone, count: lines.length };
+  },
+  empty: () => ({
+    what: 'This request wrote no log lines.',
+    why: 'Captured: console, pino, winston (if passed in), and what other loggers such as morgan and debug write to standard output or standard error.',
+  }),
+  present: presentLogs,
+  draw: drawLogs,
+};

@@ -1,4 +1,5 @@
-/** The stack of an error that was logged -> frames, as the error page lists them: own ones alone, foreign ones folded. */
+/** The stack of a logged error -> frames, as the error page lists them. */
+import type { Json } from '../../profiler/panel.ts';
 import type { FrameKind, ThrownFrame } from '../../profiler/thrown.ts';
 
 const LONGEST_LINE = 1200;
@@ -15,8 +16,8 @@ function packageOf(file: string): string | null {
 }
 
 /**
- * The folder that own places are named from: what a frame has in front of the place where the line was logged, since that
- * place is relative and mostly one of the frames.
+ * The folder of the application, so that its frames are shown relative to it. The place that logged the line is relative to
+ * it already and usually one of the frames, which have absolute paths.
  */
 function rootOf(files: readonly string[], caller: string | null): string {
   const place = caller?.replace(/:\d+$/, '') ?? '';
@@ -27,8 +28,8 @@ function rootOf(files: readonly string[], caller: string | null): string {
 
 export interface LoggedStack {
   frames: ThrownFrame[];
-  /** Lines behind the last frame that is listed. */
-  cut: number;
+  /** Frames after the last one that is listed. */
+  dropped: number;
 }
 
 /** `caller`: `src/a.ts:3`, where the line was logged. */
@@ -54,5 +55,24 @@ export function readStack(stack: string, caller: string | null): LoggedStack {
     ranFrom: null,
     excerpt: null,
   }));
-  return { frames, cut: found.length - frames.length };
+  return { frames, dropped: found.length - frames.length };
+}
+
+type JsonObject = Record<string, Json>;
+
+function isObject(value: Json | null): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The stack in a context and the rest of it; the stack may be that of a field such as pino's `err`. */
+export function takeStack(context: Json | null): { rest: JsonObject | null; stack: string } | null {
+  if (!isObject(context)) return null;
+  const { stack, ...rest } = context;
+  if (typeof stack === 'string') return { rest: Object.keys(rest).length === 0 ? null : rest, stack };
+  for (const [name, value] of Object.entries(context)) {
+    if (!isObject(value) || typeof value.stack !== 'string') continue;
+    const { stack: inner, ...others } = value;
+    return { rest: { ...context, [name]: others }, stack: inner };
+  }
+  return null;
 }

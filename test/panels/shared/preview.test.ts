@@ -4,7 +4,7 @@ import { load } from 'cheerio';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { dumpPanel } from '../../../app/panels/dump/index.ts';
 import { httpClientPanel } from '../../../app/panels/http-client/index.ts';
-import { createLogsPanel } from '../../../app/panels/logs/index.ts';
+import { logsPanel } from '../../../app/panels/logs/index.ts';
 import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
@@ -22,7 +22,7 @@ import { createPageFixture } from '../../support/page-fixture.ts';
 const panels = [
   createRequestPanel(),
   createTimelinePanel(),
-  createLogsPanel(),
+  logsPanel,
   createRoutingPanel(),
   createDatabasePanel(),
   migrationsPanel,
@@ -127,8 +127,8 @@ describe('previews of panels', () => {
       ['select … from slow', 'warn'],
     ]);
     expect(shown.logs?.rows?.map(({ text, tone, row }) => [text, tone, row])).to.deep.equal([
-      ['it broke', 'bad', 'l2'],
-      ['fine', 'plain', 'l1'],
+      ['error it broke', 'bad', 'l2'],
+      ['info fine', 'plain', 'l1'],
     ]);
     expect(shown.http_client?.rows?.map(({ text, tone }) => [text, tone])).to.deep.equal([
       ['POST https://broken.example/x', 'bad'],

@@ -1,21 +1,14 @@
-/** What the page of the logs shows: lines of some levels and channels, with a text, and how many they are. */
+/** What the page of the logs needs beyond the rows: filters, similar lines grouped, one page of them. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { LogEntry, LogsData } from './index.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
-import { LEVELS, type Level } from './levels.ts';
-import { CONTEXT_LENGTH, costOf, type IndexedLine, logRows, MESSAGE_LENGTH } from './rows.ts';
+import { LEVELS, type Level, LEVEL_TITLES, type LogEntry, type LogsData } from './data.ts';
+import { CONTEXT_LENGTH, costOf, groupLines, type IndexedLine, MESSAGE_LENGTH } from './groups.ts';
 
-const TITLES: Readonly<Record<Level, string>> = {
-  error: 'Errors',
-  warn: 'Warnings',
-  info: 'Info',
-  debug: 'Debug',
-};
 const LONGEST_FIND = 200;
-/** Channels that can be chosen from. */
+/** Channels in the filter. */
 const MOST_CHANNELS = 40;
 
-/** Boxes count where the form was sent: an address alone shows all, `level=warn` one of them. */
+/** The checkboxes, if the form was submitted; else `level=warn` alone, or all. */
 function levelsOf(query: PanelPage['query']): ReadonlySet<Level> {
   const one = LEVELS.find((level) => level === query.level);
   if (one !== undefined) return new Set([one]);
@@ -37,14 +30,7 @@ function channelsOf(lines: readonly LogEntry[]): { name: string; count: number }
     .slice(0, MOST_CHANNELS);
 }
 
-function countLevels(lines: readonly IndexedLine[]): { level: Level; count: number }[] {
-  return LEVELS.map((level) => ({
-    level,
-    count: lines.filter(({ entry }) => entry.level === level).length,
-  })).filter(({ count }) => count > 0);
-}
-
-export function presentLogs({ lines, counts }: LogsData, { query }: PanelPage) {
+export function drawLogs({ lines, counts }: LogsData, { query }: PanelPage) {
   const levels = levelsOf(query);
   const find = (query.find ?? '').slice(0, LONGEST_FIND);
   const text = find.toLowerCase();
@@ -60,8 +46,8 @@ export function presentLogs({ lines, counts }: LogsData, { query }: PanelPage) {
       (channel === null || entry.channel === channel) &&
       (text === '' || holds(entry, text)),
   );
-  const rows = logRows(chosen, single ? null : new Set(open === null ? [] : [open]));
-  const page = pageOf(rows, { query, cost: costOf });
+  const groups = groupLines(chosen, single ? null : new Set(open === null ? [] : [open]));
+  const page = pageOf(groups, { query, cost: costOf });
 
   const all = levels.size === LEVELS.length;
   const kept: Record<string, string | null> = {
@@ -78,17 +64,21 @@ export function presentLogs({ lines, counts }: LogsData, { query }: PanelPage) {
     find,
     single,
     open,
-    levels: LEVELS.map((name) => ({ name, title: TITLES[name], count: counts[name], on: levels.has(name) })),
+    levels: LEVELS.map((name) => ({
+      name,
+      title: LEVEL_TITLES[name],
+      count: counts[name],
+      on: levels.has(name),
+    })),
     channel,
     channels,
     filtered: chosen.length < lines.length,
     lines: chosen.length,
-    shown: countLevels(chosen),
     page: {
       ...page,
-      rows: page.rows.map((row) => ({
-        ...row,
-        openHref: row.count > 1 ? `${link({ open: row.id })}#${row.id}` : null,
+      rows: page.rows.map((group) => ({
+        ...group,
+        openHref: group.count > 1 ? `${link({ open: group.id })}#${group.id}` : null,
       })),
     },
     clear: addressOf('logs', { rows: single ? 'single' : null }),
