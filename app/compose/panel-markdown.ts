@@ -3,11 +3,9 @@
  * the application; a panel of one's own brings it as its `markdown`.
  */
 import { databaseMarkdown } from '../panels/database/markdown.ts';
-import { timelineMarkdown } from '../panels/timeline/markdown.ts';
 import type { Panel } from '../profiler/panel.ts';
 
 /** Each gets the data of its own panel, which the page hands on unread. */
 export const panelMarkdown = {
-  timeline: timelineMarkdown,
   database: databaseMarkdown,
 } as Readonly<Record<string, unknown>> as Readonly<Record<string, NonNullable<Panel['markdown']>>>;

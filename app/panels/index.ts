@@ -12,9 +12,9 @@ import { logsPanel } from './logs/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
-import { createRuntimePanel } from './runtime/index.ts';
+import { runtimePanel } from './runtime/index.ts';
 import { securityPanel } from './security/index.ts';
-import { createTimelinePanel } from './timeline/index.ts';
+import { timelinePanel } from './timeline/index.ts';
 import { viewsPanel } from './views/index.ts';
 
 export interface PanelsOptions {
@@ -27,7 +27,7 @@ export interface PanelsOptions {
 export function createPanels({ describe, configuration, database = {} }: PanelsOptions): Panel[] {
   return [
     createRequestPanel(),
-    createTimelinePanel(),
+    timelinePanel,
     createExceptionPanel({ describe }),
     logsPanel,
     createRoutingPanel(),
@@ -35,7 +35,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     migrationsPanel,
     viewsPanel,
     httpClientPanel,
-    createRuntimePanel(),
+    runtimePanel,
     securityPanel,
     createConfigurationPanel(configuration),
     dumpPanel,

@@ -4,8 +4,9 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { describeError } from './describe-error.ts';
-import type { Panel, PanelRecord } from './panel.ts';
+import type { DeriveFrom, Panel, PanelRecord } from './panel.ts';
 import { type KeptPanel, type Profile, type ProfileDocument, PROFILE_VERSION } from './profile.ts';
+import type { SpanDraft } from './span.ts';
 import type { MaskedValue } from './redact.ts';
 
 /** Something shared, as it was masked. */
@@ -29,11 +30,19 @@ export function sharedIdsOf({ panels }: ProfileDocument): string[] {
 
 const LOST = 'What it has in common with other profiles is stored no more.';
 
+function spansOf(panel: Panel, kept: unknown, from: { profile: Profile; endMs: number }): SpanDraft[] {
+  try {
+    return kept === undefined || kept === null ? [] : (panel.spans?.(kept, from) ?? []);
+  } catch {
+    return [];
+  }
+}
+
 function completePanel(
   panel: Panel,
   kept: KeptPanel | undefined,
   profile: Profile,
-  sharedBy: (panel: string) => SharedValue | undefined,
+  { sharedBy, spans }: { sharedBy: (panel: string) => SharedValue | undefined; spans: DeriveFrom['spans'] },
 ): PanelRecord {
   if (kept?.error !== undefined) return { data: null, summary: null, error: kept.error };
   try {
@@ -48,6 +57,7 @@ function completePanel(
             shared: common,
             lost: kept?.shared !== undefined && common === null,
             sharedOf: (name) => sharedBy(name)?.value ?? null,
+            spans,
           })
         : common === null
           ? own
@@ -92,11 +102,13 @@ export function completeProfile(
   for (const [name, { shared: id }] of Object.entries(document.panels))
     if (id !== undefined) shared.set(name, sharedOf(id));
   const sharedBy = (name: string): SharedValue | undefined => shared.get(name);
+  const spans = (endMs: number): SpanDraft[] =>
+    panels.flatMap((panel) => spansOf(panel, document.panels[panel.name]?.data, { profile, endMs }));
   const complete: Record<string, PanelRecord> = {};
   const masked = [...profile.masked];
   for (const panel of panels) {
     if (shown?.includes(panel.name) === false) continue;
-    complete[panel.name] = completePanel(panel, document.panels[panel.name], profile, sharedBy);
+    complete[panel.name] = completePanel(panel, document.panels[panel.name], profile, { sharedBy, spans });
     for (const { where, rule } of sharedBy(panel.name)?.masked ?? [])
       masked.push({ where: `panels.${panel.name}.data.${where}`, rule });
   }

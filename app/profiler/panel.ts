@@ -7,6 +7,7 @@ import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
 import type { Presentation, Tone } from './rows.ts';
+import type { SpanDraft, SpanKind } from './span.ts';
 
 /** Values that JSON can hold. Data of a panel is made of these only. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
@@ -51,6 +52,8 @@ export interface Panel<Data = unknown, Kept = Data> {
   readonly group?: 'process';
   /** Pressed after `g`, it opens the panel. */
   readonly key?: string;
+  /** Kind of its spans, which the strip above its page keeps in colour. */
+  readonly spanKind?: SpanKind;
   /** false: no item, because the toolbar says it in another way. */
   readonly toolbar?: ToolbarItem | false;
   /** Fields of the kept data that hold words of the application: the text search looks through these, at any depth. */
@@ -69,6 +72,8 @@ export interface Panel<Data = unknown, Kept = Data> {
   derive?(kept: Kept | null, from: DeriveFrom): Data | null;
   /** Sentences with a place, from this panel's data. May use the fields of the profile itself, no other panel. */
   findings?(kept: Kept, profile: ProfileHead): Finding[];
+  /** What of it has a place on the time axis. `endMs`: the end of what is known of the request. */
+  spans?(kept: Kept, from: { profile: ProfileHead; endMs: number }): SpanDraft[];
   /** Made when a profile is read, except that of the panel `database`, whose count is a column of the list. */
   summary?(data: Data): PanelSummary | null;
   /** Said where nothing was recorded. */
@@ -111,6 +116,8 @@ export interface DeriveFrom {
   lost: boolean;
   /** The same of another panel. */
   sharedOf: (panel: string) => unknown;
+  /** The spans of all panels. */
+  spans: (endMs: number) => SpanDraft[];
 }
 
 export interface PresentFrom {

@@ -1,11 +1,12 @@
 /** Marks: status, method, badge, the dot of a kind of work, icons and the copy button. */
+import { SPAN_KINDS } from '../profiler/span.ts';
 import { STATUS_CODES } from 'node:http';
 import { markup, type SafeHtml } from './safe-html.ts';
 
 export type Tone = 'plain' | 'bad' | 'warn' | 'accent' | 'good';
 
 const WRITING_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const KINDS = new Set(['app', 'db', 'out', 'view', 'wait']);
+const KINDS = new Set(Object.keys(SPAN_KINDS));
 
 /** `s2` … `s5`; `s0` for a process that ended first; empty where no status is known. */
 function statusClass(status: number | null | undefined): string {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { pbkdf2, pbkdf2Sync } from 'node:crypto';
 import { eventLoopBlocked } from '../../app/findings/event-loop-blocked.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
-import type { RuntimeData } from '../../app/panels/runtime/index.ts';
+import type { RuntimeData } from '../../app/panels/runtime/data.ts';
 import { toLayerRow } from '../../app/panels/shared/layer-rows.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';

@@ -4,8 +4,8 @@ import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { dumpPanel } from '../../app/panels/dump/index.ts';
 import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { logsPanel } from '../../app/panels/logs/index.ts';
-import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
-import { createTimelinePanel } from '../../app/panels/timeline/index.ts';
+import { runtimePanel } from '../../app/panels/runtime/index.ts';
+import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
@@ -14,12 +14,12 @@ import { createPageFixture, type PageFixture } from '../support/page-fixture.ts'
 import { addBusyPage, addCrowd, addForeignText, query, view } from '../support/observed-samples.ts';
 
 const panels: Panel[] = [
-  createTimelinePanel(),
+  timelinePanel,
   logsPanel,
   createDatabasePanel(),
   viewsPanel,
   httpClientPanel,
-  createRuntimePanel(),
+  runtimePanel,
   dumpPanel,
 ];
 const names = panels.map(({ name }) => name);

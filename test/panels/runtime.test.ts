@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
+import { runtimePanel } from '../../app/panels/runtime/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';
 import { dataOf, profileOf } from '../support/panel-data.ts';
 
-const panel = createRuntimePanel();
+const panel = runtimePanel;
 
 function contextOf(given: Partial<RuntimeReading>) {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);
@@ -50,10 +50,10 @@ describe('the panel of the process', () => {
       beside: { from: string; until: string };
     };
     expect(rows.map(({ id, what, other }) => [id, what, other])).to.deep.equal([
-      ['h1', 'loop held by GET /reports/daily, in buildReport', 'abc123'],
+      ['h1', 'event loop blocked by GET /reports/daily, in buildReport', 'abc123'],
       ['gc1', 'garbage collection, minor', null],
-      ['h2', 'loop held here, in buildReport', null],
-      ['h3', 'loop held', null],
+      ['h2', 'event loop blocked here, in buildReport', null],
+      ['h3', 'event loop blocked', null],
     ]);
     expect(ticks).to.have.length.within(2, 8);
     expect(Date.parse(beside.until) - Date.parse(beside.from)).to.equal(2300);

@@ -4,9 +4,11 @@ import { load } from 'cheerio';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
-import { timelineMarkdown } from '../../app/panels/timeline/markdown.ts';
+import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
+import { presentTimeline } from '../../app/panels/timeline/present.ts';
 import { type BrowserRow, browserView, isDocument } from '../../app/panels/timeline/browser.ts';
-import { createTimelinePanel, type TimelineData } from '../../app/panels/timeline/index.ts';
+import type { TimelineData } from '../../app/panels/timeline/data.ts';
+import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd } from '../support/observed-samples.ts';
@@ -102,12 +104,13 @@ describe('the browser’s timing on the timeline', () => {
     });
 
   it('stands in the Markdown of the panel', () => {
-    const page = { profile: {} as Profile, query: {}, amendments: {} };
-    const text = timelineMarkdown(data, { ...page, amendments: { timing: TIMING } });
+    const markdown = (amendments: Record<string, unknown>): string =>
+      rowsMarkdown(presentTimeline(data, { amendments }));
+    const text = markdown({ timing: TIMING });
     expect(text)
       .to.contain('### In the browser')
-      .and.to.contain('| +70.0 ms | 40.0 ms | · this request, on the server |');
-    expect(timelineMarkdown(data, page)).not.to.contain('In the browser');
+      .and.to.contain('| 40.0 ms | `· this request, on the server` | +70.0 ms |');
+    expect(markdown({})).not.to.contain('In the browser');
   });
 
   it('is asked for of documents only', () => {
@@ -127,7 +130,7 @@ describe('the browser’s timing on the timeline', () => {
 describe('the page of the timeline', () => {
   const panels = [
     createRequestPanel(),
-    createTimelinePanel(),
+    timelinePanel,
     createRoutingPanel(),
     createDatabasePanel(),
   ] as Panel[];
@@ -175,7 +178,7 @@ describe('the page of the timeline', () => {
     const fixture = createPageFixture(panels);
     const document = await fixture.record({ more: addBusyPage });
     expect(load(await page(fixture, document.token))('#browser').text()).to.contain(
-      'the toolbar does so when',
+      'the toolbar sends them once',
     );
     const api = await fixture.record({
       more: addBusyPage,

@@ -3,9 +3,10 @@ import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
-import { createRuntimePanel } from '../../app/panels/runtime/index.ts';
-import type { Span } from '../../app/panels/timeline/spans.ts';
-import { createTimelinePanel, type TimelineData } from '../../app/panels/timeline/index.ts';
+import { runtimePanel } from '../../app/panels/runtime/index.ts';
+import type { Span } from '../../app/panels/timeline/data.ts';
+import type { TimelineData } from '../../app/panels/timeline/data.ts';
+import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
@@ -14,7 +15,7 @@ import { addBusyPage, call, lasting, layer, query, reading, view } from '../supp
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 import { dataOf } from '../support/panel-data.ts';
 
-const panel = createTimelinePanel();
+const panel = timelinePanel;
 /** What it is derived from. */
 const sources = [
   createRequestPanel(),
@@ -22,7 +23,7 @@ const sources = [
   createDatabasePanel(),
   httpClientPanel,
   viewsPanel,
-  createRuntimePanel(),
+  runtimePanel,
 ] as Panel[];
 
 function collect(fill: (context: Context) => void, ms = 100): TimelineData {
@@ -78,7 +79,7 @@ describe('the timeline panel', () => {
       '  app helmet',
       '  app session',
       '    db select … from sessions',
-      '    wait code or wait, not recorded',
+      '    wait unaccounted: code or waiting',
       '  app router /orders',
       '    app requireUser',
       '      db select … from users',
@@ -89,7 +90,7 @@ describe('the timeline panel', () => {
     const names = spans.map(({ label }) => label);
     expect(names).to.include.members([
       'POST rates.tax.example/v2/quote',
-      'event loop held',
+      'event loop blocked',
       'waiting for a connection',
     ]);
     const page = spans.find(({ label }) => label === 'orders/show');
@@ -115,7 +116,7 @@ describe('the timeline panel', () => {
       context.add('runtime', { read: () => reading({ held: [{ startMs: 12, durationMs: 8 }] }) });
     });
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Event loop held': 8, 'Waiting for the pool': 5,
+      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Event loop blocked': 8, 'Connection pool wait': 5,
     }); // prettier-ignore
     expect(shares.reduce((sum, { ms }) => sum + ms, 0)).to.equal(100);
   });
@@ -153,12 +154,12 @@ describe('the timeline panel', () => {
       for (let i = 0; i < 5; i++)
         context.add('query', query({ bindings: [i], startMs: 1 + i, durationMs: 0.05 }));
     });
-    expect(present(cheap, { shown: '1', layers: '1', queries: '1' }).short).to.equal(1);
-    const shown = present(cheap, { shown: '1', layers: '1', queries: '1' }).page.rows;
+    expect(present(cheap, { shown: '1', middleware: '1', queries: '1' }).short).to.equal(1);
+    const shown = present(cheap, { shown: '1', middleware: '1', queries: '1' }).page.rows;
     expect(shown.map(({ count }) => count)).to.deep.equal([1, 5]);
     expect(present(cheap, { over: '0' }).short).to.equal(0);
     const off = data.spans.filter(({ kind }) => kind !== 'app').length;
-    expect(present(data, { shown: '1', layers: '1' }).filtered).to.equal(off);
+    expect(present(data, { shown: '1', middleware: '1' }).filtered).to.equal(off);
     expect(present(data, { over: 'nonsense' }).short).to.equal(0);
   });
 
@@ -205,13 +206,13 @@ describe('the timeline panel', () => {
     });
     const waits = spans.filter(({ kind }) => kind === 'wait');
     expect(waits.map(({ label, startMs, durationMs }) => [label, startMs, durationMs])).to.deep.equal([
-      ['before the first layer', 0, 2],
-      ['the body comes in', 3, 17],
-      ['code or wait, not recorded', 40, 40],
-      ['the answer goes out', 80, 20],
+      ['before the first middleware', 0, 2],
+      ['receiving the body', 3, 17],
+      ['unaccounted: code or waiting', 40, 40],
+      ['sending response', 80, 20],
     ]);
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      'Not recorded': 79, Database: 15, 'Own code': 6,
+      Unaccounted: 79, Database: 15, 'Own code': 6,
     }); // prettier-ignore
   });
 
@@ -230,8 +231,8 @@ describe('the timeline panel', () => {
     });
     expect(spans.slice(1).map(({ label, token, anchor }) => [label, token, anchor])).to.deep.equal([
       ['garbage collection, minor', undefined, 'gc1'],
-      ['event loop held by GET /reports/daily', 'abc123', 'h1'],
-      ['event loop held', undefined, 'h2'],
+      ['event loop blocked by GET /reports/daily, in buildReport', 'abc123', 'h1'],
+      ['event loop blocked', undefined, 'h2'],
     ]);
   });
 
@@ -239,18 +240,18 @@ describe('the timeline panel', () => {
     const held = Array.from({ length: 6 }, (_, i) => ({ startMs: i * 15, durationMs: 11 }));
     const { page } = present(collect((context) => context.add('runtime', { read: () => reading({ held, collections: [] }) }))); // prettier-ignore
     expect(page.rows.slice(1).map(({ label, bars, busyMs }) => [label, bars.length, busyMs])).to.deep.equal([
-      ['6 × event loop held', 6, 66],
+      ['6 × event loop blocked', 6, 66],
     ]);
   });
 
   it('cuts the axis into parts that lead closer, to its very end', () => {
     const { steps, axis } = present(collect(() => undefined, 950));
     expect(steps.map(({ text }) => text)).to.deep.equal([
-      '0 ms to 200 ms',
-      '200 ms to 400 ms',
-      '400 ms to 600 ms',
-      '600 ms to 800 ms',
-      'from 800 ms on',
+      '0 ms–200 ms',
+      '200 ms–400 ms',
+      '400 ms–600 ms',
+      '600 ms–800 ms',
+      '800 ms to the end',
     ]);
     expect(queryOf(steps.at(-1)?.href)).to.include({ from: '800', to: String(axis.toMs) });
   });

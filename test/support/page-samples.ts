@@ -59,6 +59,7 @@ export function samplePanels(): Panel[] {
     {
       name: 'database',
       title: 'Database',
+      spanKind: 'db',
       collect: () => ({ queries: 23 }),
       summary: () => ({ text: 'N+1 · 23', tone: 'bad', count: 23 }),
       findings: () => [

@@ -25,10 +25,10 @@ const TOLD: Readonly<Record<string, { counted?: string; one: string; many: strin
     plain: 'its outgoing calls',
   },
   Views: { one: '', many: '', plain: 'its views' },
-  'Event loop held': { one: '', many: '', plain: 'a held event loop' },
+  'Event loop blocked': { one: '', many: '', plain: 'blocked time' },
   'Garbage collection': { one: '', many: '', plain: 'garbage collection' },
-  'Waiting for the pool': { one: '', many: '', plain: 'waiting for a connection' },
-  'Not recorded': { one: '', many: '', plain: 'time that nothing was recorded of' },
+  'Connection pool wait': { one: '', many: '', plain: 'waiting for a connection' },
+  Unaccounted: { one: '', many: '', plain: 'unaccounted time' },
   'Own code': { one: '', many: '', plain: 'own code' },
 };
 

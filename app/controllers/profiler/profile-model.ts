@@ -40,7 +40,6 @@ export interface ProfileModel {
   foot: readonly string[];
 }
 
-const KINDS: Readonly<Record<string, string>> = { database: 'db', http_client: 'out', views: 'view' };
 const TITLE_LENGTH = 160;
 
 /** A panel that a stored profile has and this process does not know: shown as plain data. */
@@ -127,7 +126,7 @@ export function createProfileModel(options: {
     findings: createFindingsModel(profile, rules, amendments),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
     query: given,
-    kind: KINDS[panel.name] ?? null,
+    kind: panel.spanKind ?? null,
     foot,
   };
 }

@@ -3,7 +3,7 @@ import type { DatabaseData } from '../../panels/database/index.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
-import type { KeptRuntime } from '../../panels/runtime/index.ts';
+import type { KeptRuntime } from '../../panels/runtime/data.ts';
 import type { KeptViews } from '../../panels/views/data.ts';
 
 interface LogLine {

@@ -14,6 +14,7 @@ import { type KeptExcerpt, takeExcerpts } from './excerpts.ts';
 import { presentDatabase } from './page.ts';
 import { previewDatabase } from './preview.ts';
 import { type GroupKind, groupQueries } from '../shared/query-groups.ts';
+import { querySpans } from './spans.ts';
 import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
 import { createStatementBook, type StatementBook } from '../shared/statement-book.ts';
 import type { Binding } from '../shared/sql-values.ts';
@@ -183,6 +184,8 @@ export function createDatabasePanel({
     title: 'Database',
     key: 'd',
     toolbar: { rank: 20, label: 'queries' },
+    spanKind: 'db',
+    spans: (kept, { endMs }) => querySpans(kept, endMs),
     searched: ['sql', 'bindings', 'error'],
     comparable: comparableDatabase,
     collect: (context) => collect(context, { book, slowMs, excerptAt }),

@@ -98,7 +98,10 @@ function recordSections(record: ThrownRecord, index: number): Section[] {
     {
       id: `${id}-properties`,
       title: 'Properties',
-      rows: properties.map(({ name, value }) => ({ label: name.replaceAll('\u200b', ''), text: value as Json })),
+      rows: properties.map(({ name, value }) => ({
+        label: name.replaceAll('\u200b', ''),
+        text: value as Json,
+      })),
     },
     {
       id: `${id}-trace`,

@@ -7,6 +7,7 @@ import type { CallEntry, HeaderRow, HttpClientData } from './data.ts';
 import { drawCalls } from './draw.ts';
 import { isFailed } from './outcome.ts';
 import { presentCalls } from './present.ts';
+import { callSpans } from './spans.ts';
 
 function pairs(headers: readonly string[]): HeaderRow[] {
   return Array.from({ length: Math.floor(headers.length / 2) }, (_, index) => ({
@@ -72,6 +73,8 @@ export const httpClientPanel: Panel<HttpClientData> = {
   key: 'c',
   toolbar: { rank: 40, label: 'outgoing' },
   facts: { call: 'calls' },
+  spanKind: 'out',
+  spans: ({ calls }, { endMs }) => callSpans(calls, endMs),
   collect,
   summary: ({ totals }) => ({
     text: String(totals.calls),

@@ -5,72 +5,12 @@ import { mergeHeaders, type OwnHeaders } from './common-headers.ts';
 import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
 import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
 
-export interface KeptQuery {
-  /** Index of its text and label. */
-  statement: number;
-  startMs: number;
-  durationMs: number | null;
-  waitMs: number;
-  group: number | null;
-}
-
-export interface KeptDatabase {
-  statements: { sql: string; label: string }[];
-  queries: KeptQuery[];
-}
-
-export interface KeptCall {
-  method: string;
-  url: string;
-  startMs: number;
-  durationMs: number | null;
-  /** Parts of a new connection. */
-  connection?: { lookupMs: number | null; connectMs: number | null; tlsMs: number | null } | null;
-}
-
-export interface KeptView {
-  name: string;
-  startMs: number;
-  durationMs: number | null;
-  /** Index of the view that took it in. */
-  parent?: number | null;
-}
-
-export interface KeptRuntime {
-  durationMs: number;
-  held?: KeptHold[];
-  collections?: { startMs: number; durationMs: number; kind: string }[];
-}
-
-/** A time when the event loop was held; `by` where it is known which request did. */
-export interface KeptHold {
-  startMs: number;
-  durationMs: number;
-  by?: { profile: string; what: string; where: string };
-}
-
 function dataOf({ panels }: Profile, name: string): unknown {
   return panels[name]?.data ?? null;
 }
 
 export function layersOf(profile: Profile): RanLayer[] {
   return ((dataOf(profile, 'routing') as { layers: LayerRow[] } | null)?.layers ?? []).map(fromLayerRow);
-}
-
-export function databaseOf(profile: Profile): KeptDatabase {
-  return (dataOf(profile, 'database') as KeptDatabase | null) ?? { statements: [], queries: [] };
-}
-
-export function callsOf(profile: Profile): readonly KeptCall[] {
-  return (dataOf(profile, 'http_client') as { calls: KeptCall[] } | null)?.calls ?? [];
-}
-
-export function viewsOf(profile: Profile): readonly KeptView[] {
-  return (dataOf(profile, 'views') as { views: KeptView[] } | null)?.views ?? [];
-}
-
-export function runtimeOf(profile: Profile): KeptRuntime | null {
-  return dataOf(profile, 'runtime') as KeptRuntime | null;
 }
 
 export interface KeptResponse {

@@ -1,7 +1,6 @@
 /** The axis of the drawing: what part of the request it shows, and its round steps. */
-import type { TimelineData } from './index.ts';
+import { type TimelineData, endOf } from './data.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
-import { endOf } from './spans.ts';
 
 export interface Axis {
   fromMs: number;

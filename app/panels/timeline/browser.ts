@@ -3,14 +3,14 @@
  * difference between them is known: they are joined where both saw the same thing, the first byte. What the way of it took is not
  * known either, so the server's part may lie earlier than it is drawn, by at most what was left of the wait.
  */
+import type { SpanKind } from '../../profiler/span.ts';
+import type { TimelineData } from './data.ts';
 import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { stripBars, type StripBar } from '../../view-helpers/strip.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { TimelineData } from './index.ts';
 import { round } from '../shared/rows.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
-import type { SpanKind } from './spans.ts';
 
 const { count, durationText } = numberHelpers;
 

@@ -1,39 +1,28 @@
 /**
- * The panel of time: layers, queries, calls, views and waits on one axis.
- *
- * Nothing is stored for it: what the other panels kept -> `spans` as they ran inside of each other. The strip at the head
- * of each profile is drawn from the same data. What a span is worth is shown, not hidden: thresholds, folds and zoom are
- * made when the page is asked for (`timeline/page.ts`).
+ * The panel of time: middleware, queries, calls, views and waits on one axis. Nothing is stored for it: it is put together
+ * from the spans of all panels when a profile is read; thresholds, folds and zoom are made for the page (draw.ts).
  */
-import type { Panel } from '../../profiler/panel.ts';
+import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { headersAtOf, layersOf, runtimeOf } from '../shared/kept-panels.ts';
+import { shorten, type SpanDraft } from '../../profiler/span.ts';
+import { headersAtOf, layersOf } from '../shared/kept-panels.ts';
 import { round } from '../shared/rows.ts';
-import { comparableTimeline } from './comparable.ts';
-import { betweenDrafts } from './between.ts';
+import type { Share, TimelineData } from './data.ts';
+import { drawTimeline } from './draw.ts';
+import { idleGaps } from './idle-gaps.ts';
 import { busyTimes, layerDrafts } from './layers.ts';
-import { presentTimeline } from './page.ts';
-import { type Share, sharesOf } from './shares.ts';
-import { type Draft, shorten, type Span } from './spans.ts';
+import { presentTimeline } from './present.ts';
+import { sharesOf } from './shares.ts';
 import { spansOf } from './tree.ts';
-import { workDrafts } from './work.ts';
-
-export interface TimelineData {
-  totalMs: number;
-  /** When the headers went out; null before. */
-  headersMs: number | null;
-  /** The request itself, then what ran inside of it; a span stands before what ran inside of it. */
-  spans: Span[];
-  shares: Share[];
-}
 
 const MINUTE = 60_000;
 const SWITCHING = 101;
 
-/** The whole of a request that still runs is not known: to the last that was seen of it. */
+/** A request that still runs has no end yet: until the last that was seen of it. */
 function totalOf(profile: Profile): number {
-  return profile.durationMs ?? runtimeOf(profile)?.durationMs ?? headersAtOf(profile) ?? 0;
+  const runtime = profile.panels.runtime?.data as { durationMs?: number } | null | undefined;
+  return profile.durationMs ?? runtime?.durationMs ?? headersAtOf(profile) ?? 0;
 }
 
 /** A connection that was upgraded is open, and waits for messages; no code runs for it. */
@@ -41,24 +30,23 @@ function restOf({ status }: Profile, rest: Share): Share {
   return status === SWITCHING ? { ...rest, kind: 'wait', label: 'Open, waiting' } : rest;
 }
 
-function derive(profile: Profile): TimelineData {
+function derive({ profile, spans }: DeriveFrom): TimelineData {
   const totalMs = totalOf(profile);
   const headersMs = headersAtOf(profile);
   const ran = layersOf(profile);
   const layers = layerDrafts(ran, totalMs);
-  const work = workDrafts(profile, totalMs);
-  // Without a layer nothing tells when own code ran.
-  const between =
-    ran.length === 0 ? [] : betweenDrafts([...work, ...busyTimes(ran)], { totalMs, headersMs, layers });
+  const work = spans(totalMs);
+  // Without middleware nothing tells when own code ran.
+  const idle = ran.length === 0 ? [] : idleGaps([...work, ...busyTimes(ran)], { totalMs, headersMs, layers });
   const line = profile.method === '' ? 'request' : `${profile.method} ${profile.url.replace(/\?.*$/s, '')}`;
-  const root: Draft = {
+  const root: SpanDraft = {
     kind: 'app',
     label: shorten(line, 200),
     startMs: 0,
     durationMs: totalMs,
     panel: 'request',
   };
-  const others = [...work, ...between];
+  const others = [...work, ...idle];
   let shares: Share[] | null = null;
   return {
     totalMs: round(totalMs),
@@ -80,20 +68,16 @@ function timeText(ms: number): string {
   return ms >= 99.95 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-export function createTimelinePanel(): Panel<TimelineData, null> {
-  return {
-    name: 'timeline',
-    title: 'Timeline',
-    key: 't',
-    toolbar: { rank: 0 },
-    comparable: comparableTimeline,
-    collect: () => null,
-    derive: (_kept, { profile }) => derive(profile),
-    summary: ({ totalMs }) => ({ text: timeText(totalMs), tone: 'plain' }),
-    draw: presentTimeline,
-    preview: ({ shares }) => ({
-      facts: shares.map(({ label, ms }) => [label, timeText(ms)]),
-      parts: shares.map(({ kind, label, ms }) => ({ kind, label, ms })),
-    }),
-  };
-}
+export const timelinePanel: Panel<TimelineData, null> = {
+  name: 'timeline',
+  title: 'Timeline',
+  key: 't',
+  toolbar: { rank: 0 },
+  facts: { layer: 'middleware calls', query: 'queries', call: 'calls', view: 'views' },
+  collect: () => null,
+  derive: (_kept, from) => derive(from),
+  summary: ({ totalMs }) => ({ text: timeText(totalMs), tone: 'plain' }),
+  empty: () => ({ what: 'No time was recorded.' }),
+  present: presentTimeline,
+  draw: drawTimeline,
+};

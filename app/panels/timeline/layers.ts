@@ -1,6 +1,6 @@
 /** Layers as spans: each lasts until the next one starts, a router as long as what runs in it. */
+import { type SpanDraft, shorten } from '../../profiler/span.ts';
 import type { RanLayer } from '../shared/layer-rows.ts';
-import { type Draft, shorten } from './spans.ts';
 
 function lastsUntil(layer: RanLayer, totalMs: number): number {
   const own = layer.settledMs ?? layer.durationMs;
@@ -16,16 +16,16 @@ function labelOf({ name, kind, pattern, method }: RanLayer): string {
 }
 
 /** Drafts in the order of the layers, each inside of the router that holds it. */
-export function layerDrafts(layers: readonly RanLayer[], totalMs: number): Draft[] {
+export function layerDrafts(layers: readonly RanLayer[], totalMs: number): SpanDraft[] {
   const ends = layers.map((layer) => lastsUntil(layer, totalMs));
-  const open: (Draft | null)[] = [];
-  return layers.map((layer, index): Draft => {
+  const open: (SpanDraft | null)[] = [];
+  return layers.map((layer, index): SpanDraft => {
     let end = ends[index] ?? layer.startMs;
     if (layer.kind === 'router') {
       for (let inner = index + 1; (layers[inner]?.depth ?? -1) > layer.depth; inner++)
         end = Math.max(end, ends[inner] ?? 0);
     }
-    const draft: Draft = {
+    const draft: SpanDraft = {
       kind: 'app',
       label: shorten(labelOf(layer), 200),
       startMs: layer.startMs,

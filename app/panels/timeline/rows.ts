@@ -1,6 +1,7 @@
 /** Spans -> rows of the waterfall: loops are one row; where all do not fit on a page, what ran in one parent folds by kind. */
+import type { SpanPart } from '../../profiler/span.ts';
+import { endOf, type Span } from './data.ts';
 import { coveredMs } from '../shared/rows.ts';
-import { endOf, type Span, type SpanKind, type SpanPart } from './spans.ts';
 
 export interface ListedSpan {
   span: Span;
@@ -119,12 +120,3 @@ export function foldByParent(rows: readonly TimelineRow[], lengthMs: number): Ti
     return [rowOf(members, { grouped: 'kind', id: `f${keyOf(row)}`, lengthMs })];
   });
 }
-
-/** `12 queries` */
-export const KIND_NOUNS: Readonly<Record<SpanKind, readonly [one: string, many: string]>> = {
-  app: ['layer', 'layers'],
-  db: ['query', 'queries'],
-  out: ['outgoing call', 'outgoing calls'],
-  view: ['view', 'views'],
-  wait: ['wait', 'waits'],
-};

@@ -1,30 +1,24 @@
 /** Where the time went: each millisecond counted once, for the first of its kinds in the order of `SHARES`. */
+import type { SpanDraft, SpanKind, WaitReason } from '../../profiler/span.ts';
+import type { Share } from './data.ts';
 import { round } from '../shared/rows.ts';
-import type { Draft, SpanKind, WaitReason } from './spans.ts';
-
-export interface Share {
-  kind: SpanKind;
-  label: string;
-  ms: number;
-  /** Spans of this kind; left out for own code. */
-  count?: number;
-}
 
 const SHARES: readonly { kind: SpanKind; label: string }[] = [
-  { kind: 'wait', label: 'Event loop held' },
+  { kind: 'wait', label: 'Event loop blocked' },
   { kind: 'wait', label: 'Garbage collection' },
   { kind: 'db', label: 'Database' },
   { kind: 'out', label: 'Outgoing calls' },
   { kind: 'view', label: 'Views' },
-  { kind: 'wait', label: 'Waiting for the pool' },
-  { kind: 'wait', label: 'Not recorded' },
+  { kind: 'work', label: 'Other work' },
+  { kind: 'wait', label: 'Connection pool wait' },
+  { kind: 'wait', label: 'Unaccounted' },
 ];
 /** Index in `SHARES`, by what tells a draft apart. */
-const OF_REASON: Readonly<Record<WaitReason, number>> = { held: 0, collection: 1, pool: 5, between: 6 };
-const OF_KIND: Readonly<Record<SpanKind, number>> = { db: 2, out: 3, view: 4, app: -1, wait: -1 };
+const OF_REASON: Readonly<Record<WaitReason, number>> = { blocked: 0, collection: 1, pool: 6, idle: 7 };
+const OF_KIND: Readonly<Record<SpanKind, number>> = { db: 2, out: 3, view: 4, work: 5, app: -1, wait: -1 };
 
 /** One sweep over begins and ends; what no draft covers is own code. */
-export function sharesOf(drafts: readonly Draft[], totalMs: number): Share[] {
+export function sharesOf(drafts: readonly SpanDraft[], totalMs: number): Share[] {
   const edges: { at: number; share: number; step: 1 | -1 }[] = [];
   const counts = SHARES.map(() => 0);
   for (const { kind, reason, startMs, durationMs } of drafts) {

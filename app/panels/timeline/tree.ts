@@ -1,18 +1,19 @@
 /** Drafts -> spans in the order of reading: what ran inside of a span follows it, each level in the order of its start. */
+import type { SpanDraft } from '../../profiler/span.ts';
+import { endOf, type Span } from './data.ts';
 import { round } from '../shared/rows.ts';
-import { type Draft, endOf, type Span } from './spans.ts';
 
 export interface TreeOptions {
-  root: Draft;
+  root: SpanDraft;
   /** In the order of their start. */
-  layers: readonly Draft[];
-  others: readonly Draft[];
+  layers: readonly SpanDraft[];
+  others: readonly SpanDraft[];
   /** When the answer was over; null while it runs. */
   answeredMs: number | null;
 }
 
 /** The innermost layer that ran at a moment: of those that began by then, the last that had not ended. */
-function layerAt(layers: readonly Draft[], ms: number): Draft | null {
+function layerAt(layers: readonly SpanDraft[], ms: number): SpanDraft | null {
   for (let index = layers.length - 1; index >= 0; index--) {
     const layer = layers[index];
     if (layer !== undefined && layer.startMs <= ms && endOf(layer) >= ms) return layer;
@@ -20,9 +21,9 @@ function layerAt(layers: readonly Draft[], ms: number): Draft | null {
   return null;
 }
 
-function childrenOf({ root, layers, others }: TreeOptions): Map<Draft, Draft[]> {
-  const children = new Map<Draft, Draft[]>();
-  const add = (above: Draft, draft: Draft): void => {
+function childrenOf({ root, layers, others }: TreeOptions): Map<SpanDraft, SpanDraft[]> {
+  const children = new Map<SpanDraft, SpanDraft[]>();
+  const add = (above: SpanDraft, draft: SpanDraft): void => {
     const list = children.get(above);
     if (list === undefined) children.set(above, [draft]);
     else list.push(draft);
@@ -37,12 +38,12 @@ function childrenOf({ root, layers, others }: TreeOptions): Map<Draft, Draft[]> 
 }
 
 /** Milliseconds of a span in which nothing of what is inside of it, in the order of its start, ran. */
-function ownOf(draft: Draft, inside: readonly Draft[]): number {
+function ownOf(draft: SpanDraft, inside: readonly SpanDraft[]): number {
   const end = endOf(draft);
   let covered = 0;
   let until = -Infinity;
   for (const child of inside) {
-    if (child.reason === 'between' || child.reason === 'collection') continue;
+    if (child.reason === 'idle' || child.reason === 'collection') continue;
     const from = Math.max(draft.startMs, child.startMs);
     const to = from + Math.max(0, Math.min(end, endOf(child)) - from);
     covered += Math.max(0, to - Math.max(from, until));
@@ -57,7 +58,7 @@ export function spansOf(options: TreeOptions): Span[] {
   const spans: Span[] = [];
 
   /** One assignment for each field that it has: a profile has hundreds of spans, and copies by `...` cost several times that. */
-  function spanOf(draft: Draft, depth: number, parent: number | null): Span {
+  function spanOf(draft: SpanDraft, depth: number, parent: number | null): Span {
     const { kind, label, startMs, parts, panel, anchor, token } = draft;
     const inside = children.get(draft);
     const durationMs = round(draft.durationMs);
@@ -71,7 +72,7 @@ export function spansOf(options: TreeOptions): Span[] {
     return span;
   }
 
-  const waiting: { draft: Draft; depth: number; parent: number | null }[] = [
+  const waiting: { draft: SpanDraft; depth: number; parent: number | null }[] = [
     { draft: root, depth: 0, parent: null },
   ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

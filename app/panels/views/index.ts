@@ -5,6 +5,7 @@ import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
 import type { KeptViews, ViewEntry, ViewsData } from './data.ts';
 import { drawViews } from './draw.ts';
 import { presentViews } from './present.ts';
+import { viewSpans } from './spans.ts';
 
 function collect(context: Context): KeptViews | null {
   const facts = context.all('view');
@@ -58,6 +59,8 @@ export const viewsPanel: Panel<ViewsData, KeptViews> = {
   key: 'v',
   toolbar: { rank: 80 },
   facts: { view: 'renders' },
+  spanKind: 'view',
+  spans: (kept, { endMs }) => viewSpans(kept, endMs),
   collect,
   derive,
   summary: ({ totals, views }) => ({

@@ -9,7 +9,7 @@ import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
-import { createTimelinePanel } from '../../../app/panels/timeline/index.ts';
+import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import type { AskedCalls } from '../../../app/controllers/profiler/page-calls.ts';
 import type { ToolbarModel } from '../../../app/controllers/profiler/toolbar-model.ts';
 import { lasting, query } from '../../support/observed-samples.ts';
@@ -24,7 +24,7 @@ import {
 
 const panels = [
   createRequestPanel(),
-  createTimelinePanel(),
+  timelinePanel,
   createRoutingPanel(),
   createDatabasePanel(),
   migrationsPanel,

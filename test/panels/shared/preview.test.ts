@@ -8,8 +8,8 @@ import { logsPanel } from '../../../app/panels/logs/index.ts';
 import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
-import { createRuntimePanel } from '../../../app/panels/runtime/index.ts';
-import { createTimelinePanel } from '../../../app/panels/timeline/index.ts';
+import { runtimePanel } from '../../../app/panels/runtime/index.ts';
+import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../../app/panels/views/index.ts';
 import { firstRows } from '../../../app/panels/shared/preview.ts';
 import type { Context } from '../../../app/profiler/context.ts';
@@ -21,14 +21,14 @@ import { createPageFixture } from '../../support/page-fixture.ts';
 
 const panels = [
   createRequestPanel(),
-  createTimelinePanel(),
+  timelinePanel,
   logsPanel,
   createRoutingPanel(),
   createDatabasePanel(),
   migrationsPanel,
   viewsPanel,
   httpClientPanel,
-  createRuntimePanel(),
+  runtimePanel,
   dumpPanel,
 ] as Panel[];
 

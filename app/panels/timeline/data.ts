@@ -1,6 +1,4 @@
-/** What the timeline is made of: spans with a kind, a place on the axis, and the span that they ran inside of. */
-
-export type SpanKind = 'app' | 'db' | 'out' | 'view' | 'wait';
+import type { SpanKind, SpanPart } from '../../profiler/span.ts';
 
 export interface Span {
   kind: SpanKind;
@@ -25,26 +23,21 @@ export interface Span {
   after?: true;
 }
 
-export interface SpanPart {
+export interface Share {
   kind: SpanKind;
-  startMs: number;
-  durationMs: number;
+  label: string;
+  ms: number;
+  /** Spans of this kind; left out for own code. */
+  count?: number;
 }
 
-/** Why a wait is one, where that is counted by itself. */
-export type WaitReason = 'held' | 'pool' | 'collection' | 'between';
-
-/** A span before it has its place in the tree. */
-export interface Draft extends Omit<Span, 'depth' | 'parent' | 'ownMs' | 'after'> {
-  reason?: WaitReason;
-  /** What it ran inside of, where that is known; else the layer that ran when it began. */
-  inside?: Draft | null;
-  /** Of the process, not of a layer: it lies below the request itself. */
-  global?: true;
-}
-
-export function shorten(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+export interface TimelineData {
+  totalMs: number;
+  /** When the headers were sent; null before. */
+  headersMs: number | null;
+  /** The request itself, then what ran inside of it; a span stands before what ran inside of it. */
+  spans: Span[];
+  shares: Share[];
 }
 
 export function endOf({ startMs, durationMs }: { startMs: number; durationMs: number }): number {

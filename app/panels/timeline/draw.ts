@@ -1,20 +1,18 @@
 /** What the page of the timeline shows: a part of the axis, spans over a threshold, of some kinds, with a text; the rest counted. */
+import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
+import { type TimelineData, endOf, type Span } from './data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
-import type { TimelineData } from './index.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type Axis, axisOf } from './axis.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
-import { foldByParent, KIND_NOUNS, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
-import { endOf, type Span, type SpanKind } from './spans.ts';
+import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
 
-/** Kinds that can be left out, as a form names them. */
-const FILTERS: readonly { name: string; label: string; kind: SpanKind }[] = [
-  { name: 'layers', label: 'Layers', kind: 'app' },
-  { name: 'queries', label: 'Queries', kind: 'db' },
-  { name: 'calls', label: 'Calls', kind: 'out' },
-  { name: 'views', label: 'Views', kind: 'view' },
-  { name: 'waits', label: 'Waits', kind: 'wait' },
-];
+/** Kinds that can be left out, as the form names them. */
+const FILTERS = (Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => ({
+  name: SPAN_KINDS[kind].filter.toLowerCase().replace(' ', '-'),
+  label: SPAN_KINDS[kind].filter,
+  kind,
+}));
 
 /** Shorter rows are left out at first: middleware that only looks at a request, mostly. */
 const SHORTEST_SHOWN = 0.1;
@@ -75,7 +73,9 @@ function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
     over: Number.isFinite(given) && given >= 0 ? given : SHORTEST_SHOWN,
     find: (query.find ?? '').slice(0, LONGEST_FIND),
     sent,
-    filters: FILTERS.map((filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined })),
+    filters: FILTERS.filter(({ kind }) => kind !== 'work' || spans.some((span) => span.kind === 'work')).map(
+      (filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined }),
+    ),
     open: open !== undefined && Number(open) > 0 && Number(open) < spans.length ? Number(open) : null,
   };
 }
@@ -131,14 +131,14 @@ function stepsOf({ ticks, toMs }: Axis): { text: string; fromMs: number; toMs: n
   const stepMs = (ticks[1]?.atMs ?? 0) - (ticks[0]?.atMs ?? 0);
   return ticks.flatMap(({ text, atMs }, index) => {
     const next = ticks[index + 1];
-    if (next !== undefined) return [{ text: `${text} to ${next.text}`, fromMs: atMs, toMs: next.atMs }];
+    if (next !== undefined) return [{ text: `${text}–${next.text}`, fromMs: atMs, toMs: next.atMs }];
     return stepMs > 0 && toMs - atMs > stepMs * SMALLEST_REST
-      ? [{ text: `from ${text} on`, fromMs: atMs, toMs }]
+      ? [{ text: `${text} to the end`, fromMs: atMs, toMs }]
       : [];
   });
 }
 
-export function presentTimeline(data: TimelineData, { profile, query, amendments = {} }: PanelPage) {
+export function drawTimeline(data: TimelineData, { profile, query, amendments }: PanelPage) {
   const { spans } = data;
   const wanted = wantedOf(data, query);
   const { over, find, sent, filters, open } = wanted;
@@ -173,14 +173,14 @@ export function presentTimeline(data: TimelineData, { profile, query, amendments
 
   const rows = page.rows.map((row) => {
     const { span, count, grouped } = row;
-    const noun = KIND_NOUNS[span.kind];
+    const { one, many } = SPAN_KINDS[span.kind] ?? SPAN_KINDS.work;
     const zoomable =
       grouped === 'no' && isParent.has(row.members[0]?.index ?? -1) && span.durationMs < lengthMs * 0.8;
     return {
       ...row,
       bars: clip(row, axis),
-      noun: noun[0],
-      label: grouped === 'kind' ? `${count} ${noun[1]}` : count > 1 ? `${count} × ${span.label}` : span.label,
+      noun: one,
+      label: grouped === 'kind' ? `${count} ${many}` : count > 1 ? `${count} × ${span.label}` : span.label,
       href: grouped === 'kind' ? null : hrefOf(span),
       /** Drawn thin: most of what it holds stands below it. */
       outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),

@@ -1,8 +1,9 @@
 /**
- * The waits between: times of the request in which nothing recorded ran, and no layer's function did either. What is left
+ * Idle gaps: times of the request in which nothing recorded ran, and no middleware's function did either. What is left
  * is own code after an `await`, or a wait that no observer tells of (a timer, a file, the client that sends its body).
  */
-import { type Draft, endOf } from './spans.ts';
+import type { SpanDraft } from '../../profiler/span.ts';
+import { endOf } from './data.ts';
 
 interface Times {
   startMs: number;
@@ -16,11 +17,11 @@ const SMALLEST_SHARE = 0.01;
 /** Layers that read the body: while they wait, it comes in. */
 const BODY_READERS = /^(?:json|urlencoded|text|raw)Parser$|^multerMiddleware$/;
 
-export interface BetweenOptions {
+export interface IdleGapOptions {
   totalMs: number;
-  /** When the headers went out; null before. */
+  /** When the headers were sent; null before. */
   headersMs: number | null;
-  layers: readonly Draft[];
+  layers: readonly SpanDraft[];
 }
 
 /** Sorted as plain numbers, begins and ends apart: where as many have ended as have begun, nothing lasts. */
@@ -42,7 +43,7 @@ function gapsOf(times: readonly Times[], totalMs: number): Times[] {
   return gaps;
 }
 
-/** The part of a gap after the headers went out is the sending of the answer. */
+/** The part of a gap after the headers went out is sending the response. */
 function splitAt(gap: Times, at: number): Times[] {
   return [
     { startMs: gap.startMs, durationMs: at - gap.startMs },
@@ -50,22 +51,22 @@ function splitAt(gap: Times, at: number): Times[] {
   ];
 }
 
-export function betweenDrafts(
+export function idleGaps(
   taken: readonly Times[],
-  { totalMs, headersMs, layers }: BetweenOptions,
-): Draft[] {
+  { totalMs, headersMs, layers }: IdleGapOptions,
+): SpanDraft[] {
   const shortest = Math.max(SHORTEST, totalMs * SMALLEST_SHARE);
 
   function labelOf({ startMs }: Times): string {
-    if (headersMs !== null && startMs >= headersMs) return 'the answer goes out';
-    if (startMs < (layers[0]?.startMs ?? 0)) return 'before the first layer';
+    if (headersMs !== null && startMs >= headersMs) return 'sending response';
+    if (startMs < (layers[0]?.startMs ?? 0)) return 'before the first middleware';
     const running = layers.findLast((layer) => layer.startMs <= startMs && endOf(layer) > startMs);
     return running !== undefined && BODY_READERS.test(running.label)
-      ? 'the body comes in'
-      : 'code or wait, not recorded';
+      ? 'receiving the body'
+      : 'unaccounted: code or waiting';
   }
 
-  const drafts: Draft[] = [];
+  const drafts: SpanDraft[] = [];
   for (const gap of gapsOf(taken, totalMs)) {
     if (gap.durationMs < shortest) continue;
     const isSplit = headersMs !== null && headersMs > gap.startMs && headersMs < endOf(gap);
@@ -76,7 +77,7 @@ export function betweenDrafts(
           durationMs,
           kind: 'wait',
           label: labelOf({ startMs, durationMs }),
-          reason: 'between',
+          reason: 'idle',
         });
   }
   return drafts;

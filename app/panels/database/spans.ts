@@ -1,0 +1,44 @@
+import { lasting, SHORTEST_WAIT_MS, type SpanDraft } from '../../profiler/span.ts';
+
+/** What of the kept data has a place on the time axis. */
+interface TimedQueries {
+  statements: { sql: string; label: string }[];
+  queries: {
+    statement: number;
+    startMs: number;
+    durationMs: number | null;
+    waitMs: number;
+    group: number | null;
+  }[];
+}
+
+export function querySpans({ statements, queries }: TimedQueries, endMs: number): SpanDraft[] {
+  const drafts: SpanDraft[] = [];
+  for (const [index, query] of queries.entries()) {
+    const { sql, label } = statements[query.statement] ?? { sql: '', label: '' };
+    const anchor = query.group === null ? `q${index + 1}` : `g${query.group + 1}`;
+    if (query.waitMs >= SHORTEST_WAIT_MS) {
+      // A wait that no statement followed is a row of its own, from when it began.
+      const durationMs = sql === '' ? query.waitMs : Math.min(query.waitMs, query.startMs);
+      drafts.push({
+        kind: 'wait',
+        label: 'waiting for a connection',
+        startMs: sql === '' ? query.startMs : query.startMs - durationMs,
+        durationMs,
+        panel: 'database',
+        anchor,
+        reason: 'pool',
+      });
+      if (sql === '') continue;
+    }
+    drafts.push({
+      kind: 'db',
+      label,
+      startMs: query.startMs,
+      durationMs: lasting(query.startMs, query.durationMs, endMs),
+      panel: 'database',
+      anchor,
+    });
+  }
+  return drafts;
+}

@@ -1,0 +1,29 @@
+interface Interval {
+  startMs: number;
+  durationMs: number;
+}
+
+/** A time when the event loop was blocked; `by` where it is known which request did it. */
+export interface BlockedTime extends Interval {
+  by?: { profile: string; what: string; where: string };
+}
+
+export interface RuntimeData {
+  durationMs: number;
+  cpuUserMs: number;
+  cpuSystemMs: number;
+  /** 0 to 1. */
+  loopUtilization: number;
+  /** When the event loop was blocked. */
+  held: BlockedTime[];
+  collections: (Interval & { kind: string })[];
+  memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
+  concurrent: number;
+  totals: { heldMs: number; collectionMs: number };
+}
+
+/** What stands in each profile: an empty list is left out, sums are made when it is read. */
+export interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
+  held: BlockedTime[] | undefined;
+  collections: RuntimeData['collections'] | undefined;
+}

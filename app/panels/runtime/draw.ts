@@ -1,0 +1,54 @@
+/** What the page of the process draws: what blocked the request, on its own axis. */
+import type { PanelPage } from '../../profiler/panel.ts';
+import { ticksOf } from '../shared/ticks.ts';
+import type { RuntimeData } from './data.ts';
+import { blockedLabel } from './spans.ts';
+
+/** Rows of a kind that a page shows. */
+const MOST_ROWS = 60;
+/** A request that began so long before may still have run. */
+const BEFORE_MS = 2000;
+
+interface RuntimeRow {
+  startMs: number;
+  durationMs: number;
+  id: string;
+  kind: 'blocked' | 'collection';
+  what: string;
+  /** The request that blocked the event loop, where it was another one. */
+  other: string | null;
+}
+
+export function drawRuntime(data: RuntimeData, { profile }: PanelPage) {
+  const { held, collections, durationMs } = data;
+  const rows = [
+    ...held.slice(0, MOST_ROWS).map(({ startMs, durationMs: ms, by }, index): RuntimeRow => ({
+      id: `h${index + 1}`,
+      kind: 'blocked',
+      what: blockedLabel({ by }, profile.token),
+      other: by !== undefined && by.profile !== profile.token ? by.profile : null,
+      startMs,
+      durationMs: ms,
+    })),
+    ...collections.slice(0, MOST_ROWS).map(({ kind, ...interval }, index): RuntimeRow => ({
+      ...interval,
+      id: `gc${index + 1}`,
+      kind: 'collection',
+      what: `garbage collection, ${kind}`,
+      other: null,
+    })),
+  ].sort((a, b) => a.startMs - b.startMs);
+  const axisMs = Math.max(0.1, durationMs);
+  return {
+    rows,
+    left: held.length + collections.length - rows.length,
+    axisMs,
+    ticks: ticksOf(0, axisMs),
+    /** What began while this request ran, or shortly before. */
+    beside: {
+      from: new Date(profile.startedAt - BEFORE_MS).toISOString(),
+      until: new Date(profile.startedAt + Math.ceil(durationMs)).toISOString(),
+    },
+    beforeMs: BEFORE_MS,
+  };
+}

@@ -1,0 +1,82 @@
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Presentation } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { RuntimeData } from './data.ts';
+import { blockedLabel } from './spans.ts';
+
+const { bytesText, durationText } = numberHelpers;
+
+export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom, 'profile'>): Presentation {
+  const {
+    durationMs,
+    cpuUserMs,
+    cpuSystemMs,
+    loopUtilization,
+    held,
+    collections,
+    memory,
+    concurrent,
+    totals,
+  } = data;
+  const cpuMs = cpuUserMs + cpuSystemMs;
+  return {
+    card: { text: `${bytesText(memory.heapUsed)} heap` },
+    figures: [
+      { label: 'CPU of the process', value: cpuMs, unit: 'ms', compare: 'cost', measured: true },
+      { label: 'Share of one core', value: durationMs > 0 ? cpuMs / durationMs : null, unit: 'share' },
+      { label: 'Event loop utilization', value: loopUtilization, unit: 'share' },
+      { label: 'Event loop blocked', value: totals.heldMs, unit: 'ms', compare: 'cost' },
+      { label: 'Garbage collection', value: totals.collectionMs, unit: 'ms', compare: 'cost' },
+      { label: 'Heap used', value: memory.heapUsed, unit: 'bytes', compare: 'neutral' },
+    ],
+    sections: [
+      {
+        id: 'blocked',
+        title: 'What blocked this request',
+        columns: { text: 'What' },
+        card: 'largest',
+        rows: held.map(({ startMs, durationMs: ms, by }, index) => ({
+          id: `h${index + 1}`,
+          text: blockedLabel({ by }, profile.token),
+          number: ms,
+          tone: 'warn',
+          fields: [{ label: 'Start', value: startMs, unit: 'at' }],
+        })),
+      },
+      {
+        id: 'collections',
+        title: 'Garbage collections',
+        columns: { text: 'Kind' },
+        rows: collections.map(({ startMs, durationMs: ms, kind }, index) => ({
+          id: `gc${index + 1}`,
+          text: kind,
+          number: ms,
+          fields: [{ label: 'Start', value: startMs, unit: 'at' }],
+        })),
+      },
+      {
+        id: 'process',
+        title: 'Process',
+        rows: [
+          { label: 'User CPU', text: durationText(cpuUserMs) },
+          { label: 'System CPU', text: durationText(cpuSystemMs) },
+          { label: 'Times the event loop was blocked', text: held.length, note: 'for longer than 10 ms' },
+          {
+            label: 'Garbage collections',
+            text: collections.length,
+            note: 'reported before the request ended',
+          },
+          { label: 'Resident memory', text: bytesText(memory.rss) },
+          { label: 'Heap', text: `${bytesText(memory.heapUsed)} of ${bytesText(memory.heapTotal)}` },
+          { label: 'External', text: bytesText(memory.external), note: 'buffers and bound objects' },
+          {
+            label: 'Memory sampled',
+            text: `${durationText(memory.sampledMs)} before the end`,
+            note: 'at most once per second, because sampling is expensive',
+          },
+          { label: 'Requests at once', text: concurrent },
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,86 @@
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Figure, Presentation, Section } from '../../profiler/rows.ts';
+import { SPAN_KINDS } from '../../profiler/span.ts';
+import { type BrowserView, browserView } from './browser.ts';
+import type { TimelineData } from './data.ts';
+
+const DEEPEST = 12;
+
+function browserFigures(browser: BrowserView | null): Figure[] {
+  return (browser?.figures ?? []).flatMap(({ label, ms, total }): Figure[] =>
+    ms === null || total
+      ? []
+      : [
+          {
+            label: `In the browser: ${label.toLowerCase()}`,
+            value: ms,
+            unit: 'ms',
+            compare: 'cost',
+            measured: true,
+          },
+        ],
+  );
+}
+
+function browserSection({ rows, said }: BrowserView): Section {
+  return {
+    id: 'browser',
+    title: 'In the browser',
+    note: said.join(' '),
+    columns: { text: 'What' },
+    rows: rows.map(({ label, depth, startMs, durationMs }) => ({
+      text: label,
+      depth,
+      number: durationMs,
+      fields: [{ label: 'Start', value: startMs, unit: 'at' }],
+    })),
+  };
+}
+
+export function presentTimeline(
+  data: TimelineData,
+  { amendments }: Pick<PresentFrom, 'amendments'>,
+): Presentation {
+  const { totalMs, headersMs, spans, shares } = data;
+  const browser = browserView(data, amendments.timing);
+  return {
+    card: { parts: shares.map(({ kind, label, ms }) => ({ kind, label, ms })) },
+    figures: [
+      { label: 'Duration', value: totalMs, unit: 'ms' },
+      { label: 'Headers sent after', value: headersMs, unit: 'ms' },
+      ...browserFigures(browser),
+    ],
+    sections: [
+      {
+        id: 'shares',
+        title: 'Where the time went',
+        columns: { text: 'What' },
+        rows: shares.map(({ label, ms, count }) => ({
+          text: label,
+          number: ms,
+          fields: [
+            { label: 'Share', value: totalMs > 0 ? ms / totalMs : undefined, unit: 'share' },
+            { label: 'Spans', value: count, unit: 'count' },
+          ],
+        })),
+      },
+      ...(browser === null ? [] : [browserSection(browser)]),
+      {
+        id: 'spans',
+        title: 'Spans',
+        columns: { text: 'Span' },
+        rows: spans.map(({ kind, label, startMs, durationMs, ownMs, depth }, index) => ({
+          id: `s${index}`,
+          text: label,
+          depth: Math.min(DEEPEST, depth),
+          number: durationMs,
+          fields: [
+            { label: 'Kind', value: (SPAN_KINDS[kind] ?? SPAN_KINDS.work).one },
+            { label: 'Start', value: startMs, unit: 'at' },
+            { label: 'Self time', value: ownMs, unit: 'ms' },
+          ],
+        })),
+      },
+    ],
+  };
+}
