@@ -38,9 +38,10 @@ export type Column = Stored & {
 /** Listed columns stand on the page in the order of the table. */
 export interface ListCell {
   heading: string;
-  /** Classes of the cell; the heading has the first. */
+  /** Class of the column. */
   css: string;
   numeric?: true;
+  look?: 'mono' | 'quiet';
   /** View helper that shows the value; absent: views/partials/request-row.ejs has a cell for it. */
   helper?: 'status' | 'method' | 'count' | 'clock' | 'bytes' | 'foreign';
   /** Name of the order in addresses; absent: the list can't be sorted by it. */
@@ -109,19 +110,19 @@ export const COLUMNS = {
     column: 'started_at',
     type: 'bigint',
     of: ({ document }) => document.startedAt,
-    list: { heading: 'At, UTC', css: 'c-at', numeric: true, helper: 'clock', sort: 'at' },
+    list: { heading: 'At', css: 'c-at', numeric: true, helper: 'clock', sort: 'at' },
   },
   process: {
     column: 'process',
     type: 'text',
     of: ({ document }) => document.process.slice(0, 200),
-    list: { heading: 'Process', css: 'c-pr quiet', helper: 'foreign', sort: 'process' },
+    list: { heading: 'Process', css: 'c-pr', look: 'quiet', helper: 'foreign', sort: 'process' },
   },
   token: {
     column: 'token',
     type: 'text',
     of: ({ document }) => document.token,
-    list: { heading: 'Token', css: 'c-to mono', helper: 'foreign' },
+    list: { heading: 'Token', css: 'c-to', look: 'mono', helper: 'foreign' },
   },
   kind: { column: 'kind', type: 'text', of: ({ document }) => document.kind },
   state: { column: 'state', type: 'text', of: ({ document }) => document.state },

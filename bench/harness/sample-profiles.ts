@@ -3,6 +3,7 @@
  * compresses as real ones do, not the repetition of a word.
  */
 import type { ProfileIndex, QueuedProfile } from '../../app/index.ts';
+import { profileIndex } from '../../test/support/profile-index.ts';
 
 const TOKENS = 0x1000000;
 const DAY_MS = 24 * 3_600_000;
@@ -48,12 +49,8 @@ export function sampleProfile(
 ): QueuedProfile {
   const section = pick(SECTIONS, number) ?? '';
   const status = pick(STATUSES, number * 5) ?? 200;
-  const index: ProfileIndex = {
+  const index = profileIndex({
     token: tokenOf(number),
-    kind: 'request',
-    state: 'final',
-    parent: null,
-    child: null,
     method: chance(number * 7) < 0.8 ? 'GET' : 'POST',
     url: `/shop/${section}/${Math.floor(chance(number * 11) * 50_000)}?page=${number % 9}`,
     origin: 'http://127.0.0.1:3000',
@@ -65,14 +62,8 @@ export function sampleProfile(
     process: `web.${number % 3}`,
     error: status === 500 ? 'TypeError: it is not a function' : null,
     queries: 22,
-    findings: 0,
-    mark: null,
-    marks: [],
-    location: null,
-    referrer: null,
-    dest: null,
     bytes: DOCUMENT_BYTES,
-  };
+  });
   const document = documentOf(number, index);
   // Where the writer keeps it too: in shared memory.
   const bytes = Buffer.from(new SharedArrayBuffer(DOCUMENT_BYTES));

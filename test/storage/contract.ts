@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileQuery, ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
+import { profileIndex } from '../support/profile-index.ts';
 import { describeSummaries } from './summarize.ts';
 
 const START = 1_700_000_000_000;
@@ -10,32 +11,16 @@ const START = 1_700_000_000_000;
 export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, text = 'x'): QueuedProfile {
   const token = number.toString(16).padStart(6, '0');
   const document = JSON.stringify({ token, text });
-  const index: ProfileIndex = {
+  const index = profileIndex({
     token,
-    kind: 'request',
-    state: 'final',
-    parent: null,
-    child: null,
-    method: 'GET',
     url: `/items/${number}`,
-    origin: 'http://localhost:3000',
-    status: 200,
     route: '/items/:id',
-    clientAddress: '127.0.0.1',
     startedAt: START + number,
     durationMs: number + 0.5,
-    process: 'web.1 4711',
-    error: null,
     queries: number,
-    findings: 0,
-    mark: null,
-    marks: [],
-    location: null,
-    referrer: null,
-    dest: null,
     bytes: Buffer.byteLength(document),
     ...changes,
-  };
+  });
   return { index, document, bytes: Buffer.from(document) };
 }
 

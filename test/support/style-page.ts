@@ -4,10 +4,11 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import { indexOf, type ProfileIndex } from '../../app/profiler/profile-index.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import { snapshotOf } from './error-page.ts';
 import { HOSTILE } from './page-samples.ts';
+import { profileIndex } from './profile-index.ts';
 
 const TOKEN = '9be04d';
 const MOMENT = Date.UTC(2026, 10, 20, 14, 32, 7);
@@ -17,12 +18,14 @@ function menuItem(name: string, text: string | null, tone = 'plain'): object {
 }
 
 function row(token: string, more: Partial<ProfileIndex>): ProfileIndex {
-  const common = indexOf({
-    document: { ...snapshotOf({ error: null }), panels: {} },
+  return profileIndex({
+    token,
+    url: '/orders?page=2',
+    startedAt: MOMENT,
+    durationMs: 12.5,
     queries: 3,
-    trail: null,
+    ...more,
   });
-  return { ...common, token, url: '/orders?page=2', status: 200, startedAt: MOMENT, durationMs: 12.5, findings: 0, error: null, marks: [], ...more }; // prettier-ignore
 }
 
 function fail(): unknown {

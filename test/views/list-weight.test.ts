@@ -7,15 +7,13 @@ import { createPulse, pulseQuery } from '../../app/controllers/profiler/pulse.ts
 import { packageRoot } from '../../app/paths.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
+import { profileIndex } from '../support/profile-index.ts';
 
 const MOST_BYTES = 60_000;
 
 function fullRow(number: number): ProfileIndex {
-  return {
+  return profileIndex({
     token: number.toString(16).padStart(6, '0'),
-    kind: 'request',
-    state: 'final',
-    parent: null,
     child: (number + 1000).toString(16).padStart(6, '0'),
     method: 'DELETE',
     url: `/customers/${'a'.repeat(300)}?page=${'b'.repeat(2000)}`,
@@ -35,11 +33,8 @@ function fullRow(number: number): ProfileIndex {
       { label: 'transaction over a call', severity: 'warn' },
       { label: 'flood of logs', severity: 'info' },
     ],
-    location: null,
-    referrer: null,
-    dest: null,
     bytes: 40_000,
-  };
+  });
 }
 
 describe('the list', () => {

@@ -1,5 +1,5 @@
 /** Found rows -> the list page's view model: visits with what is folded under them, columns with their sort links, pages. */
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { COLUMN_ENTRIES, type ListCell, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import type { Survey, TextPlace, TextSearch } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
@@ -8,14 +8,11 @@ import { createViews, type ListView } from './list-views.ts';
 import type { PulseModel } from './pulse.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
-export interface ListColumn {
-  /** Class of the column. */
-  name: string;
-  title: string;
+export interface ListColumn extends Omit<ListCell, 'sort'> {
+  field: keyof ProfileIndex;
   /** Address of the list sorted by it; null where it can't be sorted. */
   href: string | null;
   direction: 'ascending' | 'descending' | null;
-  numeric: boolean;
 }
 
 export interface ListRow {
@@ -70,31 +67,19 @@ export interface ListModel {
   foot: readonly string[];
 }
 
-const COLUMNS: readonly [name: string, title: string, sort: string | null, numeric: boolean][] = [
-  ['c-st', 'Status', 'status', false],
-  ['c-me', 'Method', 'method', false],
-  ['url', 'URL', 'url', false],
-  ['c-rt', 'Route', 'route', false],
-  ['c-du', 'Time', 'time', true],
-  ['c-ba', '', null, false],
-  ['c-qu', 'Queries', 'queries', true],
-  ['c-at', 'At', 'at', true],
-  ['c-pr', 'Process', 'process', false],
-  ['c-to', 'Token', null, false],
-];
-
 function columnsOf({ values, query }: Filters): ListColumn[] {
   const sorted = query.text === undefined ? (values.sort?.toLowerCase() ?? 'at') : 'at';
   const descending = query.text !== undefined || (values.order?.toLowerCase() ?? 'desc') === 'desc';
-  return COLUMNS.map(([name, title, sort, numeric]) => {
-    const current = sort !== null && sort === sorted;
+  return COLUMN_ENTRIES.flatMap(([field, { list }]) => {
+    if (list === undefined) return [];
+    const { sort, ...cell } = list;
+    const current = sort !== undefined && sort === sorted;
     const order = current && descending ? 'asc' : 'desc';
     // What is found by its text comes newest first.
-    const canSort = sort !== null && query.text === undefined;
+    const canSort = sort !== undefined && query.text === undefined;
     return {
-      name,
-      title,
-      numeric,
+      ...cell,
+      field,
       href: canSort ? urls.search(withFilters(values, { sort, order, page: undefined })) : null,
       direction: current ? (descending ? 'descending' : 'ascending') : null,
     };

@@ -1,0 +1,24 @@
+/** Rows of the list for tests, with every column that the table has. */
+import { indexOf, type ProfileIndex } from '../../app/profiler/profile-index.ts';
+import { PROFILE_VERSION } from '../../app/profiler/profile.ts';
+
+/** A GET of `/` that was answered by 200, without queries or findings. */
+export function profileIndex(changes: Partial<ProfileIndex> = {}): ProfileIndex {
+  const document = {
+    version: PROFILE_VERSION,
+    token: '000000',
+    kind: 'request',
+    state: 'final',
+    method: 'GET',
+    url: '/',
+    origin: 'http://localhost:3000',
+    status: 200,
+    clientAddress: '127.0.0.1',
+    requestId: '',
+    startedAt: 0,
+    durationMs: 1,
+    process: 'web.1 4711',
+    panels: {},
+  } as const;
+  return { ...indexOf({ document, queries: 0, trail: null }), ...changes };
+}
