@@ -26,7 +26,7 @@ import type { RouteEntry, Services } from '../routes/services.ts';
 
 export interface AppOptions {
   config: Config;
-  /** null where debug is off: then nothing of it exists. */
+  /** null with debug off. */
   profiler: Profiler | null;
   resolver: OriginResolver;
   redactor: Redactor;
@@ -34,23 +34,23 @@ export interface AppOptions {
   routes: readonly RouteEntry[];
   /** Folders of the application's own views. */
   viewFolders?: readonly string[];
-  /** Takes a line that is ready to be written. */
+  /** Writes one line. */
   log: (line: string) => void;
-  /** Takes the lines of the access log, each with its end. */
+  /** Writes lines of the access log, each with its line break. */
   writeAccess: (line: string) => void;
 }
 
 export interface App {
   app: Express;
-  /** Lets the error page answer what the HTTP parser refuses, too. */
+  /** Lets the error page respond to what the HTTP parser refuses, too. */
   refuse(server: Server): void;
-  /** Listens to nothing of the process any more. */
+  /** Removes its listeners from the process. */
   close(): void;
 }
 
 const express = requirePackage('express') as typeof expressPackage;
 
-/** Lets the routing panel ask the live routers. */
+/** Lets the routing panel query the live routers. */
 function noteRouting({ watch }: Profiler, matcher: DryMatcher): RequestHandler {
   return function routingFacts(req, _res, next) {
     const context = watch.contextOf(req);

@@ -1,4 +1,4 @@
-/** What records requests and what reads them back: tokens -> recorder -> writer -> storage -> profiles. */
+/** What records requests, and what reads them back: tokens -> recorder -> writer -> storage -> profiles. */
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding.ts';
@@ -39,9 +39,9 @@ export interface Core {
   profiles: Profiles;
   writer: Writer;
   takes: Sampler['takes'];
-  /** Asks the storage, once it is there, for a block of tokens, and whether recording is paused. */
+  /** Leases tokens from the storage, once there is one, and reads whether recording is paused. */
   refill(): Promise<void>;
-  /** Stores what waits, within `timeoutMs`. */
+  /** Stores what is queued, within `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 }
 

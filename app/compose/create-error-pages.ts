@@ -1,6 +1,6 @@
 /**
- * Joins the error handler with the recorder: what was thrown becomes a fact of its request, and the page is rendered as
- * a child of it, so that its own cost is seen and never mixed with the application's.
+ * Joins the error handler with the recorder: a thrown value becomes a fact of its request, and the page is rendered as a child of
+ * it, so that its cost is recorded and never mixed with the application's.
  */
 import type { IncomingMessage } from 'node:http';
 import {
@@ -28,14 +28,14 @@ export type RenderErrorPage = (page: {
   child: string | null;
 }) => string;
 
-/** What the error page reads of a profile: its views, and the number of statements at its head. */
+/** What the error page reads of a profile: its views, and the number of statements for its head. */
 const SHOWN = ['exception', 'routing', 'database'];
 
 export interface ErrorPagesOptions {
   recorder: Recorder;
   tracker: ContextTracker;
   renderErrorPage: RenderErrorPage;
-  /** Masks secrets in the plain page that stands in for one that failed. */
+  /** Masks secrets in the plain page that replaces a failed one. */
   redactText?: (text: string) => string;
   log?: (error: unknown, req: IncomingMessage) => void;
 }
@@ -45,7 +45,7 @@ export interface ErrorPages extends ErrorAnswers {
   recordRefusal(request: RefusedRequest): RecordedRefusal;
 }
 
-/** The answer of something that is no HTTP response object: the rendering of an error page, a refused request. */
+/** The response of what is not an HTTP response object: the rendering of an error page, a refused request. */
 function answered(status: number, statusText: string, atMs: number): ResponseFact {
   return {
     status,
@@ -66,7 +66,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
     context.add('error', { error, atMs: context.elapsedMs(), ...rest });
   }
 
-  /** Opens the child that stands for the rendering of a parent's error page. */
+  /** Opens the child for the rendering of a parent's error page. */
   function openChild(parent: Context): Context {
     const child = recorder.open('error_page', parent);
     const request = parent.first('request');
@@ -91,7 +91,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   const errorRecorder: ErrorRecorder = {
     openChild(req) {
       const parent = tracker.of(req);
-      // Of one that is over nobody reads the page.
+      // Nobody reads the page of a finished request.
       if (parent === undefined || parent.ended) return null;
       const child = openChild(parent);
       children.set(req, child);

@@ -1,6 +1,6 @@
 /**
- * Everything that is listened to process-wide for one profiler, and its undoing. Libraries that a host hands over
- * (a Knex, an application, an EJS) are added one by one; all of it ends with `close`.
+ * All observers of one profiler. Libraries that a host passes (a Knex, an application, an EJS) are added one by one; `close` undoes
+ * all of it.
  */
 import type { Knex } from 'knex';
 import { createCallerFinder } from '../observe/caller.ts';
@@ -28,16 +28,16 @@ export interface ObserverOptions {
   root: string;
   /** Translates places of built files. */
   maps: SourceMaps;
-  /** The Router of the host's Express, where the places of registration are wanted. */
+  /** The Router of the host's Express, to record where layers were registered. */
   Router?: RouterLibrary | undefined;
-  /** Plans slow statements after the answer; absent: none is planned. */
+  /** Plans slow statements after the response; absent: none. */
   explainer?: Explainer | undefined;
 }
 
 export interface Observers {
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
-  /** Called before and after each request, once it has an application. */
+  /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp: (req: IncomingMessage) => void;
   dump: Dump;
   /** `file:line` where a layer was registered; null where not known. */
@@ -72,7 +72,7 @@ export function createObservers(options: ObserverOptions): Observers {
   ];
   return {
     onRequest: runtime.onRequest,
-    observeApp: layers.see,
+    observeApp: layers.observeApp,
     sourceOf,
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {

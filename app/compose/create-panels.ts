@@ -1,4 +1,4 @@
-/** Makes the built-in panels for one application: what they need of the process is gathered here, once. */
+/** Creates the built-in panels for one application, with what they need of the process. */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ export interface HostFacts {
   settings: Readonly<Record<string, unknown>>;
   files: SourceFiles;
   maps: SourceMaps;
-  /** Name of the process that answers. */
+  /** Name of this process. */
   process: string;
 }
 
-/** Code of the profiler where the service is the application: everything but the owner's `app/routes`. */
+/** The profiler's code, where the service is the application: everything except the owner's `app/routes`. */
 const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
   ...[
     'compose',
@@ -39,7 +39,7 @@ const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
   ...['config', 'errors', 'index', 'migrate', 'paths', 'server', 'service', 'urls'].map(
     (file) => `${folder}${file}.`,
   ),
-  // What the build joins (bin/bundle.js).
+  // Files that the build joins (bin/bundle.js).
   `${folder}hindsight-`,
 ]);
 
@@ -68,7 +68,7 @@ function readManifest(folder: string): Manifest | null {
   }
 }
 
-/** Versions of what the application depends on, as installed. */
+/** Installed versions of the application's dependencies. */
 function installedPackages(root: string): Record<string, string> {
   const { dependencies = {}, peerDependencies = {} } = readManifest(root) ?? {};
   const versions: Record<string, string> = { 'express-hindsight': packageVersion() };
@@ -91,7 +91,7 @@ export function createHostPanels({ root, settings, files, maps, process: name }:
     configuration: {
       settings,
       shown: SHOWN_SETTINGS,
-      // Reads a file for each: for the first profile, not for the start.
+      // Lazy, because it reads a file per package: at the first profile, not at the start.
       get packages() {
         return installedPackages(root);
       },

@@ -1,12 +1,6 @@
 /**
- * Joins core, panels, observers, middleware and pages into what a host mounts:
- *
- *   app.use(profiler.watch);   // first
- *   app.use(profiler.pages);
- *   …                          // the application
- *   app.use(profiler.errors);  // last
- *
- * Everything is made here, in the order in which it is needed, and passed on: nothing is module state, so two profilers can live in one process.
+ * Joins core, panels, observers, middleware and pages into what a host mounts: `watch` first, then `pages`, the application, and `errors` last.
+ * Everything is created here in the order in which it is needed, and passed on: nothing is module state, so two profilers can run in one process.
  */
 import { hostname } from 'node:os';
 import { isProduction } from '../config.ts';
@@ -77,7 +71,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       ? createExplainer({
           overMs: explainMs,
           mask: (context, plans) => recorder.mask(context, plans),
-          keep: (token, plans) => profiles.amend(token, 'plan', plans),
+          store: (token, plans) => profiles.amend(token, 'plan', plans),
           unobserved: (work) => tracker.unobserved(work),
         })
       : undefined;
@@ -128,7 +122,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
     adoptPrototypes: options.adoptPrototypes ?? true,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
-    // Figures of the process over hours would say nothing, and make every other request one of two.
+    // Process figures over hours are meaningless, and every other request would count as concurrent.
     onUpgrade: options.onRequest ?? [],
     onFinish(context, req) {
       routing.onFinish(context, req);
@@ -150,7 +144,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     },
     answerError,
     refuse(server, { resolver, methods }) {
-      // What the parser refuses is answered in the same turn.
+      // The parser's refusals are answered synchronously, so the error page has to be loaded by then.
       pages.whenRenderable(() => undefined);
       watch.watchServer(server);
       return createRefusal({

@@ -1,6 +1,6 @@
 /**
- * The fact `routing` of a request, worked out when a panel asks for it: what the routers were asked, which routes there
- * are, which lie near. A dry match over the live routers; no handler runs, and nothing is spent on requests nobody reads.
+ * The fact `routing` of a request, derived when a panel reads it: what the routers tried, which routes there are, which come close.
+ * A dry match over the live routers: no handler runs, and a request that nobody reads costs nothing.
  */
 import type { Express } from 'express';
 import type { IncomingMessage } from 'node:http';
@@ -36,7 +36,7 @@ function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
   };
 }
 
-/** Where the answer led, when it was the slash redirect. */
+/** Where the response redirected to, if it was the slash redirect. */
 function redirectOf(context: Context): RoutingFact['redirect'] {
   const response = context.first('response');
   if (response?.status !== 301) return null;
@@ -45,7 +45,7 @@ function redirectOf(context: Context): RoutingFact['redirect'] {
   return index === -1 || location === undefined ? null : { status: response.status, location };
 }
 
-/** Adds the fact to a request's context; its parts are worked out when they are read. */
+/** Adds the fact to a request's context; its parts are derived when they are read. */
 export function addRouting(context: Context, matcher: DryMatcher): void {
   const request = context.first('request');
   if (request === undefined || context.kind !== 'request') return;
@@ -74,11 +74,11 @@ export function addRouting(context: Context, matcher: DryMatcher): void {
 }
 
 export interface HostRouting {
-  /** Adds the fact to what no route of a host answered; the others are told by their layers. */
+  /** Adds the fact to requests that no route of a host handled; the others are described by their layers. */
   onFinish(context: Context, req: IncomingMessage): void;
 }
 
-/** The routers of whatever application a request came through, asked only where they had no answer. */
+/** Matches against the routers of whatever application a request came through, only when no route handled it. */
 export function createHostRouting(sourceOf: (layer: object) => string | null): HostRouting {
   const matchers = new WeakMap<object, DryMatcher>();
 
@@ -97,7 +97,7 @@ export function createHostRouting(sourceOf: (layer: object) => string | null): H
       if (status !== 404 && status !== 405) return;
       if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
       const { app } = req as IncomingMessage & { app?: Express };
-      // Older routers tell of no layer, and match with side effects.
+      // Older routers report no layers, and matching them has side effects.
       if (app !== undefined && context.all('layer').length > 0) addRouting(context, matcherOf(app));
     },
   };

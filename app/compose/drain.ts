@@ -1,4 +1,4 @@
-/** How the service's server begins and ends: the database is loaded after the first response, and no request is lost at close. */
+/** Start and end of the service's server: the database is loaded after the first response, and no request is lost at close. */
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
@@ -31,9 +31,9 @@ async function acceptWaiting(server: Server): Promise<void> {
 }
 
 /**
- * Returns the function that closes a server. Each running response is told to be the last of its connection, once nobody listens on
- * the port any more: the client connects anew. Idle connections are not closed at once: a request may be on its way
- * already, and would be answered by a reset. `isShared`: other workers listen on the port, and end now too.
+ * Returns the function that closes a server. Once nobody listens on the port any more, each running response gets `connection:
+ * close`, so that its client connects anew. Idle connections are not closed at once: a request may be on its way already, and would
+ * be reset. `isShared`: other workers listen on the port, and end now too.
  */
 export function createDrain(server: Server, { isShared }: { isShared: boolean }): () => Promise<void> {
   const open = createOpenList<ServerResponse>();

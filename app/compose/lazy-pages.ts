@@ -1,6 +1,6 @@
 /**
- * The profiler's pages and the renderer of the error page, loaded when one is asked for, or in the pause after the first
- * answer: they are half of the package's modules, and an application that starts needs none of them.
+ * The profiler's pages and the renderer of the error page, loaded with the first request for one, or after the first response: they
+ * are half of the package's modules, and an application needs none of them to start.
  */
 import type { RenderErrorPage } from './create-error-pages.ts';
 import type { PageHandlerOptions } from './create-pages.ts';
@@ -12,15 +12,15 @@ import { PROFILER_PREFIX, urls } from '../urls.ts';
 export type LazyPagesOptions = PageHandlerOptions & PagePartsOptions;
 
 export interface LazyPages {
-  /** Answers what lies below the profiler's prefix, hands on everything else. */
+  /** Responds to requests below the profiler's prefix, calls `next` for everything else. */
   dispatch: Dispatch;
   /** Throws before it is loaded: see `whenRenderable`. */
   renderErrorPage: RenderErrorPage;
-  /** Runs `work` when an error page can be rendered, or can't be loaded: at once, except for the first. */
+  /** Runs `work` when an error page can be rendered, or failed to load: at once, except for the first. */
   whenRenderable(work: () => void): void;
-  /** The toolbar's script as a page should ask for it now: by its content, once that is loaded. */
+  /** Address of the toolbar's script: with its content hash, once that is loaded. */
   toolbarScript(): ServedScript;
-  /** Begins to load both, beside all else, where nothing has yet. */
+  /** Starts to load both in the background, unless that has begun. */
   preload(): void;
 }
 
@@ -69,7 +69,7 @@ export function createLazyPages(options: LazyPagesOptions): LazyPages {
         if (parts !== null)
           return { url: parts.toolbarScript.url(), integrity: parts.toolbarScript.integrity() };
       } catch {
-        // Its files can't be read: whoever asks for it is told.
+        // Its files can't be read: the request for it reports that.
       }
       return { url: urls.toolbarScript(), integrity: null };
     },

@@ -1,4 +1,4 @@
-/** What the profiler's pages and the error page are both made with, and the renderer of the error page. */
+/** What the profiler's pages and the error page share, and the renderer of the error page. */
 import { join } from 'node:path';
 import { createErrorPage } from '../controllers/errors/error-page.ts';
 import { type Assets, createAssets } from '../controllers/profiler/assets.ts';
@@ -16,16 +16,16 @@ export interface PageParts {
   renderErrorPage: RenderErrorPage;
   assets: Assets;
   toolbarScript: ToolbarScript;
-  /** Lines of the foot. */
+  /** Lines of the page footer. */
   foot: readonly string[];
 }
 
 export interface PagePartsOptions {
   /** In the order of the menu. */
   panels: readonly Panel[];
-  /** Name of the process that answers. */
+  /** Name of this process. */
   process: string;
-  /** Opens places of the application; absent: no such links. */
+  /** Opens places of the application in an editor; absent: no such links. */
   editor?: EditorOptions | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a host gives to `createProfiler`, and what it gets. Types only. */
+/** What a host passes to `createProfiler`, and what it gets. Types only. */
 import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { ProfilerSettings } from '../config/settings.ts';
@@ -18,34 +18,37 @@ import type { ProfileStorage } from '../profiler/storage.ts';
 import type { WriterCounters } from '../profiler/writer.ts';
 import type { ErrorPages } from './create-error-pages.ts';
 
-/** With the settings of the profiler: app/config/settings.ts, and the README's table. */
+/** Includes the profiler's settings: app/config/settings.ts, and the README's table. */
 export interface ProfilerOptions extends Partial<ProfilerSettings> {
-  /** Where profiles are kept; default: the memory of this process. */
+  /** Where profiles are stored; default: the memory of this process. */
   storage?: ProfileStorage;
-  /** Panels of your own, shown after the built-in ones. */
+  /** Your own panels, shown after the built-in ones. */
   panels?: readonly Panel[];
-  /** Rules of your own by which findings are made, asked after the built-in ones. */
+  /** Your own rules for findings, applied after the built-in ones. */
   findings?: readonly FindingRule[];
   /** Secret values by the name of their setting: masked wherever they occur. */
   secrets?: Readonly<Record<string, string>>;
   /** Words that make a field, header or parameter secret, in addition to the built-in ones. */
   secretNames?: readonly string[];
-  /** Values that are no secret although one has the same: names of host, schema, user, database. */
+  /** Values that are never masked, even if a secret has the same value: names of host, schema, user, database. */
   publicValues?: readonly string[];
-  /** Instead of the three above: a redactor made elsewhere. */
+  /** Your own redactor, instead of the three above. */
   redactor?: Redactor;
   limits?: ContextLimits;
-  /** Folder where a process leaves some tokens for the next one; absent: the first requests guess theirs. */
+  /**
+   * Folder in which a process leaves some tokens for the next one; absent: the first requests get tokens that the storage has not
+   * leased.
+   */
   tokenFolder?: string;
-  /** Shown as the process that answered; default: host name and pid. */
+  /** Name of this process; default: host name and pid. */
   process?: string;
   /** Settings shown in the configuration panel; masked like everything else. */
   settings?: Readonly<Record<string, unknown>>;
   /** Folder of the application's own code; default: the working directory. */
   root?: string;
-  /** Who may see the pages; asked when there is no password. */
+  /** Who may see the pages; called if there is no password. */
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
-  /** Where a request came from; default: what the host's Express makes of it. */
+  /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;
   /** `express.Router`, to show where each route and middleware was registered. */
   Router?: RouterLibrary;
@@ -54,21 +57,21 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
    * Express gives them anyway; default true. Responses are the same, and cheaper on Node.js 20 and 22.
    */
   adoptPrototypes?: boolean;
-  /** Called once per request, inside its context, to add facts beside it. */
+  /** Called once per request, inside its context, to add facts to it. */
   onRequest?: readonly ((context: Context) => void)[];
-  /** Takes the profiler's own warnings; default: stderr. */
+  /** Receives the profiler's own warnings; default: stderr. */
   warn?: (sentence: string) => void;
 }
 
 export interface Profiler {
   watch: Watch;
-  /** `(req, res, next)`: answers everything below `/_profiler`. */
+  /** `(req, res, next)`: responds to everything below `/_profiler`. */
   pages: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
   /** `(error, req, res, next)`: the error page. */
   errors: ErrorPages['handler'];
-  /** Answers an error found outside the middleware. */
+  /** Responds to an error found outside the middleware. */
   answerError: ErrorPages['answer'];
-  /** Answers what the HTTP parser refuses by the error page too; returns the function that stops it. */
+  /** Responds to what the HTTP parser refuses with the error page, too; returns the function that stops it. */
   refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
   /** Shows a value in the dump panel; returns it. */
   dump: Dump;
@@ -77,13 +80,13 @@ export interface Profiler {
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
-  /** Lines of winston's loggers, wherever they go; other loggers are seen without being handed over. */
+  /** Records all lines of winston's loggers, wherever they are written; other loggers need no call. */
   watchWinston(winston: WinstonLibrary): void;
   profiles: Profiles;
   redactor: Redactor;
-  /** Asks the storage, once it is there, for a block of tokens, and whether recording is paused. */
+  /** Leases tokens from the storage, once there is one, and reads whether recording is paused. */
   refillTokens(): Promise<void>;
   counters(): WriterCounters;
-  /** Makes open profiles final, stores what waits within `timeoutMs`, undoes what was observed. */
+  /** Makes open profiles final, stores what is queued within `timeoutMs`, undoes all observation. */
   close(timeoutMs?: number): Promise<WriterCounters>;
 }

@@ -1,39 +1,32 @@
 /**
- * Several processes of the service on one port (WEB_CONCURRENCY). The primary opens the port and watches over the workers
- * (node:cluster); it answers nothing and loads neither Express nor a database. Each worker is the service as it
- * runs alone, with connections of its own to the one database, which is where they meet.
- *
- * Workers accept from the shared port by themselves. Where the primary hands connections round instead, the one that is
- * on its way to a worker that is killed hangs for ever.
- *
- * The first worker listens before the others are started, so that what is wrong with the start is said once. In the
- * first seconds a worker that ends with an error ends the start, as it would alone; later another takes its place, at
- * once, or where it died young after a pause that grows. Loaded by server.ts, and only where more than one is asked for.
+ * Several processes of the service on one port (WEB_CONCURRENCY), by node:cluster: a primary that supervises, and workers that are the service as it runs
+ * alone. Workers accept from the shared port themselves: if the primary distributed connections, one on its way to a killed worker would
+ * hang. The first worker listens before the others start, so that a wrong start is reported once.
  */
 import cluster, { type Address, type Worker } from 'node:cluster';
 import { isIPv6 } from 'node:net';
 
 export interface Workers {
-  /** Hands the signal on; workers store what they have, and `ended` resolves when the last one is gone. */
+  /** Sends the signal to the workers; they store what they have, and `ended` resolves when the last one is gone. */
   end(signal: NodeJS.Signals): void;
   /** The exit code, once no worker is left. */
   readonly ended: Promise<number>;
 }
 
-/** One of the places that are always filled. */
+/** One of the slots that are always filled. */
 interface Place {
   number: number;
   worker: Worker | null;
   startedAt: number;
-  /** Milliseconds before the next one, while they die young. */
+  /** Milliseconds before the next worker starts, while they die young. */
   pauseMs: number;
 }
 
-/** Who has lived that long has not failed at its start. */
+/** A worker that lived this long did not fail at its start. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Above a worker's own last resort. */
+/** Longer than a worker's own last resort. */
 const KILL_AFTER_MS = 27_000;
 
 /** Whether this process is one of several; false in the primary. */
@@ -41,7 +34,7 @@ export function isWorker(): boolean {
   return cluster.isWorker;
 }
 
-/** Calls `gone` when the primary has vanished; Node would end this process on the spot, with what is not stored yet. */
+/** Calls `gone` when the primary has vanished; Node would end this process at once, with what is not stored yet. */
 export function onPrimaryGone(gone: () => void): void {
   const { worker } = cluster;
   worker?.once('disconnect', () => {

@@ -1,11 +1,7 @@
 /**
- * Where in the host's own code something was asked for: `src/orders/order-view.ts:41`, or null.
- *
- * The largest single cost of recording (8 µs each between other work), so: structured call sites instead of text, few
- * frames, and what is known of a file or a place remembered, its source map followed once. `new Error` takes two thirds
- * of what `Error.captureStackTrace` does, most of the rest went into leaving out the frames above a function: so they are
- * counted once and skipped from then on. Own code is what lies neither in Node nor in node_modules; where no frame is,
- * the first library frame that is not skipped stands in, so that a library's warning names the library.
+ * The nearest place in the host's own code (outside Node and node_modules), such as `src/orders/order-view.ts:41`; else the first
+ * library frame. Stacks are the largest single cost of recording (8 µs each): we take structured call sites of few frames, skip a
+ * counted number of them instead of passing a function to `captureStackTrace`, and cache what we know of files and places.
  */
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
@@ -13,22 +9,22 @@ import { fileURLToPath } from 'node:url';
 import type { SourceMaps } from './source-maps.ts';
 
 export interface CallerOptions {
-  /** Frames above and including this function are left out; how many there are is the same each time. */
+  /** Frames above and including this function are skipped; their number is always the same. */
   below?: (...args: never[]) => unknown;
-  /** Frames looked at, in all and at first: where own code is mostly near, the others cost nothing. */
+  /** Frames inspected at most, and at first: own code is usually near, and further frames cost time. */
   frames?: number;
   near?: number;
-  /** Folder of a library whose frames never count, such as `knex`. */
+  /** Folder of a library whose frames are skipped, such as `knex`. */
   skip?: string;
 }
 
-/** `file:line` of the nearest own frame; null where there is none. Never throws. */
+/** `file:line` of the nearest own frame; null if there is none. Never throws. */
 export type FindCaller = (options: CallerOptions) => string | null;
 
-/** Takes the stack now and looks for the place when it is asked for: reading source maps would keep a start waiting. */
+/** Takes the stack now and resolves the place when it is read: reading source maps would delay the start. */
 export type CaptureCaller = (options: Pick<CallerOptions, 'below'>) => () => string | null;
 
-/** What is taken of V8's CallSite. */
+/** What we read of V8's CallSite. */
 interface Site {
   getFileName(): string | null | undefined;
   getLineNumber(): number | null;
@@ -37,14 +33,14 @@ interface Site {
 
 const FRAMES = 12;
 const NEAR = 4;
-/** Positions remembered at most; own code has few places that query or log. */
+/** Positions cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
 
 function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
 }
 
-/** Call sites: below a function, or from this one on. Settings of `Error` that a host has frozen stay as they are. */
+/** Call sites below a function, or from this one on. Settings of `Error` that a host has frozen stay as they are. */
 function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
@@ -67,25 +63,25 @@ function isIn(file: string, library: string | undefined): boolean {
   return library !== undefined && file.replaceAll('\\', '/').includes(`/node_modules/${library}/`);
 }
 
-/** What is known of a file whose name stood in a stack. */
+/** What is known of a file that appeared in a stack. */
 interface KnownFile {
   name: string;
   kind: 'own' | 'library' | 'neither';
-  /** By line and column; null where the profiler's own code stands there. */
+  /** By line and column; null for the profiler's own code. */
   places: Map<number, string | null>;
 }
 
-/** Of a line and a column one number, small where the column is. */
+/** Combines line and column into one number that stays small for small columns. */
 const COLUMN = 2 ** 20;
 
-/** Position in the source that was written, where a source map is known. */
+/** Position in the original source, where a source map is known. */
 function sourcePosition(
   file: string,
   line: number,
   column: number,
   maps: SourceMaps | undefined,
 ): { file: string; line: number } {
-  // Of a built file, by its own map: Node keeps none unless it was started with source maps on, which slows every stack.
+  // A built file is mapped by its own source map: Node reads none unless started with source maps on, which slows every stack.
   const original = maps?.original(pathOf(file), line, column) ?? null;
   if (original !== null) return original;
   const entry = findSourceMap(file)?.findEntry(line - 1, Math.max(0, column - 1));
@@ -95,12 +91,12 @@ function sourcePosition(
   return { file: known ? pathOf(source) : pathOf(file), line: entry.originalLine + 1 };
 }
 
-/** Files of the profiler that stand between a library and its caller; elsewhere in `app` an owner's code may live. */
+/** The profiler's files between a library and its caller; elsewhere in `app` there may be code of the owner. */
 const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js$/;
-/** The same in what was written, for files that the build joined from several. */
+/** The same for original sources, where the build joined several files into one. */
 const OURS_WRITTEN = /(?:^|[\\/])app[\\/](?:observe|profiler|middleware)[\\/][^\\/]+\.ts$/;
 
-/** The folder that holds the rooms, or what the build joined them to: read off the stack, so that each tells its own. */
+/** The folder of the profiler's own modules, read from the stack, so that each copy of the package finds its own. */
 function ownFolder(): string {
   const file = takeSites(1)[0]?.getFileName() ?? '';
   return file.slice(
@@ -109,7 +105,7 @@ function ownFolder(): string {
   );
 }
 
-/** `root` is the folder that own places are named from; `maps` translate the places of built files. */
+/** `root`: the folder that own places are relative to. `maps` translate places of built files. */
 export function createCallerFinder(
   root: string = process.cwd(),
   maps?: SourceMaps,
@@ -134,7 +130,7 @@ export function createCallerFinder(
     return file;
   }
 
-  /** null where the place is the profiler's own, and does not count. */
+  /** null for the profiler's own code, which is skipped. */
   function placeOf({ name, places }: KnownFile, site: Site): string | null {
     const line = site.getLineNumber() ?? 0;
     const column = site.getColumnNumber() ?? 0;
@@ -167,7 +163,7 @@ export function createCallerFinder(
     return null;
   }
 
-  /** The first frame of a library that counts. */
+  /** The first library frame that is not skipped. */
   function searchLibrary(sites: readonly Site[], from: number, skip: string | undefined): string | null {
     for (const site of sites.slice(from)) {
       const file = fileOf(site.getFileName() ?? '');
@@ -176,7 +172,7 @@ export function createCallerFinder(
     return null;
   }
 
-  /** How many frames stand above those that count, as they will in the stacks that its caller takes. */
+  /** How many frames precede the first relevant one; the same for every stack taken from this caller. */
   function countAbove(below: NonNullable<CallerOptions['below']>): number {
     const count = takeSites(Infinity).length - takeSites(Infinity, below).length - 1;
     above.set(below, count);

@@ -1,20 +1,20 @@
 /**
- * How long new connections of outgoing calls took, told by their sockets: name lookup, TCP, TLS. A plain socket tells each
- * part; one that undici opens with TLS is seen only when it is ready, so that its parts come as one sum.
+ * How long new connections of outgoing calls took, from their sockets' events: DNS lookup, TCP, TLS. A socket that undici opens
+ * with TLS is visible only when it is ready, so its parts come as one sum.
  */
 import type { Socket } from 'node:net';
 
-/** Milliseconds; null where a part is not told. */
+/** Milliseconds; null for a part that is not reported. */
 export interface ConnectionParts {
   lookupMs: number | null;
   connectMs: number | null;
   tlsMs: number | null;
-  /** All of it in one, where the parts are not told. */
+  /** The total, where the parts are not reported. */
   allMs?: number | null;
 }
 
 export interface NewConnection {
-  /** `performance.now()` of its beginning. */
+  /** `performance.now()` when it began. */
   startMark: number;
   parts: ConnectionParts;
 }
@@ -22,17 +22,17 @@ export interface NewConnection {
 export interface ConnectionTimes {
   /** Listens to a socket that is about to connect. */
   watch(socket: Socket): ConnectionParts;
-  /** undici begins to connect, through this connector. */
+  /** undici begins to connect through this connector. */
   begin(connector: object): void;
-  /** That has ended: with a socket, or in vain. */
+  /** That connection is open (with its socket) or has failed. */
   end(connector: object, socket: Socket | null): void;
-  /** The times of a connection that began since; null for one that was there before. */
+  /** The times of a connection that was opened since; null for a reused one. */
   since(socket: Socket, mark: number): ConnectionParts | null;
 }
 
 export function createConnectionTimes(): ConnectionTimes {
   const known = new WeakMap<Socket, NewConnection>();
-  /** Moments at which each connector began. */
+  /** When each connector began to connect. */
   const beginnings = new WeakMap<object, number[]>();
 
   function watch(socket: Socket): ConnectionParts {
@@ -63,7 +63,7 @@ export function createConnectionTimes(): ConnectionTimes {
     },
     end(connector, socket) {
       const marks = beginnings.get(connector) ?? [];
-      // Several at once through one connector: which of them this is, is not told.
+      // With several connections in progress through one connector, we can't tell which of them this is.
       const startMark = marks.length === 1 ? marks[0] : undefined;
       marks.shift();
       if (socket === null || known.has(socket)) return;

@@ -9,7 +9,7 @@ import { createLogGate, type LogGate, type LogLevel, recordLog } from './logs.ts
 export interface ObserveConsoleOptions {
   tracker: ContextTracker;
   gate?: LogGate;
-  /** Leave out to record no callers. */
+  /** Omit to record no callers. */
   findCaller?: FindCaller;
   console?: Console;
 }
@@ -28,7 +28,7 @@ const METHODS = {
 type Method = keyof typeof METHODS;
 type Write = (...args: unknown[]) => void;
 
-/** `console.assert` writes only when it fails; its lines come through `warn`, as Node itself writes them. */
+/** `console.assert` writes only when it fails, through `warn`, as in Node itself. */
 export function observeConsole(options: ObserveConsoleOptions): { close(): void } {
   const { tracker, gate = createLogGate(), findCaller, console: target = globalThis.console } = options;
   let closed = false;
@@ -37,19 +37,19 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
     const context = closed ? undefined : tracker.current();
     if (context === undefined || context.isFull('log')) return;
     const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
-    // `dir` and `table` take options behind the value.
+    // `dir` and `table` take options after the value.
     const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
     recordLog(context, { level: METHODS[method], channel: `console.${method}`, args: given, caller });
   }
 
   function wrap(method: Method): () => void {
     const descriptor = Object.getOwnPropertyDescriptor(target, method);
-    // What a host has frozen stays as it is, unseen.
+    // A method that the host has frozen is not observed.
     if (descriptor === undefined ? !Object.isExtensible(target) : descriptor.configurable !== true)
       return () => undefined;
     const original = target[method] as unknown as Write;
     const wrapped: Write = function (this: unknown, ...args) {
-      // `trace` calls `error`, `table` calls `log`, all of them write to a stream: one line is one fact.
+      // `trace` calls `error`, `table` calls `log`, all of them write to a stream: record one line once.
       if (gate.writing) {
         Reflect.apply(original, this, args);
         return;

@@ -1,4 +1,4 @@
-/** `dump(value)` anywhere in a request: the value is kept for the profile, never shown in the response. */
+/** `dump(value)` anywhere in a request stores a value with its profile; it is never shown in the response. */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
 import { defaultPlainLimits, toPlain } from '../profiler/plain.ts';
@@ -7,7 +7,7 @@ import type { FindCaller } from './caller.ts';
 export interface DumpFact {
   value: Json;
   label: string | null;
-  /** `string`, `object` …, or the name of its class. */
+  /** `string`, `object` …, or the name of the class. */
   type: string;
   caller: string | null;
   atMs: number;
@@ -24,12 +24,12 @@ export interface CreateDumpOptions {
   findCaller?: FindCaller;
 }
 
-/** Gives the value back, so that it can stand inside an expression. Outside of a request it does nothing. */
+/** Returns the value, so that it can be used inside an expression. Outside of a request it does nothing. */
 export type Dump = <T>(value: T, label?: string) => T;
 
 const LONGEST_TYPE = 80;
 
-/** Read as data: a proxy may throw whatever it is asked, and no getter is run. */
+/** Reads properties as data: a proxy may throw on any access, and no getter is called. */
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value !== 'object') return typeof value;

@@ -1,20 +1,17 @@
 /**
- * Views -> facts `view`: templates and partials with time, place in the tree and locals.
- *
- * Two sources that know of each other. `watchApp` wraps `app.render`, through which every engine of Express passes (and
- * `res.render` with it). `watchEngine` wraps `ejs.compile` of the copy handed in: the compiled function of a page and of
- * each partial then tells when it runs. A page's own function is the same fact as its render, not a child of it.
- * Wrapping `renderFile` was rejected: it sees no partial. Contexts of the profiler's own pages are left alone.
+ * Views -> facts `view`: templates and partials with duration, place in the tree and locals. `watchApp` wraps `app.render`, which
+ * every engine of Express passes through; `watchEngine` wraps `ejs.compile`, whose compiled functions tell when a page or partial
+ * runs (`renderFile` doesn't see partials). A page's compiled function is the same fact as its render, not a child of it.
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { CallerOptions, FindCaller } from './caller.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
 
-/** What is used of an Express application. */
+/** What we use of an Express application. */
 export interface RenderingApp {
   render: (name: string, options: object, callback: (error: Error, html: string) => void) => void;
   settings?: Readonly<Record<string, unknown>>;
-  /** What responses inherit from, and those of mounted applications with them. */
+  /** The prototype of responses, also of mounted applications'. */
   response?: object;
 }
 
@@ -25,7 +22,7 @@ interface RenderingResponse {
 
 type Template = (data?: object) => unknown;
 
-/** What is used of EJS. */
+/** What we use of EJS. */
 export interface CompilingEngine {
   compile: (template: string, options?: object) => Template;
 }
@@ -36,15 +33,15 @@ export interface ObserveViewsOptions {
 }
 
 export interface ViewObserver {
-  /** Safe to call again for the same application, such as a mounted one found later. */
+  /** Can be called again for the same application, such as a mounted one that is found later. */
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
   close(): void;
 }
 
 /**
- * Mostly a handler itself calls `res.render`: a stack is dear by its length too, and taken by what is `below` itself. Made once
- * for each function: a literal that spreads another one has a hidden class of its own each time, which costs 5 µs to read.
+ * Usually the handler itself calls `res.render`; stacks cost by their length, so few frames are taken first. Cached per function:
+ * object literals with a spread get a hidden class of their own each time, which costs 5 µs to read.
  */
 function askedBelow(below: (...args: never[]) => unknown): CallerOptions {
   return { below, near: 1, skip: 'express' };
@@ -58,7 +55,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
-  /** Where the `res.render` that runs now was called from; undefined where none does, or its view has begun. */
+  /** Where the current `res.render` was called from; undefined outside of one, or once its view has begun. */
   let asked: string | null | undefined;
   let closed = false;
 
@@ -67,7 +64,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     return context?.kind === 'profiler' ? undefined : context;
   }
 
-  /** Of one `res.render` one view is the page; others that its template asks for have callers of their own. */
+  /** One view of a `res.render` is the page; further ones that its template renders have their own callers. */
   function takeAsked(): string | null | undefined {
     const caller = asked;
     asked = undefined;
@@ -110,7 +107,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     if (app.response !== undefined) watchResponses(app.response);
   }
 
-  /** `res.render` calls `render` of the application that `req.app` is by then: a mounted one is watched from there on. */
+  /** `res.render` calls `render` of `req.app` at that time: a mounted application is observed from then on. */
   function watchResponses(prototype: RenderingResponse): void {
     const own = Object.getOwnPropertyDescriptor(prototype, 'render');
     const original = prototype.render;
@@ -118,7 +115,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     const render = function (this: RenderingResponse, ...args: unknown[]): unknown {
       const app = this.req?.app;
       if (!closed && app !== undefined && typeof app.render === 'function') watchApp(app);
-      // A mounted application's passes on to that of the one it is mounted in.
+      // A mounted application's `render` delegates to that of its parent.
       if (asked !== undefined || currentContext() === undefined) return Reflect.apply(original, this, args);
       asked = findCaller?.(above) ?? null;
       try {
@@ -136,7 +133,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
     });
   }
 
-  /** The frame that a compiled template runs as: its render's own, or a new one. */
+  /** The frame of a compiled template: that of its render, or a new one. */
   function frameFor(context: Context, file: string, root: string | null, data: unknown): Frame | null {
     const above = running(context);
     if (above !== null && above.fact.file === null && above.fact.depth === 0) {
@@ -177,7 +174,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       const template = Reflect.apply(original, this, args);
       const options = (args[1] ?? {}) as { filename?: unknown; client?: unknown; views?: unknown };
       const { filename } = options;
-      // A function for the browser is sent as its source.
+      // Client functions are sent as source.
       if (closed || typeof filename !== 'string' || options.client === true) return template;
       const root = rootOf(filename, options.views);
       const watched = function (this: unknown, ...given: unknown[]): unknown {
@@ -205,14 +202,14 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   };
 }
 
-/** The views folder that holds a template. */
+/** The views folder that contains a template. */
 function rootOf(file: string, views: unknown): string | null {
   const folders = Array.isArray(views) ? (views as unknown[]) : [views];
   const found = folders.find((folder) => typeof folder === 'string' && file.startsWith(folder));
   return typeof found === 'string' ? found : null;
 }
 
-/** Path below the views folder; without one the last two parts of the path. */
+/** Path below the views folder; without one, the last two segments of the path. */
 function shortName(file: string, root: string | null): string {
   const parts = (root === null ? file : file.slice(root.length)).split(/[\\/]/).filter((part) => part !== '');
   return (root === null ? parts.slice(-2) : parts).join('/');

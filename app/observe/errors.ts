@@ -1,7 +1,7 @@
 /**
- * Anything thrown -> plain JSON (`Thrown`): class, message, properties, cause chain, members, frames with excerpts of the
- * developer's own source. In: a live value of any kind, hostile ones included. Out: data of bounded size in bounded time.
- * Reads an error's own fields (which may be getters, and may throw); nothing else of it is run. Never throws.
+ * Any thrown value -> plain JSON (`Thrown`): class, message, properties, cause chain, members, frames with excerpts of own source.
+ * The result is bounded in size and time, also for hostile values. Only the error's own fields are read (getters included, which
+ * may throw). Never throws.
  */
 import { realpathSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -33,16 +33,16 @@ export interface ErrorDescriberOptions {
   root: string;
   files: SourceFiles;
   maps: SourceMaps;
-  /** Folders below the root that are not the developer's code, such as the profiler's own: `app/profiler/`. */
+  /** Folders below the root that are not the developer's code, such as the profiler's own `app/profiler/`. */
   foreignFolders?: readonly string[];
 }
 
 const LONGEST_CHAIN = 10;
 const MOST_MEMBERS = 10;
-/** Links in all, over chain and members. */
+/** Links at most, over chain and members. */
 const MOST_LINKS = 30;
 const MOST_FRAMES = 50;
-/** Frames with an excerpt: per link, and in all. */
+/** Frames with an excerpt at most: per link, and in all. */
 const EXCERPTS_PER_LINK = 4;
 const MOST_EXCERPTS = 20;
 const LINES_AROUND = 5;
@@ -56,7 +56,7 @@ interface Budget {
   deadline: number;
 }
 
-/** A file that could not be parsed: named above the stack by Node, and in message and `path` by template engines. */
+/** The file that could not be parsed: Node names it above the stack, template engines in the message and `path`. */
 function unparsedPlace(value: object, stack: string, message: string): RawFrame | null {
   const named = headPlace(stack);
   if (named !== null) return named;
@@ -72,7 +72,7 @@ function packageOf(file: string): string | null {
   return name?.startsWith('@') === true ? `${name}/${parts[at + 2] ?? ''}` : name;
 }
 
-/** The folder itself where it is reached through a link: frames name either. */
+/** Resolves a symbolic link to the folder: frames may have either path. */
 function realPathOf(folder: string): string {
   try {
     return realpathSync(folder);
@@ -109,7 +109,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return below && !foreign ? 'own' : 'vendor';
   }
 
-  /** Where a frame was written, and its source, as far as the budget goes. */
+  /** Original place of a frame, and its source, as far as the budget goes. */
   function locate(raw: RawFrame, budget: Budget, wantsSource: boolean): ThrownFrame {
     const ran = raw.location === null ? null : shortPath(raw.location);
     let frame: ThrownFrame = {
@@ -194,7 +194,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     };
   }
 
-  /** Follows the causes of a value; `above` are the errors that it is a member of. */
+  /** Follows the causes of a value; `above` are the errors that contain it. */
   function describe(value: unknown, budget: Budget, above: ReadonlySet<object>): Thrown {
     const chain: ThrownLink[] = [];
     const seen = new Set(above);
@@ -227,7 +227,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       const link = {
         ...describeScalar(null),
         class: 'unreadable',
-        message: 'What was thrown can not be read.',
+        message: 'The thrown value can’t be read.',
       };
       return { chain: [link], chainEnd: 'root' };
     }

@@ -1,7 +1,7 @@
 /**
- * What `EXPLAIN (FORMAT JSON)` answers -> the small tree that is kept. Only known fields are taken, and of the values in
- * them none: where a condition tells a value of the statement, its placeholder is put back, and what can't be told stands
- * as `…`, so that nothing is kept here that masking by column has taken out of the query.
+ * `EXPLAIN (FORMAT JSON)` -> the small tree that is stored. Only known fields are taken, and none of the values in them: a value of
+ * the statement becomes its placeholder again, any other `…`, so that nothing is stored here that masking by column removed from
+ * the query.
  */
 import type { PlanNode } from '../profiler/query-plan.ts';
 
@@ -17,12 +17,12 @@ const MOST_NODES = 60;
 const DEEPEST = 30;
 const LONGEST_TERM = 400;
 const LONGEST_NAME = 200;
-/** Conditions and keys worth reading; others of their kind are left out. */
+/** Conditions and keys worth reading; others are left out. */
 const TERMS = [
   'Filter', 'Index Cond', 'Recheck Cond', 'Hash Cond', 'Merge Cond', 'Join Filter', 'One-Time Filter', 'TID Cond', 'Order By',
   'Sort Key', 'Presorted Key', 'Group Key', 'Conflict Filter', 'Cache Key',
 ] as const; // prettier-ignore
-/** A quoted name, a text, a number; numbers within names and placeholders are none. */
+/** A quoted name, a text or a number, but no number within a name or placeholder. */
 const LITERAL = /"(?:[^"]|"")*"|E?'(?:[^'\\]|\\[\s\S]|'')*'|(?<![\w$."])\d[\d.]*(?:e[+-]?\d+)?/gi;
 
 function isFields(value: unknown): value is Fields {
@@ -38,14 +38,14 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** What a literal says, without its quotes. */
+/** The content of a literal, without quotes. */
 function contentOf(literal: string): string {
   if (!/^E?'/i.test(literal)) return literal;
   const text = literal.replace(/^E?'|'$/gi, '').replaceAll("''", "'");
   return /^e/i.test(literal) ? text.replace(/\\([\s\S])/g, '$1') : text;
 }
 
-/** `2026-11-20 18:06:29+00` as PostgreSQL prints it, as milliseconds; NaN for what is no moment. */
+/** `2026-11-20 18:06:29+00`, as PostgreSQL prints it, in milliseconds; NaN for anything else. */
 function momentOf(text: string): number {
   return Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
@@ -56,7 +56,7 @@ function isSame(value: unknown, content: string): boolean {
   return ['string', 'number', 'bigint'].includes(typeof value) && String(value) === content;
 }
 
-/** Puts placeholders in the places of values. What the text of the statement itself says stays. */
+/** Replaces values by their placeholders. Literals of the statement's own text stay. */
 export function createValueRemover(sql: string, bindings: readonly unknown[]): (text: string) => string {
   const own = new Set(sql.match(LITERAL));
   return (text) =>
@@ -78,7 +78,7 @@ function relationOf(fields: Fields): Pick<PlanNode, 'relation' | 'alias'> {
   return alias === undefined || alias === name ? { relation } : { relation, alias };
 }
 
-/** Without what only repeats the one table that a scan reads. */
+/** Removes the name of the one table that a scan reads, which only repeats it. */
 function withoutTable(text: string, fields: Fields): string {
   const alias = textOf(fields.Alias);
   return alias !== null && /^[a-z_]\w*$/.test(alias)
@@ -102,7 +102,7 @@ const AGGREGATES: Readonly<Record<string, string>> = {
   Mixed: 'MixedAggregate',
 };
 
-/** As `EXPLAIN` names it in its text. */
+/** As the text format of `EXPLAIN` names it. */
 function typeOf(fields: Fields): string {
   const type = textOf(fields['Node Type']) ?? 'Node';
   const partial = fields['Partial Mode'] === 'Partial' ? 'Partial ' : '';
@@ -117,7 +117,7 @@ function roleOf(fields: Fields): Pick<PlanNode, 'role'> {
   return name === null ? {} : { role: name.slice(0, LONGEST_NAME) };
 }
 
-/** null for what is no plan. */
+/** null for anything that is not a plan. */
 export function parsePlan(answer: unknown, clean: (text: string) => string): ParsedPlan | null {
   const parsed: unknown = typeof answer === 'string' ? JSON.parse(answer) : answer;
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;

@@ -1,12 +1,7 @@
 /**
- * Plans of slow statements: what the application itself ran is planned again (`EXPLAIN`, never `ANALYZE`) after the answer,
- * on the application's own Knex, and kept beside the profile.
- *
- * It never makes the application wait: it takes a connection only where one is idle and another could be had, one at a
- * time, at most three a second, for at most a second each, in a read-only transaction that is rolled back. The driver is
- * spoken to directly, so that nothing is recorded as the application's, and in the extended protocol, where a text is one
- * statement or an error. Each text is planned once a minute; its plan is remembered meanwhile. What goes wrong becomes a
- * sentence. Only PostgreSQL; other clients are left alone.
+ * Query plans of slow statements: `EXPLAIN` (never `ANALYZE`) after the response, on the application's own Knex (decision 13). It never makes the
+ * application wait: it takes idle connections only, at most three a second, for read-only transactions that are rolled back. The driver
+ * is called directly, so that nothing is recorded, in the extended protocol, which allows one statement. PostgreSQL only.
  */
 import { describeError } from '../profiler/describe-error.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
@@ -14,7 +9,7 @@ import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.t
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
 import type { QueryFact } from './knex.ts';
 
-/** What is used of the pool that Knex keeps. */
+/** What we use of Knex's pool. */
 export interface ExplainPool {
   numFree(): number;
   numUsed(): number;
@@ -22,7 +17,7 @@ export interface ExplainPool {
   max?: number;
 }
 
-/** What is used of Knex's client. */
+/** What we use of Knex's client. */
 export interface ExplainClient {
   dialect?: unknown;
   driverName?: unknown;
@@ -59,11 +54,11 @@ export interface Explainer {
 export interface ExplainerOptions {
   /** Milliseconds from which on a statement is planned. */
   overMs: number;
-  /** Masks as the profile was masked, with what the request itself gave as a secret. */
+  /** Masks like the profile, with what the request itself revealed as a secret. */
   mask: (context: Context, plans: KeptPlans) => KeptPlans;
-  /** Puts it beside the profile. */
-  keep: (token: string, plans: KeptPlans) => Promise<unknown>;
-  /** Runs work in no request's context. */
+  /** Stores it beside the profile. */
+  store: (token: string, plans: KeptPlans) => Promise<unknown>;
+  /** Runs work outside of any request's context. */
   unobserved: <T>(work: () => T) => T;
 }
 
@@ -75,21 +70,21 @@ const LONGEST_SQL = 20_000;
 const MOST_BINDINGS = 1000;
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 200;
-/** Requests whose plans are remembered, for what comes late. */
+/** Requests whose plans are remembered, for late statements. */
 const MOST_KEPT = 100;
-/** Looks for an idle connection, and the pause between them. */
+/** Attempts to find an idle connection, and the pause between them. */
 const MOST_LOOKS = 10;
 const LOOK_EVERY = 200;
 const STATEMENT_MS = 1000;
 const LOCK_MS = 100;
-/** Beyond this the connection is given up. */
+/** After this many milliseconds the connection is discarded. */
 const ANSWER_MS = 3000;
 const BEGIN = `begin read only; set local statement_timeout = ${STATEMENT_MS}; set local lock_timeout = ${LOCK_MS}`;
 const TABLES = `select n.nspname || '.' || c.relname as name, c.reltuples::float8 as rows
   from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
   where n.nspname || '.' || c.relname = any($1::text[]) and c.reltuples >= 0`;
 const CAN_BE_PLANNED = /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with)\b/i;
-/** Anything behind a semicolon, in whatever it stands: a driver that knows no `queryMode` would run it. */
+/** Anything after a semicolon, even inside a literal: a driver that ignores `queryMode` would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
 const ENDS_TRANSACTION = /^\s*(?:commit|rollback(?!\s+to\b))/i;
 
@@ -108,7 +103,7 @@ function isPostgres({ dialect, driverName }: ExplainClient): boolean {
   return driverName === 'pg' && dialect === 'postgresql';
 }
 
-/** An idle connection that nobody would miss. */
+/** An idle connection that the application will not need. */
 function hasIdle({ pool }: ExplainClient): boolean {
   const { numFree, numUsed, numPendingAcquires, max } = (pool ?? {}) as Partial<ExplainPool>;
   if (numFree === undefined || numUsed === undefined || numPendingAcquires === undefined) return false;
@@ -137,7 +132,7 @@ function pause(ms: number): Promise<void> {
 function within<T>(work: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new Error(`no answer within ${ms} ms`));
+      reject(new Error(`no response within ${ms} ms`));
     }, ms).unref();
     work.then(resolve, reject).finally(() => {
       clearTimeout(timer);
@@ -161,7 +156,7 @@ async function plan(connection: Connection, { sql, bindings }: SlowStatement): P
   });
   const answer = (rows?.[0] as { 'QUERY PLAN'?: unknown } | undefined)?.['QUERY PLAN'];
   const parsed = parsePlan(answer, createValueRemover(sql, bindings));
-  if (parsed === null) return problem('The database gave no plan.');
+  if (parsed === null) return problem('The database returned no plan.');
   const names = new Set(nodesOf(parsed.root).flatMap(({ relation }) => relation ?? []));
   return {
     plannedAt: Date.now(),
@@ -176,30 +171,30 @@ async function planOn(connection: Connection, slow: SlowStatement): Promise<Outc
     await connection.query(BEGIN);
     return await plan(connection, slow);
   } catch (error) {
-    return problem(`It could not be planned: ${describeError(error).message.slice(0, 300)}.`);
+    return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}.`);
   } finally {
     await connection.query('rollback');
   }
 }
 
-/** On a connection of the application's pool; one that does not answer is not given back as if it were well. */
+/** On a connection of the application's pool; one that does not respond is marked as disposed before it is released. */
 async function planOnPool(slow: SlowStatement): Promise<Outcome> {
   const connection = (await slow.client.acquireConnection()) as Connection;
   try {
     return await within(planOn(connection, slow), ANSWER_MS);
   } catch (error) {
     connection.__knex__disposed = error;
-    return problem(`It could not be planned: ${describeError(error).message.slice(0, 300)}.`);
+    return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}.`);
   } finally {
     await slow.client.releaseConnection(connection);
   }
 }
 
-export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOptions): Explainer {
+export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOptions): Explainer {
   const slow = createSlot<SlowStatement[]>('slow statements');
-  /** Of each pool by the text of the statement. */
+  /** By pool and text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
-  /** What was kept of each request: a late fact is replaced as a whole. */
+  /** What was stored for each request: a late fact is replaced as a whole. */
   const kept = new Map<string, KeptPlans['plans']>();
   let queue: SlowStatement[][] = [];
   let runs: number[] = [];
@@ -213,7 +208,7 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
     return known;
   }
 
-  /** Waits for its turn: at most so many in any second. */
+  /** At most so many in any second. */
   async function awaitTurn(): Promise<void> {
     for (;;) {
       const now = performance.now();
@@ -226,14 +221,14 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
 
   async function explain(statement: SlowStatement): Promise<Outcome> {
     if (statement.bindings.length === 0 && MAY_BE_SEVERAL.test(statement.sql))
-      return problem('Its text may be several statements, so it was not planned.');
+      return problem('The text may contain several statements, so EXPLAIN was not run.');
     const memory = memoryOf(statement.client);
     const known = memory.get(statement.sql);
     if (known !== undefined && performance.now() - known.at < REMEMBERED_MS) return known.outcome;
     await awaitTurn();
     for (let looks = 1; !hasIdle(statement.client); looks++) {
       if (looks >= MOST_LOOKS || closed)
-        return problem('No connection of the pool was idle for a while, so it was not planned.');
+        return problem('No pool connection was idle, so EXPLAIN was not run.');
       await pause(LOOK_EVERY);
     }
     const outcome = await planOnPool(statement);
@@ -250,7 +245,7 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
     const facts = first.context.all('query');
     for (const statement of statements) {
       const query = facts.indexOf(statement.fact);
-      // Of what the profile left out there is nothing to show a plan with.
+      // A statement that the profile dropped has no row to show a plan with.
       if (query !== -1) plans.push({ query, ...(await explain(statement)) });
     }
     if (plans.length === 0) return;
@@ -258,19 +253,19 @@ export function createExplainer({ overMs, mask, keep, unobserved }: ExplainerOpt
     const [oldest] = kept.keys();
     if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest);
     kept.set(token, safe.plans);
-    await keep(token, safe);
+    await store(token, safe);
   }
 
   async function run(): Promise<void> {
     running = true;
     while (queue.length > 0 && !closed) {
-      // What fails here is one plan that nobody sees.
+      // On failure there is simply no plan.
       await explainAll(queue.shift() ?? []).catch(() => undefined);
     }
     running = false;
   }
 
-  /** Plans what was noted, once the final profile is on its way to the storage. */
+  /** Plans the slow statements, once the final profile is on its way to the storage. */
   function explainStored(context: Context): void {
     const statements = slow.get(context) ?? [];
     // Work after the response may still end its transaction: the profile is then written again.

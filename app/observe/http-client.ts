@@ -1,7 +1,7 @@
 /**
- * Outgoing calls -> facts `call`. `fetch` and undici speak on `undici:request:*`, node:http and node:https on
- * `http.client.*`; a call is on one of them, never on both. Nothing is patched and no body is read. A call belongs to
- * the context that is current when it is made; its later events may come in any.
+ * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`; a call
+ * is never on both. Nothing is patched and no body is read. A call belongs to the context that is current when it is made; its
+ * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -20,21 +20,21 @@ export interface CallFact {
   client: 'fetch' | 'http';
   status: number | null;
   startMs: number;
-  /** To the end of the body, where that is told; null while it runs. */
+  /** To the end of the body, where that is reported; null while it runs. */
   durationMs: number | null;
-  /** To the first byte of the answer; null where none came. */
+  /** To the first byte of the response; null where none came. */
   headersMs: number | null;
-  /** Milliseconds of the new connection's parts; null where a connection was used again, or it is not told. */
+  /** Milliseconds of the new connection's parts; null for a reused connection, or where they are not reported. */
   connection: ConnectionParts | null;
-  /** To the sending of the request; null where it is not told. Before it lies the connection, and waiting for one. */
+  /** Until the request was sent, after connecting or waiting for a connection; null where it is not reported. */
   sentMs?: number | null;
-  /** Sent over a connection that was there before; absent where it is not told. */
+  /** Sent over a reused connection; absent where it is not reported. */
   reused?: boolean;
-  /** Name, value, name, value …; cut. */
+  /** Name, value, name, value …; truncated. */
   requestHeaders: string[];
   responseHeaders: string[];
   error: string | null;
-  /** What the called service answered as x-debug-token-link. */
+  /** The x-debug-token-link of the called service's response. */
   link: string | null;
   /** Unknown for node:http on Node 20, which announces a call after its caller has returned. */
   caller: string | null;
@@ -51,7 +51,7 @@ export interface ObserveHttpClientOptions {
   findCaller?: FindCaller;
 }
 
-/** What is read of undici's request. */
+/** What we read of undici's request. */
 interface UndiciRequest {
   origin?: unknown;
   path?: unknown;
@@ -67,7 +67,7 @@ interface Pending {
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
 const FACT_BYTES = 400;
-/** Looked at for the caller. */
+/** Frames inspected for the caller. */
 const FRAMES = 40;
 
 function text(value: unknown): string {
@@ -100,7 +100,7 @@ function sentHeaders(request: ClientRequest): string[] {
   );
 }
 
-/** fetch follows a redirect by itself, when its caller has returned: that of the call that was redirected. */
+/** fetch follows a redirect by itself, after its caller has returned: the caller is that of the redirected call. */
 function callerOfRedirect(context: Context, url: string): string | null {
   const before = context.last('call');
   if (before === undefined || before.status === null || before.status < 300 || before.status > 399)
@@ -124,7 +124,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   const callers = new WeakMap<object, string | null>();
   const times = createConnectionTimes();
 
-  /** `fetch` and undici make their request while their caller waits, below some twenty-five frames of their own. */
+  /** `fetch` and undici create their request synchronously, below some twenty-five frames of their own. */
   function callerOf(): string | null {
     return findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'undici' }) ?? null;
   }
@@ -176,20 +176,20 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     end(entry);
   }
 
-  /** A subscriber that throws would be an uncaught exception of the host's: none of ours does. */
+  /** An error thrown by a subscriber would be an uncaught exception in the host. */
   function on(name: string, work: (message: never) => void): void {
     const listener = (message: unknown): void => {
       try {
         work(message as never);
       } catch {
-        // What can't be recorded is left out.
+        // The event is not recorded.
       }
     };
     diagnostics.subscribe(name, listener);
     undo.push(() => diagnostics.unsubscribe(name, listener));
   }
 
-  // Plain sockets; those with TLS are not told of here.
+  // Plain sockets; TLS sockets are not published here.
   on('net.client.socket', ({ socket }: { socket: Socket }) => {
     if (tracker.current() !== undefined) times.watch(socket);
   });
@@ -203,7 +203,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     });
   });
   on('undici:request:bodySent', ({ request }: { request: UndiciRequest }) => {
-    // undici adds its own headers after the request is made.
+    // undici adds its own headers after the request was created.
     const entry = pending.get(request);
     if (entry !== undefined && entry.fact.sentMs === undefined)
       entry.fact.requestHeaders = undiciHeaders(request.headers);
@@ -224,7 +224,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     fact.sentMs = context.elapsedMs() - fact.startMs;
     fact.connection = times.since(sent.socket, context.startMark + fact.startMs);
     fact.reused = fact.connection === null;
-    // As they stand on the wire, in order; those that undici adds among them.
+    // As sent, in order, including those that undici adds.
     if (typeof sent.headers === 'string') fact.requestHeaders = undiciHeaders(sent.headers);
   });
   on(
@@ -243,7 +243,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     if (entry !== undefined) failed(entry, error);
   });
 
-  // Node 22: still in the caller's stack. `start` waits for a socket, where no caller is left.
+  // Node 22 and later: still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
   on('http.client.request.created', ({ request }: { request: ClientRequest }) => {
     if (tracker.current() !== undefined) callers.set(request, callerOf());
   });
@@ -282,7 +282,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   };
 }
 
-/** `:8080` where the Host header names it; the request itself keeps the port to itself. */
+/** `:8080` from the Host header; the request does not expose its port. */
 function hostPort(request: ClientRequest): string {
   const host = request.getHeader('host');
   const port = typeof host === 'string' ? /:(\d+)$/.exec(host)?.[1] : undefined;

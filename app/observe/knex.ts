@@ -1,15 +1,7 @@
 /**
- * Knex -> facts `query`: each statement with bindings, time, rows, connection, transaction, pool wait and caller.
- *
- * Three methods of the client's prototype are wrapped: `query` and `stream` (every statement of the instance and of its
- * transactions passes there, BEGIN and COMMIT too, for which Knex has no response event) and `acquireConnection` (the
- * wait for the pool, which no event tells). `runner` is looked at for callers in `.then()` style, and `then` of builders to
- * tell that style from `await`; where own code hands the functions of a promise's executor to `then`, no caller is known. Knex's events were
- * tried first: they lack the end of control statements and begin after the wait. A statement belongs to the context
- * that is current when it is sent, and keeps it until its answer, which may arrive in any context.
- *
- * Other instances of the same dialect share the prototype: whose client is not the observed one's is passed through
- * untouched. The profiler's own Knex is never handed in.
+ * Knex -> facts `query`. Wraps `query`, `stream` and `acquireConnection` of the client's prototype: Knex's events lack the end of control statements
+ * and start after the pool wait. `runner` and the builders' `then` are wrapped for callers, which `.then()` loses and `await` keeps.
+ * Clients of other instances share the prototype and pass through; the profiler's own Knex is never handed in.
  */
 import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -31,24 +23,24 @@ export interface QueryFact {
   /** As sent, with the dialect's placeholders. */
   sql: string;
   bindings: Json[];
-  /** By binding, where its JSON does not tell; absent where it tells of all. */
+  /** Types by binding, where JSON loses them; absent where it keeps them all. */
   types?: readonly (BindingType | null)[];
-  /** `select`, `insert`, `raw` …; null for BEGIN and the like. */
+  /** `select`, `insert`, `raw` …; null for BEGIN and other control statements. */
   method: string | null;
   startMs: number;
-  /** To the driver's answer; null while it runs. */
+  /** Until the driver's result; null while it runs. */
   durationMs: number | null;
   /** Returned or changed; null where the driver does not say. */
   rows: number | null;
   /** Name of the connection in its pool. */
   connection: string | null;
   transaction: string | null;
-  /** Milliseconds between asking the pool for a connection and having it. */
+  /** Milliseconds between requesting a connection from the pool and getting it. */
   waitMs: number;
   error: string | null;
   /** `file:line` in own code. */
   caller: string | null;
-  /** Which Knex instance, where a host has several. */
+  /** Which Knex instance, if a host has several. */
   instance: string;
 }
 
@@ -60,10 +52,10 @@ declare module '../profiler/facts.ts' {
 
 export interface ObserveKnexOptions {
   tracker: ContextTracker;
-  /** Leave out to record no callers. */
+  /** Omit to record no callers. */
   findCaller?: FindCaller;
   instance?: string;
-  /** Takes slow statements, to plan them after the answer; leave out to plan none. */
+  /** Plans slow statements after the response; omit to plan none. */
   explainer?: Explainer | undefined;
 }
 
@@ -71,7 +63,7 @@ export interface Observation {
   close(): void;
 }
 
-/** What is used of Knex's client, which its types leave open. */
+/** What we use of Knex's client that its types don't declare. */
 interface Client extends ExplainClient {
   config?: object;
   pool?: object;
@@ -86,9 +78,9 @@ interface Connection {
   __knexTxId?: unknown;
 }
 
-/** What is known of a connection while one request has it. */
+/** What is known of a connection while one request uses it. */
 interface Lease {
-  /** Milliseconds the request waited for it; null once a statement has said so. */
+  /** Milliseconds the request waited for it; null once a statement has reported it. */
   wait: { context: Context; ms: number } | null;
   /** The outermost transaction. */
   transaction: string | null;
@@ -100,11 +92,11 @@ interface Runner {
 
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
-/** Frames between the sending of a statement, or `then`, and own code, which is the last of them. */
+/** Frames between sending a statement, or `then`, and own code, which is the last of them. */
 const SENT_NEAR = 6;
 const THEN_NEAR = 2;
 
-/** Replaces a method until `restore`; what was inherited is inherited again. */
+/** Replaces a method until `restore`; an inherited one is inherited again. */
 function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
   const own = Object.getOwnPropertyDescriptor(target, name);
   Object.defineProperty(target, name, { value: method, writable: true, configurable: true });
@@ -120,11 +112,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   const client = knex.client as Client;
   const prototype = Object.getPrototypeOf(client) as Client;
   const original = { ...pick(prototype) };
-  /** Made once: a literal that spreads another one has a hidden class of its own each time, which is dear to read. */
+  /** Created once: object literals with a spread get a hidden class of their own each time, which is expensive to read. */
   const querySent = { below: query, near: SENT_NEAR, skip: 'knex' };
   const streamSent = { below: stream, near: SENT_NEAR, skip: 'knex' };
   const runnerMade = { below: runner, near: THEN_NEAR, skip: 'knex' };
-  /** Changed in place: connections live long, and entries that come and go make collections dearer. */
+  /** Changed in place: connections live long, and added and deleted entries make garbage collections more expensive. */
   const leases = new WeakMap<Connection, Lease>();
   const callers = new WeakMap<object, string>();
   const settings = new WeakSet<object>(client.config === undefined ? [] : [client.config]);
@@ -147,7 +139,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return made;
   }
 
-  /** The outermost transaction: Knex forgets its name on the connection once a nested one has ended. */
+  /** The outermost transaction: Knex drops its name from the connection once a nested one has ended. */
   function transactionOf(lease: Lease, connection: Connection): string | null {
     lease.transaction ??= textOf(connection.__knexTxId);
     return lease.transaction;
@@ -189,19 +181,19 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return fact;
   }
 
-  /** What was executed, unmasked and uncut: it stays in memory until it is planned. */
+  /** Statement and bindings as executed, unmasked and whole: they stay in memory until the statement is planned. */
   function explain(context: Context, fact: QueryFact, query: unknown): void {
     const { sql, bindings } = statementOf(query);
     explainer?.note({ context, fact, client, sql, bindings: listOf(bindings) });
   }
 
-  /** The context that a statement of this client belongs to; null where it is not to be recorded. */
+  /** The context that a statement of this client belongs to; null where it is not recorded. */
   function contextOf(client: Client): Context | null {
     const context = tracker.current();
     return context === undefined || !isObserved(client) || context.isFull('query') ? null : context;
   }
 
-  /** Called by what is `below` itself: each frame between it and own code has its price. */
+  /** Called directly by the function that is `below`: each frame in between costs time. */
   function knownCallerOf(query: unknown): string | undefined {
     return typeof query === 'object' && query !== null ? callers.get(query) : undefined;
   }
@@ -214,7 +206,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const startMs = context.elapsedMs();
     const answer = send();
     try {
-      // Only now does `query` hold the statement as it was sent.
+      // Only now does `query` hold the statement as sent.
       const fact = record(context, connection, query, caller);
       fact.startMs = startMs;
       const end = (): void => {
@@ -232,7 +224,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
         },
       );
     } catch {
-      // What can't be recorded is left out.
+      // The statement is not recorded.
     }
     return answer;
   }
@@ -272,18 +264,18 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
         try {
           Object.assign(record(context, {}, { sql: '', method: 'connect' }, null), refused);
         } catch {
-          // What can't be recorded is left out: thrown here, it would end the process.
+          // The statement is not recorded; thrown here, the error would end the process.
         }
       },
     );
     return acquired;
   }
 
-  /** The engine itself waits for a builder. */
+  /** The engine itself calls `then` of a builder, for `await`. */
   let isAwaited = false;
   const knownBuilders = new WeakSet<object>();
 
-  /** Tells the runner of a builder whether `await` or own code called its `then`. */
+  /** Finds out whether `await` or own code called a builder's `then`. */
   function watchThen(builder: object): void {
     let holder: object | null = Object.getPrototypeOf(builder) as object | null;
     if (holder === null || knownBuilders.has(holder)) return;
@@ -308,8 +300,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   }
 
   /**
-   * `.then()` and callbacks leave no trace in later frames; `await` does, and then no frame of its own is here: a stack
-   * would be taken in vain.
+   * `.then()` and callbacks leave no trace in later frames, so we take the stack here. For `await` the caller is in later frames,
+   * and not in this stack.
    */
   function runner(this: Client, builder: unknown): Runner {
     const made = original.runner.call(this, builder);
@@ -340,12 +332,12 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   };
 }
 
-/** A list of its own: what the application does with its one later changes nothing. */
+/** A copy: the application may change its list later. */
 function listOf(bindings: unknown): readonly unknown[] {
   return Array.isArray(bindings) ? [...(bindings as unknown[])] : [];
 }
 
-/** What an engine hands to `then` for `await`: a function without name or source. */
+/** What the engine passes to `then` for `await`: a function without name or source. */
 function isResolver(callback: unknown): boolean {
   return (
     typeof callback === 'function' &&

@@ -1,9 +1,9 @@
-/** A call of a layer of a router, and what can be read off it: pattern, mount, parameters. */
+/** A call of a router's layer, and what it tells: pattern, mount, parameters. */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import type { LayerFact } from './layer-fact.ts';
 
-/** What is read of a layer, of `router` or of Express 4. */
+/** What we read of a layer of `router` or Express 4. */
 export interface Layer {
   name?: unknown;
   handle?: unknown;
@@ -12,15 +12,15 @@ export interface Layer {
   /** What matches the path, with its parameters: Express 4. */
   regexp?: unknown;
   keys?: unknown;
-  /** The part of the path that matched last, before router 2.3. */
+  /** The part of the path that the last request matched; before router 2.3. */
   path?: unknown;
-  /** On the layer that leads into a route. */
+  /** On the layer that runs a route. */
   route?: { stack?: unknown } | undefined;
-  /** On the layers inside a route only; undefined where they take any. */
+  /** Only on layers inside a route; undefined where they take any. */
   method?: string | undefined;
 }
 
-/** A request as routers leave it. */
+/** A request with what routers put on it. */
 export interface RoutedRequest extends IncomingMessage {
   app?: unknown;
   baseUrl?: unknown;
@@ -37,7 +37,7 @@ export interface CallKind {
 
 const PLAIN_CALL: CallKind = { isErrorHandler: false, param: null };
 
-/** One call of a layer: what is known at its start, and what is noted later. */
+/** One call of a layer: what is known at its start, and what is recorded later. */
 export class LayerCall {
   readonly req: IncomingMessage;
   readonly layer: Layer;
@@ -46,11 +46,11 @@ export class LayerCall {
   readonly param: string | null;
   readonly context: Context;
   readonly startMs: number;
-  /** The route that is run, what matched, and its parameters: all of them change while the request goes on. */
+  /** The route that runs, what matched, and its parameters: all of them change during the request. */
   readonly route: unknown;
   readonly pattern: unknown;
   readonly params: unknown;
-  /** It threw, rejected, or handed an error to `next`. */
+  /** It threw, rejected, or passed an error to `next`. */
   hasFailed = false;
   fact: LayerFact | null = null;
 
@@ -83,20 +83,20 @@ export function patternText(pattern: unknown): string {
 
 const MATCHED = 'router.tracing.matchedRoute';
 
-/** Of several patterns the one that matched: router 2.3 leaves it on the request. */
+/** The one of several patterns that matched: router 2.3 puts it on the request. */
 function matchedOf(req: IncomingMessage): unknown {
   const key = Object.getOwnPropertySymbols(req).find(({ description }) => description === MATCHED);
   return key === undefined ? undefined : (req as unknown as Record<symbol, unknown>)[key];
 }
 
-/** How Express 4 writes a parameter or a star, and the end of a path. */
+/** Express 4's expressions for a parameter or a star, and for the end of a path. */
 const KEY = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)|\(\.\*\)/g;
 const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
 const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
 
 const paths = new WeakMap<RegExp, string>();
 
-/** The path that Express 4, which keeps none, has made a regular expression of; that itself, where it can't be told. */
+/** The path from which Express 4, which does not keep it, compiled a regular expression; that expression where it is not known. */
 function pathOf(regexp: RegExp, keys: unknown): string {
   const known = paths.get(regexp);
   if (known !== undefined) return known;
@@ -132,9 +132,8 @@ export function joinPatterns(mount: string, pattern: string): string {
 }
 
 /**
- * Where the router of a request's first layer is mounted. A profiler mounted below another router sees none of the
- * layers above it, so that this is known as sent (`/shop/7`), not as pattern. What a `use` layer matched is part of
- * `baseUrl` while it runs.
+ * Where the router of a request's first layer is mounted. A profiler mounted below another router doesn't see the
+ * layers above it, so this is the path as sent (`/shop/7`), not a pattern. While a `use` layer runs, `baseUrl` includes what it matched.
  */
 export function baseOf({ req, layer, pattern }: LayerCall): string {
   const { baseUrl } = req as RoutedRequest;
@@ -143,7 +142,7 @@ export function baseOf({ req, layer, pattern }: LayerCall): string {
   return own === 0 ? baseUrl : baseUrl.split('/').slice(0, -own).join('/');
 }
 
-/** A copy: a handler may change its own. */
+/** A copy: handlers may change the original. */
 export function copyParams(params: unknown): Readonly<Record<string, unknown>> {
   if (typeof params !== 'object' || params === null) return NO_PARAMS;
   return Object.keys(params).length === 0 ? NO_PARAMS : { ...params };

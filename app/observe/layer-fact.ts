@@ -12,14 +12,14 @@ export interface LayerFact {
   /** `file:line` of the registration; null where not known. */
   source: string | null;
   startMs: number;
-  /** Until the function returned; what ran inside `next()` is part of it. null while it runs. */
+  /** Until the function returned, including what ran inside `next()`; null while it runs. */
   durationMs: number | null;
   /** Until its promise settled; null where it returned none, or it runs. */
   settledMs: number | null;
-  /** From its start until the layer after it started; null where none did. */
+  /** From its start until the following layer started; null where none did. */
   nextMs: number | null;
   outcome: 'next' | 'threw' | 'running';
-  /** It threw, rejected, or handed an error to `next`. */
+  /** It threw, rejected, or passed an error to `next`. */
   error: boolean;
   /** 0 in the application's own router, one more in each router mounted in another. */
   depth: number;

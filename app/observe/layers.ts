@@ -1,11 +1,7 @@
 /**
- * What the routers ran for a request, as it ran: facts `layer`, one per middleware, handler, router, error handler and
- * parameter callback, and the fact `route` with the full pattern. The calls are told by layer-dispatch.ts.
- *
- * Nothing says when `next()` was called: it is read off the layer that starts after it. So the last layer that ran stays
- * `running` until the answer is over; the routing panel then knows that it answered, or that nothing did. What `next` was
- * given is seen when it looks for its handler, and is the last one's that ran.
- * What never changes of a layer is worked out once and kept beside it; no stack is taken per request.
+ * Facts `layer` (one per middleware, handler, router, error handler and parameter callback that ran) and `route`, from the calls that
+ * layer-dispatch.ts reports. `next()` calls aren't observed: we infer them from the start of the following layer, and attribute an
+ * error passed to `next` to the layer that ran last.
  */
 import type { IncomingMessage } from 'node:http';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
@@ -35,22 +31,22 @@ export interface LayerObserverOptions {
   sourceOf?: (layer: object) => string | null;
 }
 
-/** What is known of a layer once and for all. */
+/** What never changes about a layer. */
 interface LayerMeta {
   name: string;
   isRouter: boolean;
-  /** A mounted application: its layers turn up under a router that `req.app` names. */
+  /** A mounted application: its layers belong to the router of `req.app`. */
   isApplication: boolean;
   source: string | null;
-  /** Router whose stack holds it; null where no stack is known that does. */
+  /** Router whose stack holds it; null where none is known. */
   owner: object | null;
-  /** Its full pattern as it was worked out last: mostly it is the same again. */
+  /** The full pattern of the last call; mostly the next one is the same. */
   full: { mount: string; route: unknown; pattern: string };
 }
 
 /** An open router of one request. */
 interface Mount {
-  /** null: a mounted application, whose router is not known before its first layer. */
+  /** null: a mounted application, whose router is unknown before its first layer runs. */
   owner: object | null;
   pattern: string;
 }
@@ -59,28 +55,29 @@ interface RequestTrace {
   context: Context;
   mounts: Mount[];
   facts: LayerFact[];
-  /** Those whose function has not returned, each called by the one before it. */
+  /** Those that have not returned, each called by the one before it. */
   open: LayerFact[];
-  /** The route that is being run: what identifies it, and its fact. */
+  /** The route that runs: what identifies it, and its fact. */
   route: { key: unknown; fact: RouteFact } | null;
-  /** The one that looks for its handler, whose origin is known. */
+  /** The error on its way to its handler; it is attributed already. */
   error: unknown;
 }
 
-/** What is kept of a request that is sampled out. */
+/** What is recorded of a sampled-out request. */
 interface Outline {
   calls: LayerCall[];
   error: unknown;
 }
 
-/** Calls kept of a request that is sampled out. */
+/** Calls recorded of a sampled-out request. */
 const MOST_NOTED = 200;
-/** What a path could not be decoded with is nobody's who ran. */
+
+/** The router's own failure to decode a path: no layer threw it. */
 function isOfMatching(error: unknown): boolean {
   return error instanceof URIError && error.message.startsWith('Failed to decode param');
 }
 
-/** What `next` takes for another way to go on. */
+/** What `next` takes as an instruction, not an error. */
 function isSignal(error: unknown): boolean {
   return error === 'route' || error === 'router';
 }
@@ -94,7 +91,7 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 
 function createLayerTrace(
   { tracker, sourceOf = () => null }: LayerObserverOptions,
-  seeRouter: (router: unknown) => void,
+  observeRouter: (router: unknown) => void,
 ): DispatchTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
@@ -104,12 +101,12 @@ function createLayerTrace(
   const traces = createSlot<RequestTrace>('layers');
   const outlines = createSlot<Outline>('calls of layers');
 
-  /** Notes which layers a router holds, again when it has grown. */
+  /** Records which layers a router holds; again when it has grown. */
   function list(router: unknown): void {
     const stack = stackOf(router);
     if (stack === null || listed.get(router as object) === stack.length) return;
     listed.set(router as object, stack.length);
-    seeRouter(router);
+    observeRouter(router);
     for (const layer of stack) {
       owners.set(layer, router as object);
       for (const inner of stackOf(layer.route) ?? []) {
@@ -152,7 +149,7 @@ function createLayerTrace(
     return trace;
   }
 
-  /** Leaves the routers that are over, so that the innermost open one holds the layer. */
+  /** Drops the routers that are finished, so that the innermost open one holds the layer. */
   function enter(trace: RequestTrace, owner: object | null): Mount {
     const { mounts } = trace;
     const innermost = mounts[mounts.length - 1];
@@ -167,8 +164,8 @@ function createLayerTrace(
     return mounts[at] ?? innermost;
   }
 
-  /** A layer starts: those before it that stand no higher have gone on. */
-  function wentOn(facts: readonly LayerFact[], depth: number, now: number): void {
+  /** A layer starts: those before it, at its depth or deeper, have called `next()`. */
+  function markNextCalled(facts: readonly LayerFact[], depth: number, now: number): void {
     for (let index = facts.length - 1; index >= 0; index--) {
       const fact = facts[index];
       if (fact === undefined || fact.depth < depth || (fact.depth === depth && fact.nextMs !== null)) return;
@@ -212,7 +209,7 @@ function createLayerTrace(
     return call;
   }
 
-  /** Of a request that is sampled out only the calls are kept: what they mean is worked out when someone asks. */
+  /** Records the bare call of a sampled-out request: the facts are derived when somebody reads them. */
   function note(call: LayerCall): void {
     const { context, layer, req } = call;
     metaOf(layer, req);
@@ -228,7 +225,7 @@ function createLayerTrace(
     context.addLater(['layer', 'route'], () => {
       for (const each of calls) {
         begin(each, base);
-        if (each.hasFailed) blame(each.fact);
+        if (each.hasFailed) markThrew(each.fact);
       }
     });
   }
@@ -238,7 +235,7 @@ function createLayerTrace(
     return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
   }
 
-  /** `base`: where the outermost router is mounted, where that is no longer to be read off the request. */
+  /** `base`: where the outermost router is mounted, if the request no longer tells. */
   function begin(call: LayerCall, base: string | null): void {
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
@@ -260,7 +257,7 @@ function createLayerTrace(
       error: false,
       depth,
     };
-    wentOn(trace.facts, depth, startMs);
+    markNextCalled(trace.facts, depth, startMs);
     trace.facts.push(fact);
     trace.open.push(fact);
     if (!call.isErrorHandler) trace.error = undefined;
@@ -273,22 +270,22 @@ function createLayerTrace(
     }
   }
 
-  function blame(fact: LayerFact | null): void {
+  function markThrew(fact: LayerFact | null): void {
     if (fact === null) return;
     fact.error = true;
     fact.outcome = 'threw';
   }
 
-  /** Each error is the one's that it came from, and nobody's who hands it on. */
+  /** An error belongs to the layer that threw it, not to those that pass it on. */
   function failed(call: LayerCall, error: unknown): void {
     const trace = outlines.get(call.context) ?? traces.get(call.context);
     if (trace === undefined || !error || isSignal(error) || trace.error === error) return;
     trace.error = error;
     call.hasFailed = true;
-    blame(call.fact);
+    markThrew(call.fact);
   }
 
-  function handedOn(req: IncomingMessage, error: unknown): void {
+  function errorPassedToNext(req: IncomingMessage, error: unknown): void {
     const context = tracker.of(req);
     if (context === undefined || context.ended) return;
     const outline = outlines.get(context);
@@ -297,7 +294,7 @@ function createLayerTrace(
     trace.error = error;
     if (isOfMatching(error)) return;
     const last = outline?.calls[outline.calls.length - 1];
-    if (last === undefined) blame(runningIn(traces.get(context)));
+    if (last === undefined) markThrew(runningIn(traces.get(context)));
     else last.hasFailed = true;
   }
 
@@ -324,40 +321,40 @@ function createLayerTrace(
       if (call.fact !== null) call.fact.settledMs ??= elapsedMs(call);
     },
     failed,
-    handedOn,
-    belongs(layer, router) {
+    errorPassedToNext,
+    registerOwner(layer, router) {
       owners.set(layer, router);
     },
   };
 }
 
-/** Requests and layers are the host's: whatever goes wrong here must not reach it. */
+/** Nothing that goes wrong here may reach the host. */
 function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwise: T): (...args: Args) => T {
   return (...args) => {
     try {
       return note(...args);
     } catch {
-      // A layer that can't be noted is missing from the trace; the request goes on.
+      // The layer is missing from the trace; the request continues.
       return otherwise;
     }
   };
 }
 
-/** Traces the layers of the applications that it sees, until closed. */
+/** Traces the layers of the applications that it observes, until closed. */
 export function createLayerObserver(
   options: LayerObserverOptions & { Router?: unknown },
-): Pick<LayerDispatch, 'see' | 'close'> {
+): Pick<LayerDispatch, 'observeApp' | 'close'> {
   const trace = createLayerTrace(options, (router) => {
-    dispatch.seeRouter(router);
+    dispatch.observeRouter(router);
   });
   const dispatch = createLayerDispatch({
     started: guarded(trace.started, null),
     ended: guarded(trace.ended, undefined),
     settled: guarded(trace.settled, undefined),
     failed: guarded(trace.failed, undefined),
-    handedOn: guarded(trace.handedOn, undefined),
-    belongs: guarded(trace.belongs, undefined),
+    errorPassedToNext: guarded(trace.errorPassedToNext, undefined),
+    registerOwner: guarded(trace.registerOwner, undefined),
   });
-  if (options.Router !== undefined) dispatch.seeLibrary(options.Router);
-  return { see: guarded(dispatch.see, undefined), close: dispatch.close };
+  if (options.Router !== undefined) dispatch.observeLibrary(options.Router);
+  return { observeApp: guarded(dispatch.observeApp, undefined), close: dispatch.close };
 }

@@ -1,15 +1,15 @@
 /**
- * A line of text as a logger wrote it -> level, channel, message and context, where its form tells: JSON (pino, bunyan,
- * winston), debug's, or a level in front. Of any other form the text itself is the message; nothing is guessed.
+ * A line as a logger wrote it -> level, channel, message and context, where its format has them: JSON (pino, bunyan, winston),
+ * debug's, or a leading level. Any other line is a message as a whole; nothing is guessed.
  */
 import type { LogLevel } from './logs.ts';
 
 export interface ReadLine {
   level: LogLevel;
-  /** null where the form does not tell who wrote it. */
+  /** null where the format does not name a logger. */
   channel: string | null;
   message: string;
-  /** null where there is nothing beside the message. */
+  /** null where there is only the message. */
   context: Record<string, unknown> | null;
 }
 
@@ -32,7 +32,7 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
   trace: 'debug',
 };
 
-/** The name of a level, or pino's and bunyan's number for it. */
+/** A level by its name, or by pino's and bunyan's number for it. */
 export function levelOf(given: unknown): LogLevel | null {
   if (typeof given === 'string') {
     const name = given.toLowerCase();
@@ -44,10 +44,10 @@ export function levelOf(given: unknown): LogLevel | null {
   return given >= 30 ? 'info' : 'debug';
 }
 
-/** What loggers put into each line, and the profile knows anyway. */
+/** Fields of every line that the profile knows anyway. */
 const EVERYWHERE = new Set(['time', 'timestamp', '@timestamp', 'pid', 'hostname', 'v']);
 
-/** A line of JSON with a level or a message; null for any other text. */
+/** A line of JSON with a level or a message; null for anything else. */
 export function readJsonLine(text: string): ReadLine | null {
   if (!text.startsWith('{') || !text.endsWith('}')) return null;
   let parsed: unknown;
@@ -75,7 +75,7 @@ export function readJsonLine(text: string): ReadLine | null {
 const DEBUG_COLOURED = /^ {2}([\w:.*@/-]{1,80}) (.*?)(?: \+\d+(?:ms|s|m|h|d))?$/s;
 const DEBUG_DATED =
   /^(?:\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT) ([\w:.*@/-]{1,80}) (.*)$/s;
-/** `warn: …`, `[error] …`, `INFO …:`: a level that stands by itself. */
+/** A leading level: `warn: …`, `[error] …`, `INFO …:`. */
 const LEVEL_IN_FRONT = /^(?:\[([a-z]{3,8})\]|([a-z]{3,8}):) /i;
 
 function readDebugLine(text: string): ReadLine | null {

@@ -1,8 +1,7 @@
 /**
- * The fact `log`, shared by everything that writes lines: console, pino, winston, and what ends on standard output.
- *
- * `recordLog` is the one way in: arguments as a logger gets them -> one message, the rest as context. Values are copied
- * at once (they may change before the request ends), within caps, without running their code.
+ * The fact `log`, shared by all observers of logs: console, pino, winston, standard output. `recordLog` is the one entry: a
+ * logger's arguments -> a message, the rest as context. Values are copied at once (they may change later), within limits, without
+ * running their code.
  */
 import type { Context } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
@@ -12,10 +11,10 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface LogFact {
   level: LogLevel;
-  /** Who wrote it: `console.log`, `morgan`, a logger's name. */
+  /** The logger: `console.log`, `morgan`, or its name. */
   channel: string;
   message: string;
-  /** What was given beside the message; null where nothing was. */
+  /** What was logged beside the message; null where there is nothing. */
   context: Json | null;
   caller: string | null;
   atMs: number;
@@ -30,16 +29,16 @@ declare module '../profiler/facts.ts' {
 export interface LogLine {
   level: LogLevel;
   channel: string;
-  /** As given to the logger: a text, perhaps with `%s` and the like, and values. */
+  /** As passed to the logger: text, perhaps with `%s` and the like, and values. */
   args: readonly unknown[];
   caller?: string | null;
 }
 
-/** What the observers of logs know of each other: one line is one fact, whatever it passes on its way. */
+/** Shared by the observers of logs, so that one line becomes one fact, whatever it passes on its way. */
 export interface LogGate {
-  /** A line that is recorded is being written: what is written meanwhile belongs to it. */
+  /** A recorded line is being written: any output meanwhile belongs to it. */
   writing: boolean;
-  /** The finished line that was recorded last, where it may turn up as output next. */
+  /** The finished line that was recorded last, where it may appear as output next. */
   last: string | null;
 }
 
@@ -49,12 +48,12 @@ export function createLogGate(): LogGate {
 
 const MESSAGE_LENGTH = 8192;
 const VALUES: PlainLimits = { depth: 4, width: 50, length: 1000, total: 200 };
-/** Arguments looked at; nobody logs more on purpose. */
+/** Arguments read at most; nobody logs more on purpose. */
 const MOST_ARGUMENTS = 20;
 
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)/g;
 
-/** Without the colours of a terminal. */
+/** Without terminal colours. */
 export function plainText(text: string): string {
   return text.includes('\x1b') ? text.replace(ANSI, '') : text;
 }
@@ -63,7 +62,7 @@ function isSimple(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** A revoked proxy throws when it is asked. */
+/** A revoked proxy throws on `instanceof`. */
 function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -80,7 +79,7 @@ function inline(value: unknown): string {
   return typeof plain === 'string' ? plain : JSON.stringify(plain);
 }
 
-/** Name, message and stack, read as data: a getter or a stack that throws gives nothing. */
+/** Name, message and stack, read as data: a getter that throws yields nothing. */
 function describe(error: Error): { line: string; stack: string | null } {
   const read = (name: 'name' | 'message' | 'stack'): string | null => {
     try {
@@ -100,7 +99,7 @@ function number(value: unknown, whole: boolean): string {
   return String(whole ? Math.trunc(result) : result);
 }
 
-/** Fills `%s` and the like from `values`, which is shortened by what was used. */
+/** Fills `%s` and the like from `values`, and removes what it used. */
 function fill(format: string, values: unknown[]): string {
   return format.replace(/%[sdifjoOc%]/g, (mark) => {
     if (mark === '%%') return '%';
@@ -113,7 +112,7 @@ function fill(format: string, values: unknown[]): string {
   });
 }
 
-/** Arguments -> message and context, as `console` would join them; objects go into the context. */
+/** Arguments -> message and context, joined as `console` would; objects go into the context. */
 function formatLog(args: readonly unknown[]): { message: string; context: Json | null } {
   const values = args.slice(0, MOST_ARGUMENTS);
   const words: string[] = [];
@@ -121,7 +120,7 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   const first = values[0];
   if (typeof first === 'string') {
     values.shift();
-    // A text that stands alone is no format: `100%%` stays as it is.
+    // A single text is not a format: `100%%` stays as it is.
     words.push(first.includes('%') && values.length > 0 ? fill(first, values) : first);
   }
   for (const value of values) {
@@ -144,7 +143,7 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   };
 }
 
-/** Characters of a plain value, roughly and cheaply. */
+/** Approximate size of a value in characters. */
 function sizeOf(value: Json | null): number {
   if (value === null) return 0;
   if (typeof value === 'string') return value.length;
@@ -158,6 +157,6 @@ export function recordLog(context: Context, { level, channel, args, caller = nul
     const fact: LogFact = { level, channel, ...line, caller, atMs: context.elapsedMs() };
     context.add('log', fact, 150 + line.message.length + sizeOf(line.context));
   } catch {
-    // What can't be recorded is left out.
+    // The line is not recorded.
   }
 }

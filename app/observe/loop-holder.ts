@@ -1,6 +1,6 @@
 /**
- * Which request held the event loop, where that is sure: one of whose layers ran, or one of whose views was rendered, all
- * through that time without giving the loop back. Asked only when the loop was held, which is rare.
+ * Which request blocked the event loop, where that is certain: one of its layers or views ran synchronously through all of that
+ * time. Called only after a block, which is rare.
  */
 import type { Context } from '../profiler/context.ts';
 import type {} from './layer-fact.ts';
@@ -15,7 +15,7 @@ export interface LoopHolder {
   where: string;
 }
 
-/** Share of the time held that has to be covered: the loop is looked at every 20 ms only. */
+/** Share of the blocked time that has to be covered: the loop is sampled every 20 ms only. */
 const MOST = 0.8;
 const LONGEST = 200;
 
@@ -28,7 +28,7 @@ function nameOf({ name, pattern }: { name: string; pattern: string }): string {
   return (name === '' || name === '<anonymous>' ? pattern : name).slice(0, LONGEST);
 }
 
-/** The innermost piece of work of this request that lasted all through it. */
+/** The innermost piece of this request's work that lasted through all of it. */
 function workIn(context: Context, from: number, to: number): string | null {
   const covers = ({ startMs, durationMs }: Piece): boolean => {
     if (durationMs === null) return false;
@@ -44,7 +44,7 @@ function workIn(context: Context, from: number, to: number): string | null {
 /** `from`, `to`: readings of `performance.now()`. */
 export function loopHolder(contexts: Iterable<Context>, from: number, to: number): LoopHolder | null {
   for (const context of contexts) {
-    // What a request kept in outline ran is worked out once, at its end.
+    // The layers of a sampled-out request are derived once, at its end.
     const where = context.outline ? null : workIn(context, from, to);
     if (where === null) continue;
     const request = context.first('request');

@@ -1,6 +1,6 @@
 /**
- * The state of the owner's migrations as a fact of each request: asked beside it, never in its way; the final profile
- * waits for the answer within the recorder's bound. The reader is handed in.
+ * The state of the owner's migrations as a fact of each request, read beside it and never in its way; the final profile waits for
+ * the result within the recorder's limit.
  */
 import type { MigrationFact, MigrationReader } from '../database/migration-state.ts';
 import type { Context } from '../profiler/context.ts';
@@ -14,7 +14,7 @@ declare module '../profiler/facts.ts' {
 /** Estimated bytes of one executed migration in memory. */
 const BYTES_PER_MIGRATION = 150;
 
-/** Starts a read for this request and adds its answer when it comes. */
+/** Starts a read for this request and adds its result when it arrives. */
 export function appendMigrations(context: Context, reader: Pick<MigrationReader, 'read'>): void {
   context.expect(
     reader.read().then((fact) => {

@@ -1,10 +1,7 @@
 /**
- * What libraries write to standard output and standard error -> facts `log`: morgan, debug, winston's console transport,
- * bunyan and whatever else ends there, without a line of the host's.
- *
- * `write` of the two streams is wrapped and passes everything on unchanged. What another observer has recorded already
- * (console, pino, winston write there too) is passed over by the gate that they share. Of lines written when the answer is over
- * no caller is looked for: it would be the end of the response.
+ * What libraries write to standard output and error -> facts `log`: morgan, debug, winston's console transport, bunyan. The
+ * streams' `write` is wrapped and passes everything on unchanged; lines that another observer has recorded (console, pino, winston)
+ * are skipped by a shared gate.
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
@@ -13,9 +10,9 @@ import { type LogGate, plainText, recordLog } from './logs.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
 
-/** What is used of process.stdout and process.stderr. */
+/** What we use of process.stdout and process.stderr. */
 export interface OutputStream {
-  // Their overloads are no function that could be written down here.
+  // Their overloads can't be written as one function type.
   write: unknown;
 }
 
@@ -27,13 +24,13 @@ export interface ObserveOutputOptions {
   stderr?: OutputStream;
 }
 
-/** Characters of one write that are looked at. */
+/** Characters of one write that are read. */
 const LONGEST = 16_384;
-/** How the profiler's own sentences begin: they are no part of the application. */
+/** Start of the profiler's own warnings, which are not the application's. */
 const OUR_MARK = 'hindsight: ';
 const ACCESS_LOG = /[\\/]node_modules[\\/]morgan[\\/]/;
 
-/** The library that writes a line for each answer, where the stack shows that it is morgan. */
+/** Whether the stack shows morgan, which writes a line for each response. */
 function isMorgan(below: Write): boolean {
   const { stackTraceLimit } = Error;
   const holder: { stack?: string } = {};
@@ -50,7 +47,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
   function wrap(stream: OutputStream, name: 'stdout' | 'stderr'): () => void {
     const own = Object.getOwnPropertyDescriptor(stream, 'write');
     const original = stream.write as Write;
-    /** Whether lines at the end of an answer come from morgan; null before the first one. */
+    /** Whether lines at the end of a response come from morgan; null before the first one. */
     let byMorgan: boolean | null = null;
 
     function channelOf(isOver: boolean): string {
@@ -84,7 +81,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
         gate.writing = false;
       }
     };
-    // False where a host has frozen it: it stays as it is, unseen.
+    // A frozen method is not observed.
     if (!Reflect.set(stream, 'write', wrapped)) return () => undefined;
     return () => {
       if (stream.write !== wrapped) return;

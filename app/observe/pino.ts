@@ -1,6 +1,6 @@
 /**
- * pino -> facts `log`, by its tracing channel `pino_asJson` (pino 9.8 and later): nothing is patched, wherever its lines
- * go. What is read is the finished line, so that pino's own `redact` and serializers have done their work.
+ * pino -> facts `log`, by its tracing channel `pino_asJson` (pino 9.8 and later); nothing is patched. We read the finished line, to
+ * which pino's own `redact` and serializers have been applied.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ContextTracker } from '../profiler/context.ts';
@@ -21,7 +21,7 @@ export function observePino({ tracker, gate, findCaller }: ObservePinoOptions): 
     const result: unknown = (message as { result?: unknown }).result;
     const context = gate.writing ? undefined : tracker.current();
     if (context === undefined || typeof result !== 'string') return;
-    // Where its stream is standard output, the same text passes there next.
+    // If its stream is standard output, the same text is written there next.
     gate.last = result;
     if (context.isFull('log')) return;
     const line = readJsonLine(result.trimEnd());

@@ -1,7 +1,6 @@
 /**
- * Source round a place in own code, `src/orders/order-view.ts:41`: what a caller's name stands for. Taken out of the map of
- * the file that ran, else read through source-files.ts, which decides what may be read; remembered for a moment, since a busy
- * route asks for the same line.
+ * Source around a place in own code, such as `src/orders/order-view.ts:41`: from the source map of the file that ran, else by
+ * source-files.ts, which decides what may be read. Cached briefly, since a busy route needs the same line again.
  */
 import { isAbsolute, resolve } from 'node:path';
 import { cutText } from '../profiler/plain.ts';
@@ -15,11 +14,11 @@ const LONGEST_LINE = 200;
 const REMEMBERED_MS = 2000;
 const MOST_REMEMBERED = 200;
 
-/** null for a place that is not below the root, lies in a library, or can't be read. */
+/** null for a place outside the root, in a library, or unreadable. */
 export function createPlaceExcerpts(options: {
   root: string;
   files: Pick<SourceFiles, 'lines'>;
-  /** Of built files: what they were built of, which may have changed since, or not be there. */
+  /** Original sources of built files, which may have changed since, or be missing. */
   maps?: Pick<SourceMaps, 'sourceLines'>;
 }): (place: string) => SourceExcerpt | null {
   const { root, files, maps } = options;

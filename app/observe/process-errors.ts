@@ -1,9 +1,7 @@
 /**
- * Errors that end the process, tied to the request whose work they belong to.
- *
- * `uncaughtExceptionMonitor` only: it sees uncaught exceptions and unhandled rejections, runs in the context of the code
- * that failed, and, other than a listener of those two events, changes nothing about whether the process dies. Where the
- * host listens to `unhandledRejection` itself, a rejection is no reason to die and is not seen here.
+ * Errors that end the process, recorded with the request that caused them. Only `uncaughtExceptionMonitor`: it sees uncaught
+ * exceptions and unhandled rejections, runs in the context of the failed code, and doesn't change whether the process dies. A
+ * rejection that the host's own `unhandledRejection` listener handles doesn't reach it.
  */
 import type { ContextTracker } from '../profiler/context.ts';
 

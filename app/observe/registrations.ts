@@ -1,9 +1,6 @@
 /**
- * Where each layer was registered: `src/app.ts:21`. Optional; without it the trace and the route table have no sources.
- *
- * `use` and `route` of the host's own Router prototype are wrapped (every `get`, `post` … goes through `route`), one call
- * site is taken per registration, and none per request. What the two return, throw and register stays as it is. Layers
- * registered before are not known. Restored on close.
+ * Where each layer was registered: `src/app.ts:21`. Wraps `use` and `route` of the host's own Router prototype (`get`, `post` … all
+ * call `route`): one call site per registration, none per request. Layers registered before have no source. Restored on close.
  */
 import type { CaptureCaller } from './caller.ts';
 
@@ -63,7 +60,7 @@ export function observeRegistrations(options: {
     Object.defineProperty(Router.prototype, name, { ...descriptor, value: observed });
     restore.push(() => {
       const now = Object.getOwnPropertyDescriptor(Router.prototype, name)?.value as unknown;
-      // Where somebody has wrapped ours in the meantime, taking it out would take out theirs.
+      // If somebody has wrapped our method meanwhile, restoring would remove theirs too.
       if (now === observed) Object.defineProperty(Router.prototype, name, descriptor);
     });
   }

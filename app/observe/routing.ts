@@ -1,17 +1,14 @@
 /**
- * The fact `routing`: which routes there are, and for what was not answered by one, what came near. Types only.
- *
- * One per request. Requests that no route answered get it from the handler that decides about 404, 405 and redirects
- * (a dry match of the live routers: `table` from its `routes()`, `nearest` from `nearestRoutes()`); others get it with
- * `table` alone, added lazily when the answer is over. The routing panel reads it together with the facts `layer` (what
- * really ran) and `route` (what answered). All of it is plain data; what is not known is null.
+ * The fact `routing`, types only: which routes there are and, for an unmatched request, which came close. Requests without a route
+ * get all of it from the handler that decides about 404, 405 and redirects; others get `table`, added lazily at the end. Unknown
+ * values are null.
  */
 
 /** One method of one route, as registered. */
 export interface RouteRow {
   /** Upper case; `*`: any. */
   method: string;
-  /** With its mounts: `/api/orders/:id`; a regular expression as it is written. */
+  /** With its mounts: `/api/orders/:id`; a regular expression as written. */
   pattern: string;
   /** Name of the last handler. */
   handler: string | null;
@@ -24,21 +21,21 @@ export interface RouteRow {
 /** A route that may have been meant, and why it did not match. */
 export interface NearRouteRow extends RouteRow {
   reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
-  /** Letters to change where the reason is spelling. */
+  /** Letters to change, if the reason is spelling. */
   distance: number;
 }
 
 /**
- * `entered`: a router or sub-application whose mount matches. `passed`: a middleware whose mount matches.
- * `matched`: a route that answers. `path`: the path differs. `method`: the path matches, the method does not.
- * `unreadable`: the match threw, as for `/p/%zz`.
+ * `entered`: a router or sub-application whose mount matches. `passed`: a middleware whose mount matches. `matched`: a route that
+ * handles the request. `path`: the path differs. `method`: the path matches, the method does not. `unreadable`: matching threw, as
+ * for `/p/%zz`.
  */
 export type MatchVerdict = 'entered' | 'passed' | 'matched' | 'path' | 'method' | 'unreadable';
 
-/** A layer that was asked. */
+/** A layer that was tried. */
 export interface ConsideredLayer {
   kind: 'middleware' | 'router' | 'route';
-  /** Name of the function, `<anonymous>` where it has none. */
+  /** Name of the function; `<anonymous>` if it has none. */
   name: string;
   /** With its mounts. */
   pattern: string;
@@ -51,16 +48,16 @@ export interface ConsideredLayer {
 }
 
 export interface RoutingFact {
-  /** All routes in the order they are asked. */
+  /** All routes in the order in which they are tried. */
   table: readonly RouteRow[] | null;
   /** Nearest first. */
   nearest: readonly NearRouteRow[] | null;
-  /** Every layer in the order of asking, with what came of it. */
+  /** Every layer in the order in which it was tried, and the result. */
   considered: readonly ConsideredLayer[] | null;
-  /** The path tried again with a slash added or removed, and whether a route has it. */
+  /** The path with a slash added or removed, and whether a route matches it. */
   secondTry: { path: string; matched: boolean } | null;
   redirect: { status: number; location: string } | null;
-  /** Methods that the path would have been answered for; empty unless only the method was wrong. */
+  /** Methods that the path's routes allow; empty unless only the method was wrong. */
   allow: readonly string[];
 }
 

@@ -1,12 +1,7 @@
 /**
- * What the process did while a request ran -> fact `runtime`: CPU, event-loop use, times the loop was held, garbage
- * collections, memory. Figures are the process's, so with several requests at once they are shared; the fact says how
- * many there were.
- *
- * Cheap at the start; the rest is worked out when the fact is read. A look at CPU and loop costs 3 µs between other
- * work, so one serves whoever asks within a millisecond. Memory costs the most (8 to 27 µs) and is sampled
- * once a second at most. The loop is watched by a timer that runs only while requests do, collections from the first
- * request on.
+ * What the process did while a request ran -> fact `runtime`: CPU, event loop use and blocks, garbage collections, memory. The
+ * figures are those of the process and are shared by concurrent requests; the fact says how many. Derived when the fact is read;
+ * samples of CPU (3 µs) and memory (8 to 27 µs) are shared, memory's at most once a second.
  */
 import {
   constants,
@@ -30,17 +25,17 @@ export interface RuntimeReading {
   cpuSystemMs: number;
   /** 0 to 1: how busy the event loop was. */
   loopUtilization: number;
-  /** Times the loop was held for longer than 10 ms; by whom, where that is sure. */
+  /** Blocks of the event loop longer than 10 ms; by which request, where that is certain. */
   held: (Interval & { by?: LoopHolder })[];
   collections: (Interval & { kind: string })[];
-  /** Bytes; `sampledMs`: how long ago, at most a second. */
+  /** Bytes; `sampledMs`: age of the sample, at most a second. */
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
-  /** Most requests that ran at once, this one included. */
+  /** Most requests that ran at once, including this one. */
   concurrent: number;
 }
 
 export interface RuntimeFact {
-  /** Figures up to now, or to the end of the request. */
+  /** Figures until now, or until the end of the request. */
   read(): RuntimeReading;
 }
 
@@ -56,11 +51,11 @@ export interface RuntimeObserver {
   close(): void;
 }
 
-/** Milliseconds between two looks at the loop. */
+/** Milliseconds between two samples of the event loop. */
 const TICK = 20;
-/** Lateness that counts as held. */
+/** Lateness of the timer that counts as a block. */
 const HELD_FROM = 10;
-/** Milliseconds for which a look at the process is as good as a new one: of a busy one, whose figures are shared anyway. */
+/** Milliseconds for which a sample is reused: a busy process's figures are shared anyway. */
 const SAME_LOOK = 1;
 /** Intervals kept for requests that still run. */
 const KEPT = 200;
@@ -80,7 +75,7 @@ interface Mark {
   by?: LoopHolder;
 }
 
-/** What the process had used by then. */
+/** What the process had used at that moment. */
 interface Look {
   at: number;
   cpu: NodeJS.CpuUsage;
@@ -92,7 +87,7 @@ function keep(list: Mark[], mark: Mark): void {
   if (list.length > KEPT) list.splice(0, list.length - KEPT);
 }
 
-/** Parts of `marks` that lie within the request, in its own time. Marks follow each other, so the newest are enough. */
+/** Parts of `marks` that lie within the request, in its own time. Marks are in order, so the newest are enough. */
 function within(
   marks: readonly Mark[],
   context: Context,
@@ -113,7 +108,7 @@ function within(
   return found.reverse();
 }
 
-/** Watches collections from its first use on. */
+/** Observes garbage collections from its first use on. */
 function createCollections(): { marks: readonly Mark[]; start(): void; close(): void } {
   const marks: Mark[] = [];
   let started = false;
@@ -137,12 +132,12 @@ function createCollections(): { marks: readonly Mark[]; start(): void; close(): 
   };
 }
 
-/** Milliseconds for which the loop has waited for something to do, since the process began. */
+/** Milliseconds for which the event loop has been idle since the process began. */
 function idleTime(): number {
   return performance.nodeTiming.idleTime;
 }
 
-/** Watches the loop while requests run. */
+/** Watches the event loop while requests run. */
 function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
   held(): readonly Mark[];
@@ -151,7 +146,7 @@ function createLoopWatch(running: OpenList<Context>): {
   const marks: Mark[] = [];
   let timer: NodeJS.Timeout | null = null;
   let expected = 0;
-  /** Idle time at the last look. */
+  /** Idle time at the last sample. */
   let idle = 0;
 
   function stop(): void {
@@ -165,8 +160,8 @@ function createLoopWatch(running: OpenList<Context>): {
   }
 
   /**
-   * The time held until now; null where there was none. A loop that waits and is woken late was held by nobody: the machine had
-   * others to serve, or slept.
+   * The block that ends now; null if there was none. If the loop was idle and woke up late, nothing blocked it: the machine was
+   * busy, or slept.
    */
   function heldUntil(now: number): Mark | null {
     const late = now - expected;
@@ -193,7 +188,7 @@ function createLoopWatch(running: OpenList<Context>): {
       expectAt(now);
       timer = setInterval(look, TICK).unref();
     },
-    /** The loop may be held by the code that ends this request: its timer had no turn yet. */
+    /** The code that ends this request may have blocked the loop: its timer had no turn yet. */
     held() {
       const mark = timer === null ? null : heldUntil(performance.now());
       return mark === null ? marks : [...marks, mark];
@@ -219,14 +214,14 @@ export function observeRuntime(): RuntimeObserver {
   const sampleMemory = createMemorySample();
   let latest: Look = { at: -Infinity, cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
 
-  /** `after`: must be a later one than this. */
+  /** `after`: has to be later than this one. */
   function lookAt(now: number, after?: Look): Look {
     if (now - latest.at > SAME_LOOK || latest === after)
       latest = { at: now, cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
     return latest;
   }
 
-  /** Of what the process used between two looks the part that falls into a request which was shorter than that. */
+  /** The share of what the process used between two samples that belongs to a request shorter than that. */
   function shareOf(first: Look, last: Look, durationMs: number): number {
     const between = last.at - first.at;
     return between > durationMs ? durationMs / between : 1;
@@ -235,7 +230,7 @@ export function observeRuntime(): RuntimeObserver {
   class RunningRequest implements RuntimeFact {
     readonly #context: Context;
     readonly #first: Look;
-    /** At the end of the answer; the profile is built some milliseconds later. */
+    /** At the end of the response; the profile is built some milliseconds later. */
     #last: Look | null = null;
     #concurrent = running.size;
     #final: RuntimeReading | null = null;

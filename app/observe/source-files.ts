@@ -1,9 +1,7 @@
 /**
- * Source text for excerpts, and nothing else: the only place where a file named by a stack is opened.
- *
- * What a stack names can be forged by input, so a file is read only when it is a regular file of at most 2 MB, with the
- * ending of source code, no hidden segment, really (links followed) below one of the roots. Lines are cached by time of
- * change; the cache is bounded. Nothing here throws.
+ * Source text for excerpts: the only place that opens a file named by a stack. Stacks can be forged by input, so a file is read
+ * only if it is a regular file of at most 2 MB with the ending of source code, without hidden segments, and its real path lies
+ * below one of the roots. The cache is bounded. Never throws.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, isAbsolute, relative, resolve, sep } from 'node:path';
@@ -12,7 +10,7 @@ export interface SourceFiles {
   /** Text of a source file; null where it may not or can't be read. */
   text(file: string): string | null;
   lines(file: string): readonly string[] | null;
-  /** Text of the source map that a readable file names beside itself. */
+  /** Text of the source map that a readable file names. */
   mapText(file: string): string | null;
 }
 
@@ -41,7 +39,7 @@ function realRoots(roots: readonly string[]): string[] {
   });
 }
 
-/** True for a path below `root` none of whose segments is hidden. */
+/** True for a path below `root` without hidden segments. */
 function liesBelow(file: string, root: string): boolean {
   const path = relative(root, file);
   return path !== '' && !isAbsolute(path) && path.split(sep).every((part) => !part.startsWith('.'));

@@ -1,7 +1,7 @@
 /**
- * The `mappings` of a source map (ECMA-426), read as far as somebody asks: each line goes on from where the one before left the
- * source, so that what lies before a place is walked over, and what lies behind it is not. Node's own reader makes an object of each
- * segment and sorts them, which for one place took longer than all else that a first answer does.
+ * Lazy reader of a source map's `mappings` (ECMA-426): lines before a requested place are skipped through, lines behind it are not
+ * read. Node's own reader creates and sorts an object per segment, which for one place took longer than the rest of a first
+ * response.
  */
 
 /** Counted from 0. */
@@ -12,11 +12,11 @@ export interface MappedPlace {
 }
 
 export interface Mappings {
-  /** What stands at the last segment of the line that begins at the column or before; null where there is none, or it names no source. */
+  /** What the line's last segment at or before the column maps to; null if there is none, or it names no source. */
   find(line: number, column: number): MappedPlace | null;
 }
 
-/** Where the source stands at the beginning of a line. */
+/** The state of the source at the beginning of a line. */
 type State = MappedPlace;
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -26,13 +26,13 @@ for (let value = 0; value < DIGITS.length; value++) VALUES[DIGITS.charCodeAt(val
 const CONTINUES = 32;
 const COMMA = 44;
 
-/** `text` holds digits, commas and semicolons only. */
+/** `text` may hold only digits, commas and semicolons. */
 export function createMappings(text: string): Mappings {
   const lines = text.split(';');
-  /** Of the lines that were walked over, and the one behind them. */
+  /** States at the beginning of the lines that were walked, and of the one behind them. */
   const states: State[] = [{ source: 0, line: 0, column: 0 }];
 
-  /** Goes over a line from its state; gives the state behind it, and in `found` what stands at `column`. */
+  /** Walks a line from its state; returns the state behind it and, in `found`, what is mapped at `column`. */
   function walk(
     segments: string,
     before: State,

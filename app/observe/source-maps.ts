@@ -1,7 +1,7 @@
 /**
- * A place in code that ran -> the place in the code that was written, through the map that the executed file names:
- * inline, or a `.map` file found by `source-files.ts` under its rules. Synchronous; parsed maps are cached by the text they
- * came from, and few are kept. TypeScript run directly needs no map: its lines are right already.
+ * A place in executed code -> the place in the original source, through the source map that the file names: inline, or a `.map`
+ * file read by the rules of source-files.ts. Synchronous; a few parsed maps are cached by their text. TypeScript that is run
+ * directly needs no map.
  */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,35 +9,35 @@ import type { SourceFiles } from './source-files.ts';
 import { createMappings, type MappedPlace, type Mappings } from './source-mappings.ts';
 
 export interface OriginalPlace {
-  /** Absolute path, or the name that the map gives it where it is no path (`webpack://…`). */
+  /** Absolute path, or the map's name for a source that is not a path (`webpack://…`). */
   file: string;
   line: number;
   /** Counted from 1. */
   column: number;
-  /** Lines of the source, out of the map or the file; null where neither has them. */
+  /** Lines of the source, from the map or the file; null where neither has them. */
   lines: readonly string[] | null;
 }
 
 export interface SourceMaps {
-  /** null where the file has no map, or the map no answer. */
+  /** null where the file has no map, or the map does not cover the place. */
   original(file: string, line: number, column: number): OriginalPlace | null;
-  /** Lines of a source by its absolute path, as a map that was read before brings them along; null where none does. */
+  /** Lines of a source by its absolute path, from a map that was read before; null if none has them. */
   sourceLines(path: string): readonly string[] | null;
 }
 
 interface ParsedMap {
-  /** Of the file that ran. */
+  /** Of the executed file. */
   text: string;
-  /** In the order of the file; none where it names no map, or one that can't be read. */
+  /** In the order of the file; empty where it names no map, or an unreadable one. */
   parts: readonly MapPart[];
   /** Folder that sources are relative to. */
   folder: string;
-  /** Text of the sources that the map brings along, by their names. */
+  /** Text of the sources that the map includes, by their names. */
   contents: Map<string, string>;
   lines: Map<string, readonly string[]>;
 }
 
-/** A map of the file from a line and column on, counted from 0. */
+/** The map of a file from a line and column on, counted from 0. */
 interface MapPart {
   line: number;
   column: number;
@@ -62,10 +62,10 @@ const CACHED_MAPS = 60;
 const COMPILED = /\.[cm]?js$/i;
 const MARK = 'sourceMappingURL=';
 const MAPPINGS = /^[A-Za-z0-9+/,;]*$/;
-/** Node and the TypeScript compiler write the comment at the end; nothing else is taken for one. */
+/** Node and the TypeScript compiler write this comment at the end. */
 const COMMENT = /^\/\/[#@] sourceMappingURL=(\S+)\s*$/;
 
-/** What the file's last comment names; null where there is none. */
+/** What the file's last comment names; null if there is none. */
 function mapUrlOf(text: string): string | null {
   const mark = text.lastIndexOf(MARK);
   if (mark === -1) return null;
@@ -94,7 +94,7 @@ function rootedSources({ sources = [], sourceRoot = '' }: MapPayload): string[] 
   return sources.map(String).map((source) => (isRooted(source) ? source : `${base}${source}`));
 }
 
-/** Throws for no map. */
+/** Throws if it is not a map. */
 function partsOf({ sections, ...map }: MapDocument, contents: Map<string, string>): MapPart[] {
   const parts = sections ?? [{ offset: { line: 0, column: 0 }, map }];
   return parts.map(({ offset, map: { mappings, sourcesContent, ...part } }) => {
@@ -109,7 +109,7 @@ function partsOf({ sections, ...map }: MapDocument, contents: Map<string, string
   });
 }
 
-/** What stands at a place of the file that ran, counted from 0; the source by its rooted name. */
+/** What is mapped at a place of the executed file, counted from 0; the source by its rooted name. */
 function findIn(parts: readonly MapPart[], line: number, column: number) {
   const part = parts.findLast((one) => one.line < line || (one.line === line && one.column <= column));
   const place: MappedPlace | null =
@@ -121,7 +121,7 @@ function findIn(parts: readonly MapPart[], line: number, column: number) {
 export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps {
   const cache = new Map<string, ParsedMap>();
 
-  /** The JSON that `url` stands for, and the folder it lies in. */
+  /** The JSON of `url`, and its folder. */
   function mapOf(file: string, url: string): { json: string; folder: string } | null {
     if (url.startsWith('data:')) {
       const json = inlineMap(url);
@@ -142,7 +142,7 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     }
   }
 
-  /** A file is looked at anew when its text changed: a build that changes the map changes that too. */
+  /** A file is parsed again when its text has changed: a build that changes the map changes that too. */
   function parsedOf(file: string): ParsedMap | null {
     const text = files.text(file);
     if (text === null) return null;
@@ -185,7 +185,7 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
       try {
         const parsed = parsedOf(file);
         const place = parsed === null ? null : findIn(parsed.parts, line - 1, Math.max(0, column - 1));
-        // A map may hold anything.
+        // A map may contain anything.
         if (parsed === null || place === null || !(place.line >= 0 && Number.isSafeInteger(place.line)))
           return null;
         const { source } = place;
@@ -194,7 +194,7 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
           file: path,
           line: place.line + 1,
           column: place.column + 1,
-          // Of no use to those who ask for a place only.
+          // Lazy: callers often need only the place.
           get lines() {
             return linesOf(parsed, source, path);
           },

@@ -1,9 +1,7 @@
 /**
- * The text of a stack -> frames. Pure: opens no file. Linear in the length of the text, which is cut first.
- *
- * The text is not to be trusted: a message may hold lines that look like frames, and `stack` can be assigned. So the
- * head of the stack is cut off by the message it is known to hold, and what a frame names is only ever read by
- * `source-files.ts`, which decides for itself what may be opened.
+ * The text of a stack -> frames. Pure, opens no file, linear in the length of the truncated text. The text is not trusted: a
+ * message may contain lines that look like frames, and `stack` can be assigned. So its head is removed by the known message, and
+ * only source-files.ts decides which file may be opened.
  */
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +15,12 @@ export interface RawFrame {
   async: boolean;
 }
 
-/** Characters of a stack that are looked at, after its head. */
+/** Characters of a stack that are read, after its head. */
 const LONGEST_STACK = 131_072;
 const LONGEST_LINE = 1200;
 const MOST_LINES = 400;
 
-/** Names that say no more than that there is none. */
+/** Names that only say that there is none. */
 const NAMELESS = new Set(['', '<anonymous>', 'Object.<anonymous>', 'Module.<anonymous>', 'anonymous']);
 
 function pathOf(address: string): string {
@@ -35,7 +33,7 @@ function pathOf(address: string): string {
   }
 }
 
-/** `/a/b.js:10:5` -> its parts; null where no number ends it. */
+/** `/a/b.js:10:5` -> its parts; null without a number at the end. */
 function placeOf(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> | null {
   const match = /:(\d{1,9})(?::(\d{1,9}))?$/.exec(text);
   if (match === null) return null;
@@ -46,7 +44,7 @@ function placeOf(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> |
   };
 }
 
-/** `eval at run (/a/b.js:1:2), <anonymous>:1:1` -> the place of the code that called eval. */
+/** `eval at run (/a/b.js:1:2), <anonymous>:1:1` -> the place that called eval. */
 function placeOfEval(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> | null {
   const open = text.lastIndexOf(' (');
   const close = text.indexOf(')', open);
@@ -78,7 +76,7 @@ function withoutHead(stack: string, heads: readonly string[]): string {
   return stack;
 }
 
-/** The last unbroken run of frames: what is left when the message was changed after the stack was taken. */
+/** The last unbroken run of frames: all that is reliable when the message was changed after the stack was taken. */
 function lastRun(lines: readonly string[]): string[] {
   let start = lines.length;
   while (start > 0 && parseFrame(lines[start - 1] ?? '') !== null) start--;
@@ -100,7 +98,7 @@ export function parseStack(stack: string, name: string, message: string): RawFra
     .filter((frame) => frame !== null);
 }
 
-/** `/a/b.js:3` on the first line of a stack or message: where the parser of Node, or a template's, gave up. */
+/** `/a/b.js:3` on the first line of a stack or message: where Node's parser, or a template's, failed. */
 export function headPlace(text: string): RawFrame | null {
   const first = text.slice(0, LONGEST_LINE).split('\n', 1)[0] ?? '';
   const place = placeOf(first.trim());

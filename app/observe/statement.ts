@@ -1,4 +1,4 @@
-/** A statement as Knex hands it to a driver, and the driver's answer: what can be read off them, whatever they are. */
+/** What can be read of a statement as Knex hands it to a driver, and of the driver's result. */
 import type { Json } from '../profiler/panel.ts';
 import { describeError } from '../profiler/describe-error.ts';
 import { cutText } from '../profiler/plain.ts';
@@ -6,7 +6,7 @@ import { cutText } from '../profiler/plain.ts';
 /** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
 
-/** What the JSON of a recorded value does not tell by itself. */
+/** What the JSON of a recorded value loses. */
 export type BindingType = 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined';
 
 function typeOf(value: unknown): BindingType | null {
@@ -17,7 +17,7 @@ function typeOf(value: unknown): BindingType | null {
   return value instanceof Date ? 'date' : ArrayBuffer.isView(value) ? 'bytes' : null;
 }
 
-/** null where the JSON of all tells what they are, as of texts and numbers. Never throws. */
+/** null where JSON keeps all types, as of texts and numbers. Never throws. */
 export function bindingTypes(bindings: unknown): (BindingType | null)[] | null {
   if (!Array.isArray(bindings)) return null;
   try {
@@ -36,7 +36,7 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Rows as the drivers tell them: pg's result, or a list of rows. Never throws: nobody would catch it. */
+/** Number of rows as the drivers report it: pg's result, or a list of rows. Never throws. */
 export function rowsOf(answer: unknown): number | null {
   try {
     return countRows(answer);
@@ -55,7 +55,7 @@ function countRows(answer: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
-/** The driver's own message: Knex puts the statement with its values in front of it. */
+/** The driver's own message: Knex prepends the statement with its values. */
 export function messageOf(error: unknown): string {
   const { message } = describeError(error);
   const end = message.lastIndexOf(' - ');

@@ -1,6 +1,6 @@
 /**
- * Reading a value that was thrown and may be anything: an error of another realm, a proxy whose traps throw, an object
- * full of getters. Each function answers something plain, and none throws.
+ * Reads a thrown value, which may be anything: an error of another realm, a proxy whose traps throw, an object full of getters.
+ * Each function returns plain data and none throws.
  */
 import { types } from 'node:util';
 import { cutText, toPlain } from '../profiler/plain.ts';
@@ -9,14 +9,14 @@ import type { Json } from '../profiler/panel.ts';
 const LONGEST_MESSAGE = 8192;
 const MOST_PROPERTIES = 60;
 const PROPERTY_LIMITS = { depth: 4, width: 40, length: 2000, total: 300 };
-/** Fields that have a place of their own. */
+/** Fields that are recorded separately. */
 const FIELDS = new Set(['name', 'message', 'stack', 'cause', 'errors', 'code', 'status', 'statusCode']);
 
 export function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** Reads a field without letting a getter or trap break anything. */
+/** Reads a field; a getter or trap that throws does no harm. */
 export function field(value: object, name: string): unknown {
   try {
     return Reflect.get(value, name);
@@ -71,7 +71,7 @@ export function codeOf(value: object): string | number | null {
   return typeof code === 'number' && Number.isFinite(code) ? code : null;
 }
 
-/** Own properties as plain data, without those that have a place of their own; getters are named, not run. */
+/** Own properties as plain data, without those recorded separately; getters are named, not called. */
 export function propertiesOf(value: object): Record<string, Json> {
   const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   try {
@@ -96,7 +96,7 @@ export function membersOf(value: object): readonly unknown[] {
   }
 }
 
-/** A one-line message for what is no error. */
+/** A one-line message for a value that is not an error. */
 export function messageOfValue(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isObject(value)) {
@@ -105,7 +105,7 @@ export function messageOfValue(value: unknown): string {
     try {
       return JSON.stringify(toPlain(value, { depth: 2, width: 20, length: 200, total: 60 }));
     } catch {
-      return 'something that can not be read';
+      return 'a value that can’t be read';
     }
   }
   return String(value);

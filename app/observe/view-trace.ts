@@ -1,6 +1,6 @@
 /**
- * The views of a request as they run, one inside the other: frames with their facts. Knows no engine; `ejs.ts` tells
- * when a template begins and ends. Nothing thrown here reaches the host.
+ * The views of a request as they run, nested: frames with their facts. Independent of the engine: `ejs.ts` reports when a template
+ * begins and ends. Nothing thrown here reaches the host.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/panel.ts';
@@ -8,9 +8,9 @@ import { type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { describeError } from '../profiler/describe-error.ts';
 
 export interface ViewFact {
-  /** As it was asked for, such as `orders/show`; a partial's path below the views. */
+  /** As requested, such as `orders/show`; for a partial its path below the views. */
   name: string;
-  /** Full path of the template, where known. */
+  /** Full path of the template, if known. */
   file: string | null;
   startMs: number;
   durationMs: number | null;
@@ -18,11 +18,11 @@ export interface ViewFact {
   depth: number;
   /** Index of the including template among the views of the request. */
   parent: number | null;
-  /** What the template got, without what Express adds; cut. */
+  /** What the template received, without what Express adds; truncated. */
   locals: Json;
   caller: string | null;
   error: string | null;
-  /** The application's default engine, of what the handler rendered. */
+  /** The application's default engine, for what the handler rendered. */
   engine?: string;
 }
 
@@ -32,25 +32,25 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-/** A template that runs, or ran. */
+/** A template that runs, or has run. */
 export interface Frame {
   fact: ViewFact;
-  /** Among the views of its request; null where the budget was spent. */
+  /** Among the views of its request; null beyond the recording limit. */
   index: number | null;
 }
 
 const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
-/** What Express and EJS put beside the locals of the application. */
+/** What Express and EJS add to the locals of the application. */
 const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
 const FACT_BYTES = 300;
-/** What a local takes on average; measuring each would cost more than keeping it. */
+/** Average size of a local; measuring each would cost more than storing it. */
 const LOCAL_BYTES = 150;
 
 function sizeOf(locals: Json): number {
   return typeof locals === 'object' && locals !== null ? Object.keys(locals).length * LOCAL_BYTES : 0;
 }
 
-/** Names and values of what the handler gave; of Express's `res.locals` those too. */
+/** Names and values that the handler passed, including Express's `res.locals`. */
 function localsOf(data: unknown): Json {
   if (typeof data !== 'object' || data === null) return {};
   const inherited: unknown = Object.getOwnPropertyDescriptor(data, '_locals')?.value;
@@ -70,12 +70,12 @@ function localsOf(data: unknown): Json {
 export interface ViewTrace {
   /** The innermost template that runs now. */
   running(context: Context): Frame | null;
-  /** A template begins; null where that can't be recorded. */
+  /** A template begins; null where it can't be recorded. */
   open(context: Context, begun: BegunView): Frame | null;
-  /** It ended; later ends change nothing. */
+  /** It ended; further calls do nothing. */
   end(context: Context, frame: Frame): void;
   fail(context: Context, frame: Frame, error: unknown): void;
-  /** Runs `work` as the template that others are included into. */
+  /** Runs `work` as the template that includes others. */
   within<T>(context: Context, frame: Frame, work: () => T): T;
 }
 
@@ -98,7 +98,7 @@ export function createViewTrace(): ViewTrace {
       durationMs: null,
       depth: above === null ? 0 : above.fact.depth + 1,
       parent: above?.index ?? null,
-      // A partial gets the same locals again; only the page's are kept.
+      // A partial receives the same locals again; only the page's are recorded.
       locals: above === null ? localsOf(data) : {},
       caller,
       error: null,
@@ -119,7 +119,7 @@ export function createViewTrace(): ViewTrace {
       try {
         return add(context, begun);
       } catch {
-        // A host's proxy may throw when it is looked at.
+        // A host's proxy may throw on any access.
         return null;
       }
     },

@@ -1,6 +1,6 @@
 /**
- * winston -> facts `log`, where a host hands it over: every logger of a copy of winston passes `Logger.prototype.write`,
- * with the level, the message and what stands beside it. Without it, what its console transport writes is seen as output.
+ * winston -> facts `log`, where a host passes its copy: all loggers call `Logger.prototype.write`, with the level, the message and
+ * its metadata. Otherwise what winston's console transport writes is recorded as output.
  */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
@@ -13,7 +13,7 @@ interface WinstonLogger {
   isLevelEnabled?: (level: string) => boolean;
 }
 
-/** What is used of winston. */
+/** What we use of winston. */
 export interface WinstonLibrary {
   Logger: { prototype: object };
 }
@@ -24,11 +24,11 @@ export interface ObserveWinstonOptions {
   findCaller?: FindCaller;
 }
 
-/** The values behind the message, as winston keeps them. */
+/** The values after the message, as winston stores them. */
 const SPLAT = Symbol.for('splat');
 const PLACEHOLDER = /%[sdifjoOc]/;
 
-/** Arguments as a logger gets them: the message with the values of its placeholders, then what else was given. */
+/** Arguments as a logger receives them: the message with the values of its placeholders, then the rest. */
 function argsOf(info: Record<string | symbol, unknown>): unknown[] {
   const { level: _level, message, label: _label, timestamp: _timestamp, ...rest } = info;
   const given = info[SPLAT];

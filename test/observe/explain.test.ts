@@ -67,7 +67,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       explainer = createExplainer({
         overMs: 0.000_1,
         mask: (_context, plans) => plans,
-        keep: kept.keep,
+        store: kept.keep,
         unobserved: (work) => tracker.unobserved(work),
       });
       observation = observeKnex(knex, { tracker, explainer });
@@ -129,7 +129,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       const text = 'select count(*) from explained; commit; insert into side_effects values (1)';
       const context = await ran(() => knex.raw(text));
       const plans = await kept.of(context.token);
-      expect((plans?.plans[0] as MissingPlan).problem).to.match(/may be several statements/);
+      expect((plans?.plans[0] as MissingPlan).problem).to.match(/may contain several statements/);
       expect(await knex('side_effects').count('* as n').first()).to.deep.equal({ n: '1' });
     });
 
@@ -212,7 +212,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       const context = await ran(() => knex.raw('select 17 from explained'));
       // One of four is free and no other can be had: the application may want it.
       const plans = await kept.of(context.token, 6000);
-      expect((plans?.plans[0] as MissingPlan).problem).to.match(/^No connection of the pool was idle/);
+      expect((plans?.plans[0] as MissingPlan).problem).to.match(/^No pool connection was idle/);
       await Promise.all(held.map((trx) => trx.rollback()));
     });
 
@@ -229,7 +229,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       locked.onStored?.();
       const plans = await kept.of(locked.token);
       await holder.rollback();
-      expect((plans?.plans[0] as MissingPlan).problem).to.match(/^It could not be planned: .*lock timeout/);
+      expect((plans?.plans[0] as MissingPlan).problem).to.match(/^EXPLAIN failed: .*lock timeout/);
       expect(await knex('explained').count('* as n').first()).to.deep.equal({ n: '20000' });
     });
 

@@ -66,7 +66,7 @@ async function trace(
   const app = make();
   app.use(function watch(req, _res, next) {
     tracker.open(req, context);
-    for (const observer of watching) observer.see(req);
+    for (const observer of watching) observer.observeApp(req);
     next();
   });
   build(app);
@@ -520,7 +520,7 @@ describe('applications that a host makes for each request', () => {
       };
       app.param('id', callback);
       app.get('/:id', answer);
-      observer.see({ app } as unknown as IncomingMessage);
+      observer.observeApp({ app } as unknown as IncomingMessage);
       return [new WeakRef(app), new WeakRef(callback)];
     };
     const made = Array.from({ length: 20 }, makeApp).flat();

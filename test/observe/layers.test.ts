@@ -24,7 +24,7 @@ async function traceOf(
   const app = express();
   app.use(function watch(req, _res, next) {
     tracker.open(req, context);
-    observer.see(req);
+    observer.observeApp(req);
     next();
   });
   build(app);
@@ -202,7 +202,7 @@ describe('the trace of layers', () => {
         opened.push(context);
         tracker.open(req, context);
       }
-      observer.see(req);
+      observer.observeApp(req);
       next();
     });
     app.use((_req, _res, next) => setTimeout(next, 5));
