@@ -45,7 +45,7 @@ module.exports = {
   forbidden: [
     {
       name: 'no-circular',
-      comment: 'A circle of files can be neither read nor loaded in order. Types alone may form one.',
+      comment: 'A circle of files can be neither read nor loaded in order; types count too.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },

@@ -7,8 +7,11 @@ export { createPostgresStorage, type HostStorageOptions } from './compose/create
 export type { Comparable } from './profiler/comparable.ts';
 export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';
-export type { Finding, FindingRule, Severity } from './profiler/finding.ts';
-export type { Json, Panel, PanelPage, PanelRecord, PanelSummary } from './profiler/panel.ts';
+export type { Finding, Severity } from './profiler/finding.ts';
+export type { FindingRule } from './profiler/finding-rule.ts';
+export type { Panel, PanelPage } from './profiler/panel.ts';
+export type { Json } from './profiler/json.ts';
+export type { PanelRecord, PanelSummary } from './profiler/profile.ts';
 export type { Profile } from './profiler/profile.ts';
 export type { ProfileIndex } from './profiler/profile-index.ts';
 export type { RouteSummaries, SummaryQuery } from './profiler/route-summary.ts';

@@ -1,7 +1,7 @@
 /** What records requests, and what reads them back: tokens -> recorder -> writer -> storage -> profiles. */
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createHousekeeper } from '../profiler/housekeeper.ts';
 import { searchedFields } from '../profiler/find-text.ts';
 import type { Panel } from '../profiler/panel.ts';

@@ -8,7 +8,7 @@ import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import { panelMarkdown } from './panel-markdown.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
-import { type FindingRule, ruleTexts } from '../profiler/finding.ts';
+import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
 import type { FormSigner } from '../profiler/form-signature.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';

@@ -5,7 +5,9 @@
  * Loaded and opened after the service listens (database-access.ts), and never waited for by a request.
  */
 import type { Knex } from 'knex';
-import type { DatabaseAccess, DatabaseAccessOptions } from './database-access.ts';
+import type { Redactor } from '../profiler/redact.ts';
+import type { Context } from '../profiler/context.ts';
+import type { Config } from '../config.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
 import {
@@ -24,6 +26,33 @@ import { startWorker } from '../paths.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { createPostgresStorage } from '../storage/postgres-profile-storage.ts';
+
+export interface DatabaseAccessOptions {
+  config: Config;
+  redactor: Redactor;
+  log: (sentence: string) => void;
+  /** Default: the service's own `migrations/`. */
+  migrationsFolder?: string;
+  /** Called once with the owner's pool, before anybody uses it. */
+  onKnex: (knex: Knex) => void;
+  /** Called once, when there is somewhere to keep profiles. */
+  onStorage: (storage: ProfileStorage) => void;
+}
+
+export interface DatabaseAccess {
+  /** The owner's pool; throws a 503 before it exists. */
+  knex(): Knex;
+  /**
+   * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when
+   * there is none to wait for; rejects where the embedded server should work and does not.
+   */
+  open(): Promise<void>;
+  /** Where to connect; rejects while there is nowhere. */
+  connection(): Promise<ConnectionSettings>;
+  /** Starts the read of the migration table for a request, beside it. */
+  readMigrations(context: Context): void;
+  close(): Promise<void>;
+}
 
 const CONNECT_MS = 5000;
 const MINUTE = 60_000;

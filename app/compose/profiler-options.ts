@@ -10,7 +10,7 @@ import type { CompilingEngine, RenderingApp } from '../observe/ejs.ts';
 import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextLimits } from '../profiler/context.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';
 import type { Redactor } from '../profiler/redact.ts';

@@ -1,7 +1,7 @@
 /** Something tried to respond after the response had been sent. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { layerAt, nameOfLayer } from './shared/http.ts';
 import { duration, placed } from './shared/wording.ts';
 

@@ -1,6 +1,7 @@
 /** Caching headers that contradict each other, or a full response to a client that already had it. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { receivedHeader, type SentHeader, sentHeader, sentHeaders, type Shared } from './shared/http.ts';
 

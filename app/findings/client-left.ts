@@ -1,6 +1,6 @@
 /** The client disconnected before the response finished. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { mediaType, receivedHeader } from './shared/http.ts';
 import { duration } from './shared/wording.ts';

@@ -1,7 +1,7 @@
 /** A cookie that browsers reject, because of its flags or because the response was sent over http. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptSecurity } from '../panels/security/data.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count } from './shared/wording.ts';
 

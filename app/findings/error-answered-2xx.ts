@@ -1,7 +1,7 @@
 /** Something failed, but the response reports success. */
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, hasThrown } from '../panels/shared/layer-rows.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { placed } from './shared/wording.ts';
 

@@ -1,6 +1,7 @@
 /** An error that became a 5xx, or came after the response. Errors with a cause are reported by `root-cause`. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { duration, excerpt, placed } from './shared/wording.ts';
 
 type Error = Pick<ThrownRecord, 'thrown' | 'place'>;

@@ -3,7 +3,7 @@
  * view ran synchronously throughout. Otherwise any running request may have caused it.
  */
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { nameOfLayer } from './shared/http.ts';

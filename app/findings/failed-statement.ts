@@ -1,5 +1,5 @@
 /** A statement that failed in the database; labelled differently if the response hides it. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
 import { count, excerpt, placed } from './shared/wording.ts';

@@ -1,5 +1,5 @@
 /** Garbage collection that took a noticeable share of the request. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, shareOf } from './shared/wording.ts';
 

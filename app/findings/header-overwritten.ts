@@ -2,7 +2,8 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { layerAt, nameOfLayer, sentNames, type Shared } from './shared/http.ts';
 import { placed } from './shared/wording.ts';
 

@@ -2,7 +2,7 @@
  * The ordered list of finding rules. A rule turns what panels keep into sentences with a number and a place; it runs before
  * masking, and its sentences are masked with the rest of the profile. Helpers of several rules are in `shared/`.
  */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { answeredTwice } from './answered-twice.ts';
 import { bodyNotParsed } from './body-not-parsed.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';

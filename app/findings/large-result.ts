@@ -1,5 +1,5 @@
 /** A read that loads thousands of rows into memory. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { isLarge, labelOf, MANY_ROWS, rowOf } from './shared/queries.ts';
 import { count, placed, shareOf } from './shared/wording.ts';

@@ -1,5 +1,5 @@
 /** An error was logged, but the response does not report one. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, excerpt, placed } from './shared/wording.ts';
 

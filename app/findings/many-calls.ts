@@ -1,5 +1,5 @@
 /** Calls to one endpoint that differ only in their values: an N+1 over HTTP. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { coveredMs } from '../panels/shared/rows.ts';
 import { callName } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';

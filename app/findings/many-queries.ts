@@ -1,5 +1,5 @@
 /** Very many statements that no single loop explains, sent from many places. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { workOf } from './shared/queries.ts';
 import { count, shareOf } from './shared/wording.ts';

@@ -1,7 +1,7 @@
 /** A middleware answered 404 before the router reached the route that matches. */
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow } from '../panels/shared/layer-rows.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { placed } from './shared/wording.ts';
 

@@ -1,5 +1,5 @@
 /** The code has migrations that have not run on the database. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { namesOf } from './shared/migrations.ts';
 import type { Kept } from './shared/kept.ts';
 import { placed } from './shared/wording.ts';

@@ -1,5 +1,5 @@
 /** Time that statements waited because no pool connection was free. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf } from './shared/queries.ts';
 import { count, duration, placed, shareOf } from './shared/wording.ts';

@@ -1,5 +1,5 @@
 /** A call that repeats an earlier one with nothing sent in between: its result was already known. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName, hasFailed, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';

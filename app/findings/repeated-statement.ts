@@ -1,5 +1,6 @@
 /** A read that repeats an earlier one with nothing written in between: its result was already known. */
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';

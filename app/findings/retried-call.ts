@@ -1,5 +1,5 @@
 /** A failed call that was retried: what the attempts cost, and whether the last one succeeded. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName, hasFailed, outcomeOf, triesOf } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';

@@ -1,6 +1,7 @@
 /** The error was caused by another one: names the line in the application's code where that one was thrown. */
 import type { ExceptionData } from '../panels/exception/data.ts';
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
 import { count, placed } from './shared/wording.ts';
 

@@ -1,6 +1,7 @@
 /** No route matched, but a similar one exists: another method, slash, mount path, letter case, or one or two letters. */
 import type { KeptRouting, NearGroup } from '../panels/routing/data.ts';
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { count, placed } from './shared/wording.ts';
 
 /** With more letters changed it is a different word. */

@@ -2,7 +2,8 @@
  * Reads that ran one after the other although they may be independent. Only their values are visible, not what the code
  * needed, so the conditions are strict (docs/findings/sequential-awaits.md) and the sentence says "may".
  */
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';

@@ -1,5 +1,5 @@
 /** A call that took a large share of the request, with its slowest part. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName, hasFailed } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
 import { duration, placed, shareOf } from './shared/wording.ts';

@@ -1,5 +1,5 @@
 /** A slow statement; if its plan is known, how many rows it read for those it returned. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { describePlan } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf } from './shared/queries.ts';

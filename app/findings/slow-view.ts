@@ -1,5 +1,5 @@
 /** A page that was slow to render. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, costliestFirst, duration, placed, shareOf } from './shared/wording.ts';
 

@@ -1,6 +1,6 @@
 /** An event stream that is compressed: events can wait until the compressor's buffer is full. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { sentHeader } from './shared/http.ts';
 

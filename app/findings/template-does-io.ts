@@ -1,5 +1,6 @@
 /** Queries or calls that start while a page is rendering. A template should get everything it shows beforehand. */
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { labelOf, rowOf } from './shared/queries.ts';

@@ -1,5 +1,5 @@
 /** So many log lines that nobody reads them, and that writing them takes time. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, placed } from './shared/wording.ts';
 

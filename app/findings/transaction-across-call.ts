@@ -1,5 +1,6 @@
 /** An outgoing call inside a transaction, which holds its connection and its locks meanwhile. */
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 import { transactionsOf, workOf } from './shared/queries.ts';

@@ -1,5 +1,5 @@
 /** A transaction that was still open when the response finished. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
 import { count, placed } from './shared/wording.ts';

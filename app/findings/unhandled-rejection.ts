@@ -1,6 +1,6 @@
 /** An error that nothing handled. Unless the host listens for it, Node.js ends the process. */
 import type { ExceptionData } from '../panels/exception/data.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { duration, placed } from './shared/wording.ts';
 
 export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {

@@ -1,5 +1,5 @@
 /** The database ran migrations that the code does not have. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { namesOf } from './shared/migrations.ts';
 import type { Kept } from './shared/kept.ts';
 import { placed } from './shared/wording.ts';

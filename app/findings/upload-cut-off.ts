@@ -1,6 +1,6 @@
 /** The connection closed before the whole body had arrived. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { receivedHeader } from './shared/http.ts';
 

@@ -1,5 +1,5 @@
 /** Queries and outgoing calls that started after the response: nothing waits for them or reports their errors. */
-import type { FindingRule } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { count, duration } from './shared/wording.ts';
 
 interface Started {

@@ -1,5 +1,6 @@
 /** The same write from the same line, again and again: one statement could write all rows. */
-import type { Finding, FindingRule } from '../profiler/finding.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 

@@ -1,6 +1,6 @@
 /** `dump(value)` anywhere in a request stores a value with its profile; it is never shown in the response. */
 import type { ContextTracker } from '../profiler/context.ts';
-import type { Json } from '../profiler/panel.ts';
+import type { Json } from '../profiler/json.ts';
 import { defaultPlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 

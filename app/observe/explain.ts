@@ -7,7 +7,7 @@ import { describeError } from '../profiler/describe-error.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
-import type { QueryFact } from './knex.ts';
+import type { QueryFact } from './query-fact.ts';
 
 /** What we use of Knex's pool. */
 export interface ExplainPool {

@@ -5,50 +5,11 @@
  */
 import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { Json } from '../profiler/panel.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
-import {
-  type BindingType,
-  bindingTypes,
-  bytesOf,
-  messageOf,
-  rowsOf,
-  statementOf,
-  textOf,
-} from './statement.ts';
-
-export interface QueryFact {
-  /** As sent, with the dialect's placeholders. */
-  sql: string;
-  bindings: Json[];
-  /** Types by binding, where JSON loses them; absent where it keeps them all. */
-  types?: readonly (BindingType | null)[];
-  /** `select`, `insert`, `raw` …; null for BEGIN and other control statements. */
-  method: string | null;
-  startMs: number;
-  /** Until the driver's result; null while it runs. */
-  durationMs: number | null;
-  /** Returned or changed; null where the driver does not say. */
-  rows: number | null;
-  /** Name of the connection in its pool. */
-  connection: string | null;
-  transaction: string | null;
-  /** Milliseconds between requesting a connection from the pool and getting it. */
-  waitMs: number;
-  error: string | null;
-  /** `file:line` in own code. */
-  caller: string | null;
-  /** Which Knex instance, if a host has several. */
-  instance: string;
-}
-
-declare module '../profiler/facts.ts' {
-  interface Facts {
-    query: QueryFact;
-  }
-}
+import type { QueryFact } from './query-fact.ts';
+import { bindingTypes, bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
 
 export interface ObserveKnexOptions {
   tracker: ContextTracker;

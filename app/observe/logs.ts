@@ -4,7 +4,7 @@
  * running their code.
  */
 import type { Context } from '../profiler/context.ts';
-import type { Json } from '../profiler/panel.ts';
+import type { Json } from '../profiler/json.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

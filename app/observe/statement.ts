@@ -1,5 +1,5 @@
 /** What can be read of a statement as Knex hands it to a driver, and of the driver's result. */
-import type { Json } from '../profiler/panel.ts';
+import type { Json } from '../profiler/json.ts';
 import { describeError } from '../profiler/describe-error.ts';
 import { cutText } from '../profiler/plain.ts';
 

@@ -4,7 +4,7 @@
  */
 import { types } from 'node:util';
 import { cutText, toPlain } from '../profiler/plain.ts';
-import type { Json } from '../profiler/panel.ts';
+import type { Json } from '../profiler/json.ts';
 
 const LONGEST_MESSAGE = 8192;
 const MOST_PROPERTIES = 60;

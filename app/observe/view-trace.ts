@@ -3,7 +3,7 @@
  * begins and ends. Nothing thrown here reaches the host.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
-import type { Json } from '../profiler/panel.ts';
+import type { Json } from '../profiler/json.ts';
 import { type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { describeError } from '../profiler/describe-error.ts';
 

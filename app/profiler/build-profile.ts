@@ -7,7 +7,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Context } from './context.ts';
 import { describeError } from './describe-error.ts';
 import type { ErrorFact } from './facts.ts';
-import type { FindingRule } from './finding.ts';
+import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import { filled } from './plain.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';

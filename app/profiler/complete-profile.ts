@@ -4,8 +4,14 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { describeError } from './describe-error.ts';
-import type { DeriveFrom, Panel, PanelRecord } from './panel.ts';
-import { type KeptPanel, type Profile, type ProfileDocument, PROFILE_VERSION } from './profile.ts';
+import type { DeriveFrom, Panel } from './panel.ts';
+import {
+  type PanelRecord,
+  type KeptPanel,
+  type Profile,
+  type ProfileDocument,
+  PROFILE_VERSION,
+} from './profile.ts';
 import type { SpanDraft } from './span.ts';
 import type { MaskedValue } from './redact.ts';
 

@@ -1,7 +1,16 @@
 /** Where a text stands in a stored document: in its URL, in what was thrown, logged, dumped or asked of the database. */
 import type { Panel } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
-import type { TextPlace } from './storage.ts';
+
+/** Where a text was found. */
+export interface TextPlace {
+  /** Name of the panel; null: the URL or the error of the profile's head. */
+  panel: string | null;
+  /** What stands round it. */
+  before: string;
+  text: string;
+  after: string;
+}
 
 /** By panel: the fields of its kept data that hold words of the application. */
 export type SearchedFields = Readonly<Record<string, readonly string[]>>;

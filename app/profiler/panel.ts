@@ -5,21 +5,9 @@
 import type { Comparable } from './comparable.ts';
 import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
-import type { Profile, ProfileHead } from './profile.ts';
-import type { Presentation, Tone } from './rows.ts';
+import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
+import type { Presentation } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
-
-/** Values that JSON can hold. Data of a panel is made of these only. */
-export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
-
-/** What the menu, the list and the toolbar show of a panel. */
-export interface PanelSummary {
-  /** Short text beside the panel's name, such as `314 ms` or `N+1 · 23`. */
-  text: string;
-  tone: Tone;
-  /** The number that lists sort and filter by: queries, log lines … */
-  count?: number;
-}
 
 /** What stands in place of a panel that recorded nothing. */
 export interface EmptyState {
@@ -129,11 +117,4 @@ export interface PresentFrom {
 export interface PanelPage extends PresentFrom {
   /** GET parameters as they came: strings, unchecked. */
   query: Readonly<Record<string, string>>;
-}
-
-/** What a profile that was read holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
-export interface PanelRecord {
-  data: unknown;
-  summary: PanelSummary | null;
-  error: string | null;
 }

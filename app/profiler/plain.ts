@@ -4,7 +4,7 @@
  * Walks iteratively (deep recursion under AsyncLocalStorage can end the process) with caps on depth, width and length;
  * calls no getter and no toJSON of a recorded object, so that reading never changes the application.
  */
-import type { Json } from './panel.ts';
+import type { Json } from './json.ts';
 
 export interface PlainLimits {
   depth: number;

@@ -4,8 +4,8 @@
  */
 import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
-import type { PanelRecord } from './panel.ts';
 import type { MaskedValue } from './redact.ts';
+import type { Tone } from './rows.ts';
 import type { KeptOutline } from './sampling.ts';
 
 /** 2: what can be derived is left out. 1: everything stood in the document. */
@@ -45,6 +45,22 @@ export interface ProfileHead {
   process: string;
   /** What was thrown, in one line; null where nothing was. */
   error: { name: string; message: string } | null;
+}
+
+/** What the menu, the list and the toolbar show of a panel. */
+export interface PanelSummary {
+  /** Short text beside the panel's name, such as `314 ms` or `N+1 · 23`. */
+  text: string;
+  tone: Tone;
+  /** The number that lists sort and filter by: queries, log lines … */
+  count?: number;
+}
+
+/** What a profile that was read holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
+export interface PanelRecord {
+  data: unknown;
+  summary: PanelSummary | null;
+  error: string | null;
 }
 
 export interface Profile extends ProfileHead {

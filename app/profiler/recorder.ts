@@ -9,7 +9,7 @@ import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
 import { createDocumentWriter } from './document-text.ts';
-import type { FindingRule } from './finding.ts';
+import type { FindingRule } from './finding-rule.ts';
 import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
 import type { Profile, ProfileDocument } from './profile.ts';

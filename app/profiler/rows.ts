@@ -2,7 +2,7 @@
  * What a panel shows, said once: figures, and sections of rows. The page, Markdown, the toolbar's card and the comparison
  * are written from these by the writers in app/render, so a panel never formats anything itself.
  */
-import type { Json } from './panel.ts';
+import type { Json } from './json.ts';
 
 /** `at`: milliseconds since the request began. `share`: 0 to 1. `time`: milliseconds since 1970. */
 export type Unit = 'ms' | 'at' | 'bytes' | 'count' | 'share' | 'time';

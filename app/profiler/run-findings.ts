@@ -1,5 +1,6 @@
 /** What panels and rules find in one profile: worst first, bounded, what is left out counted. Never throws. */
-import type { Finding, FindingRule, Severity } from './finding.ts';
+import type { Finding, Severity } from './finding.ts';
+import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
 

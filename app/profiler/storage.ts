@@ -2,7 +2,7 @@
  * The contract of a storage: write, amend, read, find, summarize, survey, clear, purge. Two stand behind it, PostgreSQL and memory;
  * one contract test (test/storage/contract.ts) runs against both.
  */
-import type { SearchedFields } from './find-text.ts';
+import type { SearchedFields, TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
 import type { RouteSummaries, Standing, StandingQuery, SummaryQuery } from './route-summary.ts';
@@ -113,15 +113,6 @@ export interface TextSearch {
   all: boolean;
   /** Where the text stands, by token. */
   found: Readonly<Record<string, TextPlace>>;
-}
-
-export interface TextPlace {
-  /** Name of the panel; null: the URL or the error of the profile's head. */
-  panel: string | null;
-  /** What stands round it. */
-  before: string;
-  text: string;
-  after: string;
 }
 
 /** What a list shows beside its rows. */

@@ -2,7 +2,7 @@
  * What is kept of something thrown, as plain JSON: the shape that the error describer makes, the exception panel stores
  * and the error page shows. Types only.
  */
-import type { Json } from './panel.ts';
+import type { Json } from './json.ts';
 
 /** `own`: the application's code. `vendor`: below node_modules, or outside the application. */
 export type FrameKind = 'own' | 'vendor' | 'node' | 'native';

@@ -1,5 +1,5 @@
 /** Data of a panel that presents nothing, or can't present what another version stored: its fields as rows, as they come. */
-import type { Json } from '../profiler/panel.ts';
+import type { Json } from '../profiler/json.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
 
 /** Characters of a nested value that still fit into a cell. */

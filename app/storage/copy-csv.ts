@@ -5,7 +5,8 @@
  * An index row is text made early (`headOf`); the data of a whole batch is one buffer (`copyData`).
  */
 import { COPY_HEADER } from './session.ts';
-import type { ColumnValue } from './rows.ts';
+
+export type ColumnValue = string | number | null;
 
 const DELIMITER = '\x01';
 const QUOTE = '\x02';

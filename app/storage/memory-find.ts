@@ -1,5 +1,5 @@
 /** Searches among profiles in memory: the twin of postgres-find, postgres-text and postgres-survey. */
-import { findText } from '../profiler/find-text.ts';
+import { findText, type TextPlace } from '../profiler/find-text.ts';
 import { matchesQuery } from '../profiler/match-query.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import {
@@ -10,7 +10,6 @@ import {
   type StoredProfile,
   type Survey,
   type SurveyQuery,
-  type TextPlace,
 } from '../profiler/storage.ts';
 
 /** A profile with what lies beside it, as JSON text by name. */

@@ -4,9 +4,9 @@
  * bound of profiles, or when the time of a search is nearly over, and says how far it came.
  */
 import type { Pool } from './pool.ts';
-import { escapedForJson, findText } from '../profiler/find-text.ts';
+import { escapedForJson, findText, type TextPlace } from '../profiler/find-text.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
-import type { FindResult, ProfileQuery, TextPlace } from '../profiler/storage.ts';
+import type { FindResult, ProfileQuery } from '../profiler/storage.ts';
 import { type Condition, holds, likePattern } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';

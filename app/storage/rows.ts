@@ -6,14 +6,12 @@ import {
   type ProfileIndex,
 } from '../profiler/profile-index.ts';
 import type { QueuedProfile } from '../profiler/storage.ts';
-import { headOf } from './copy-csv.ts';
+import { type ColumnValue, headOf } from './copy-csv.ts';
 import { storable } from './text.ts';
 
 export const INDEX_COLUMNS = COLUMN_ENTRIES.map(([, { column }]) => column);
 
 export const ROW_COLUMNS = [...INDEX_COLUMNS, 'document'];
-
-export type ColumnValue = string | number | null;
 
 /** A profile made ready for COPY, with what says whether it may be written. */
 export interface WriteRow {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createCallerFinder } from '../../app/observe/caller.ts';
-import { observeKnex, type QueryFact } from '../../app/observe/knex.ts';
+import { observeKnex } from '../../app/observe/knex.ts';
+import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
 

@@ -3,7 +3,7 @@ import type { LogsData } from '../../app/panels/logs/data.ts';
 import type { LineGroup } from '../../app/panels/logs/groups.ts';
 import { logsPanel as panel } from '../../app/panels/logs/index.ts';
 import { Context } from '../../app/profiler/context.ts';
-import type { Json } from '../../app/profiler/panel.ts';
+import type { Json } from '../../app/profiler/json.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
 import { dataOf } from '../support/panel-data.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Finding, FindingRule, Severity } from '../../app/profiler/finding.ts';
+import type { Finding, Severity } from '../../app/profiler/finding.ts';
+import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { createFindingRunner } from '../../app/profiler/run-findings.ts';

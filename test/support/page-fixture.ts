@@ -16,7 +16,7 @@ import { panelMarkdown } from '../../app/compose/panel-markdown.ts';
 import { moduleUrl, packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
-import { ruleTexts } from '../../app/profiler/finding.ts';
+import { ruleTexts } from '../../app/profiler/finding-rule.ts';
 import { searchedFields } from '../../app/profiler/find-text.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createFormSigner } from '../../app/profiler/form-signature.ts';

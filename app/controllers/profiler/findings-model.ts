@@ -1,5 +1,6 @@
 /** The findings at the head of a profile: the worst ones, the rest folded, and an explanation of each rule. */
-import type { Finding, RuleTexts } from '../../profiler/finding.ts';
+import type { Finding } from '../../profiler/finding.ts';
+import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
 export interface FindingsModel {

@@ -1,7 +1,8 @@
 /** Found rows -> the list page's view model: visits with what is folded under them, columns with their sort links, pages. */
 import { COLUMN_ENTRIES, type ListCell, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
-import type { Survey, TextPlace, TextSearch } from '../../profiler/storage.ts';
+import type { Survey, TextSearch } from '../../profiler/storage.ts';
+import type { TextPlace } from '../../profiler/find-text.ts';
 import { urls } from '../../urls.ts';
 import { type Filters, isPresentation, withFilters } from './filters.ts';
 import { createViews, type ListView } from './list-views.ts';

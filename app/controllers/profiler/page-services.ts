@@ -3,7 +3,7 @@
  * an answer. Nothing here knows Express, a database, or a panel by name.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RuleTexts } from '../../profiler/finding.ts';
+import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';

@@ -1,7 +1,7 @@
 /** One profile: its page, the body of its exception panel, the toolbar's fragment, and all of it as JSON. */
 import { createError } from '../../errors.ts';
-import type { Panel, PanelRecord } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { PanelRecord, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';

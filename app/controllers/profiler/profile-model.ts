@@ -1,7 +1,7 @@
 /** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
-import type { RuleTexts } from '../../profiler/finding.ts';
-import type { Panel, PanelSummary } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
+import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Redirects } from './redirects.ts';
 import type { Standing } from '../../profiler/route-summary.ts';

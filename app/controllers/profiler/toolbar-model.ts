@@ -1,7 +1,7 @@
 /** A profile -> what the toolbar shows of it. Everything is masked already: it comes from a profile that was read. */
-import type { RuleTexts } from '../../profiler/finding.ts';
-import type { Panel, PanelPage, PanelPreview, PanelSummary, PreviewRow } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
+import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { Panel, PanelPage, PanelPreview, PreviewRow } from '../../profiler/panel.ts';
+import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';

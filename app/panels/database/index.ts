@@ -7,7 +7,8 @@
  */
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
-import type { Panel, PanelSummary } from '../../profiler/panel.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { PanelSummary } from '../../profiler/profile.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { comparableDatabase } from './comparable.ts';
 import { type KeptExcerpt, takeExcerpts } from './excerpts.ts';

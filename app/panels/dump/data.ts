@@ -1,4 +1,4 @@
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 
 export interface DumpEntry {
   value: Json;

@@ -1,5 +1,5 @@
 /** What was thrown, as rows: place and source, the cause chain, properties, the stack trace, the request's last log lines. */
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import type { Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
 import { frameHelpers } from '../../view-helpers/frames.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 
 /** The worst first. */
 export const LEVELS = ['error', 'warn', 'info', 'debug'] as const;

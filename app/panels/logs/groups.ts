@@ -1,5 +1,5 @@
 /** Log lines -> groups of similar lines, which differ only in their values. */
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import type { LogEntry } from './data.ts';
 import { type LoggedStack, readStack, takeStack } from './stack.ts';
 

@@ -1,5 +1,5 @@
 /** The stack of a logged error -> frames, as the error page lists them. */
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import type { FrameKind, ThrownFrame } from '../../profiler/thrown.ts';
 
 const LONGEST_LINE = 1200;

@@ -3,7 +3,8 @@
  * the newest executed migrations are kept by name and the rest are counted.
  */
 import type { Context } from '../../profiler/context.ts';
-import type { Panel, PanelSummary } from '../../profiler/panel.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { PanelSummary } from '../../profiler/profile.ts';
 import type { MigrationsData } from './data.ts';
 import { noMigrations, presentMigrations, wasRead } from './present.ts';
 

@@ -1,6 +1,6 @@
 /** What came in as the body, and what went out: facts -> what is kept of them. */
 import type { BodyFact, UploadedFile } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import { toPlain } from '../../profiler/plain.ts';
 import { rawHeader } from '../../profiler/raw-headers.ts';
 import { decodePreview, mediaTypeOf } from './http-text.ts';

@@ -1,5 +1,5 @@
 import type { RefusedWrite, ResponseFact } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { OwnHeaders } from '../shared/common-headers.ts';
 import type { NamedAuthors } from '../shared/header-authors.ts';

@@ -5,7 +5,7 @@
  * left alone.
  */
 import type { RequestFact } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import { toPlain } from '../../profiler/plain.ts';
 import { MASK } from '../../profiler/redact-rules.ts';
 

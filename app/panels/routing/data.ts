@@ -1,5 +1,5 @@
 import type { Facts } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import type { LayerRow, RanLayer } from '../shared/layer-rows.ts';
 import type { NearReason } from './reasons.ts';
 

@@ -6,7 +6,7 @@
  * cut or not recorded can't be run, and is told by `isWhole`.
  */
 import type { Facts } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import { MASK } from '../../profiler/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 

@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import express from 'express';
 import { createFindingsModel } from '../../../app/controllers/profiler/findings-model.ts';
 import type { Finding, FindingRule, Profile } from '../../../app/index.ts';
-import { ruleTexts, type RuleTexts } from '../../../app/profiler/finding.ts';
+import { ruleTexts, type RuleTexts } from '../../../app/profiler/finding-rule.ts';
 import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
 
 function findings(count: number, given: Partial<Finding> = {}): Finding[] {

@@ -1,0 +1,36 @@
+/** The contract of a rule that makes findings. How to add one: docs/findings/README.md. */
+import type { Finding } from './finding.ts';
+import type { Profile, ProfileHead } from './profile.ts';
+
+/** `Kept`: what the panels in `needs` keep, by their names. */
+export interface FindingRule<Kept extends object = Record<string, unknown>> {
+  /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
+  readonly name: string;
+  /** Its name in earlier releases; findings stored under that name keep their explanation. */
+  readonly formerly?: string;
+  /** Panels whose data it reads; the rule is skipped if one of them has none or failed. */
+  readonly needs: readonly string[];
+  /** All labels its findings can have. */
+  readonly labels: readonly string[];
+  /** Why this is flagged: the recorded facts and the threshold, in a sentence or two. Code goes in backticks, here and in `fix`. */
+  readonly why: string;
+  /** How to fix it, in a sentence or two. */
+  readonly fix: string;
+  /**
+   * Called for every profile once all panels have collected, so it should return early. Worst findings first: only a few are
+   * stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`.
+   */
+  find(kept: Kept, profile: ProfileHead, shared: Readonly<Record<string, object>>): Finding[];
+  /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
+  amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
+}
+
+/** What pages need of each rule, by its present and its former name. */
+export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend'>>>;
+
+export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {
+  const former = rules.flatMap((rule) =>
+    rule.formerly === undefined ? [] : [[rule.formerly, rule] as const],
+  );
+  return Object.fromEntries([...former, ...rules.map((rule) => [rule.name, rule] as const)]);
+}
