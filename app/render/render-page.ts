@@ -9,14 +9,12 @@
  * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
  *   `h`, `include`, `hasView(name)`.
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
- * - They are laid out to be read: line breaks and what indents them do not reach the page (app/template-lines.ts).
- * - No inline style, script or handler. Panels: `views/panels/<name>.ejs` gets { data, model, profile, panel, query }.
- *   `data` is null where the panel recorded nothing: each panel view begins with its empty state,
- *   `<% if (data === null) { %><%- include('partials/empty', { what: 'This request ran no query.' }) %><% } else { %>`.
- *   `model` is what the panel's `present` returned, null without one. A panel that failed is shown by the page
- *   (partials/panel-body), not by its view.
+ * - They are laid out to be read: line breaks and what indents them do not reach the page (app/render/template-lines.ts).
+ * - No inline style, script or handler. A panel's own view, `views/panels/<name>.ejs`, gets { data, model, presented, profile,
+ *   panel, query }: what it recorded, what its `draw` and `present` returned. Its empty state and failures are shown around it
+ *   (partials/panel-body).
  *
- * Helpers in `h` (app/view-helpers.ts):
+ * Helpers in `h` (app/view-helpers/index.ts):
  *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1,284 rows`, percent(part, whole) `47 %`
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
@@ -41,14 +39,14 @@
  * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
  *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's
  *   subject { profile, children, [kind] }, findings { findings: FindingsModel, token, titles }, strip { timeline, [kind] }, panels-menu { menu, current, token }
- *   panel-body { panel, profile, query, [amendments] }: a panel's view, or what stands for it; panel-error { title, error }
+ *   panel-body PanelShown: a panel's view or its rows, or what stands for it; panel-error { title, error }
+ *   rows RowsPage: the rows of a panel without a view; figures { figures }: its totals
  *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
  *   kv { label, rows: { name, value, [say], [id], [by], [place] }[], [id] }: names and values, copied by button; value may be SafeHtml
  *   tabs { label, items: { href, title, [count], [current] }[] }, markdown-link { token, [panel], [text], [key] }
  *   metrics { items: { label, value }[] }: totals, five to seven
  *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
  *   browser-timing { browser }: what the browser measured of a page, on the page of the timeline
- *   cut { profile, facts: { query: 'queries' } }: what was left out because the budget was spent
  *   request-list { rows, … }, search-form { filters, … }: of the list page
  *   periods { periods }, trend { trend }, looked-at { summaries }, route-row, route-chart: of the pages of routes; compare-…: of the comparison
  */
