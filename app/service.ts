@@ -1,8 +1,6 @@
 /**
- * The service without its process: configuration in, an HTTP server that does not listen yet out, with the database to be
- * opened once it does. Tests, examples and app/server.ts listen for it.
- *
- * A door of its own, `express-hindsight/service`: who mounts the profiler loads nothing of it.
+ * The service without its process: configuration -> an HTTP server that does not listen yet, and a database that is opened once it
+ * does. A door of its own, `express-hindsight/service`: a host that mounts the profiler loads none of it.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,32 +34,32 @@ export interface ServiceOptions {
   viewFolders?: readonly string[];
   /** Folder of the owner's migrations; default: `migrations/` of the service. */
   migrationsFolder?: string;
-  /** Takes the service's own lines; default: stderr. */
+  /** Receives the service's own log lines; default: stderr. */
   log?: (line: string) => void;
 }
 
 export interface Service {
   server: Server;
-  /** null where debug is off. */
+  /** null with debug off. */
   profiler: Profiler | null;
   /** `http://host:port` it listens on. */
   address(): string;
-  /** Starts or finds the database and migrates it; resolves when it is ready, or when there is none to wait for. */
+  /** Starts or finds the database and migrates it; resolves when it is ready, or if there is none. */
   openDatabase(): Promise<void>;
-  /** Where the database is, for tools that connect by themselves. */
+  /** The database's settings, for tools that connect by themselves. */
   databaseSettings(): Promise<ConnectionSettings>;
-  /** One text about an error, without secrets. */
+  /** The text of an error, without secrets. */
   describe(error: unknown): string;
-  /** Stops accepting, finishes what runs, stores what is buffered, lets go of the database. */
+  /** Stops accepting connections, finishes running requests, stores what is queued, closes the database. */
   close(): Promise<void>;
 }
 
 /** Slow clients: headers within this many milliseconds, the whole request within the other. */
 const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
-/** Above the idle time of common proxies (60 s), so that the proxy closes first. */
+/** Longer than the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
-/** Milliseconds for storing what is buffered: little when the database is well, most of the platform's patience when not. */
+/** Milliseconds for storing what is queued: enough for a hanging database within the platform's patience. */
 const STORE_WITHIN = 18_000;
 
 function createRedactorFor({ secrets, database, domain, schema }: Config): Redactor {
@@ -73,7 +71,7 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
 
 export function createService(options: ServiceOptions): Service {
   const { config, routes } = options;
-  // Taken before the profiler is made: what the service itself writes is no log of the application's.
+  // Captured before the profiler wraps them: the service's own lines are not logs of the application.
   const writeOut = process.stdout.write.bind(process.stdout);
   const writeError = process.stderr.write.bind(process.stderr);
   const log = options.log ?? ((line) => void writeError(`${line}\n`));
@@ -137,7 +135,7 @@ export function createService(options: ServiceOptions): Service {
     });
   }
 
-  /** Without a database asked for there is nothing to wait for at the end. */
+  /** Without a database there is nothing to wait for at the end. */
   let storing = false;
   async function openDatabase(): Promise<void> {
     storing = true;

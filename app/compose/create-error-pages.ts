@@ -46,7 +46,7 @@ export interface ErrorPages extends ErrorAnswers {
 }
 
 /** The response of what is not an HTTP response object: the rendering of an error page, a refused request. */
-function answered(status: number, statusText: string, atMs: number): ResponseFact {
+function syntheticResponse(status: number, statusText: string, atMs: number): ResponseFact {
   return {
     status,
     statusMessage: statusText,
@@ -75,7 +75,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   }
 
   function finishChild(child: Context, page: { status: number; statusText: string; html?: string }): void {
-    const response = answered(page.status, page.statusText, child.elapsedMs());
+    const response = syntheticResponse(page.status, page.statusText, child.elapsedMs());
     response.bodyBytes = page.html === undefined ? 0 : Buffer.byteLength(page.html);
     child.add('response', response);
     recorder.finish(child);
@@ -143,7 +143,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
         });
       }
       addError(context, error, { origin: 'parser', status });
-      context.add('response', answered(status, page.statusText, context.elapsedMs()));
+      context.add('response', syntheticResponse(status, page.statusText, context.elapsedMs()));
       const child = openChild(context);
       const renderPage = (): string => {
         let html: string | undefined;

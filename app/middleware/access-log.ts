@@ -1,4 +1,4 @@
-/** One line per answer on standard output. Secrets are masked; control characters can't reach the terminal. */
+/** Writes one line per response to standard output. Secrets are masked; control characters are escaped. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type morganPackage from 'morgan';
@@ -14,7 +14,7 @@ export interface AccessLogOptions {
 
 const LONGEST_URL = 2000;
 
-/** Control characters, C1 included, and line separators -> `\xNN`: a terminal would obey them. */
+/** Control characters, C1 included, and line separators -> `\xNN`: a terminal would execute them. */
 export function escapeControls(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
     const code = character.charCodeAt(0).toString(16);
@@ -26,7 +26,7 @@ function urlOf(req: IncomingMessage): string {
   return 'originalUrl' in req && typeof req.originalUrl === 'string' ? req.originalUrl : (req.url ?? '-');
 }
 
-/** After masking: half a secret would not be known as one. */
+/** Only after masking: half a secret would not be recognised. */
 function shorten(url: string): string {
   return url.length > LONGEST_URL ? `${url.slice(0, LONGEST_URL)}…` : url;
 }

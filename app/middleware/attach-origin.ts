@@ -1,6 +1,6 @@
 /**
- * The origin of a request, worked out once and kept on it, for everything behind: links, redirects, logs, the recorder.
- * Answers x-request-id, and makes Express's own `req.ip`, `req.protocol` and `req.hostname` tell the same.
+ * Resolves the origin of a request once and attaches it, for links, redirects, logs and the recorder. Sends x-request-id back, and
+ * makes Express's `req.ip`, `req.protocol` and `req.hostname` return the same.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Express, RequestHandler } from 'express';
@@ -12,12 +12,12 @@ interface WithOrigin extends IncomingMessage {
   [ORIGIN]?: ResolvedOrigin;
 }
 
-/** What `attachOrigin` worked out; undefined where it did not run. */
+/** What `attachOrigin` resolved; undefined if it did not run. */
 export function originOf(req: IncomingMessage): ResolvedOrigin | undefined {
   return (req as WithOrigin)[ORIGIN];
 }
 
-/** Works the origin out, unless that was done. */
+/** Resolves the origin, unless that was done. */
 export function attachOrigin(req: IncomingMessage, resolver: OriginResolver): ResolvedOrigin {
   const before = originOf(req);
   if (before !== undefined) return before;
@@ -41,7 +41,7 @@ export function createOriginMiddleware(resolver: OriginResolver): RequestHandler
   };
 }
 
-/** Express reads the proxy's headers by its own rules (any word is a protocol): one answer for both. */
+/** Express reads the proxy's headers by rules of its own (any word is a protocol): use ours for both. */
 export function alignExpress(app: Express, resolver: OriginResolver): void {
   app.set('trust proxy', (address: string | undefined) => resolver.trusts(address ?? ''));
   const answers: Record<string, (resolved: ResolvedOrigin) => unknown> = {

@@ -1,8 +1,7 @@
 /**
- * The limit on request bodies, for any method, type and route: a length announced over it is refused before a byte is
- * read, a chunked body on the first byte over. Bodies are seen through the tap, so routers that read the stream
- * themselves find it untouched. In multipart the part contents count (parsers.ts); boundaries and part headers get an
- * allowance here, so that one file of exactly the limit passes.
+ * The limit on request bodies, for any method, type and route: a longer announced length is refused before a byte is read, a
+ * chunked body at the first byte over. The body is only tapped, so routers can still read the stream. In multipart the parts count
+ * (parsers.ts); their boundaries and headers get an allowance here.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
@@ -26,7 +25,7 @@ export interface BodyLimitOptions {
   linger?: LingerLimits;
 }
 
-/** `16 MiB`, or bytes where it is no whole number of them. */
+/** `16 MiB`, or bytes if it is not a whole number of them. */
 export function printLimit(bytes: number): string {
   return bytes % MEBIBYTE === 0 ? `${bytes / MEBIBYTE} MiB` : `${bytes} bytes`;
 }
@@ -41,7 +40,7 @@ function tooLarge(req: IncomingMessage, limitBytes: number, sentBytes: number | 
   return createError(isMultipart(req) ? 'UPLOAD_TOO_LARGE' : 'BODY_TOO_LARGE', [limit, sent]);
 }
 
-/** The bytes that may come, with what is neither content nor asked to be short. */
+/** The bytes allowed on the wire: the limit, and the allowance for multipart. */
 export function allowedBytes(req: IncomingMessage, limitBytes: number): number {
   return isMultipart(req) ? limitBytes + MULTIPART_ALLOWANCE : limitBytes;
 }

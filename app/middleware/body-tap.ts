@@ -1,24 +1,22 @@
 /**
- * Sees the body of a request arrive, without consuming it: bytes counted, first bytes kept, nothing delayed.
- *
- * Node's parser hands each chunk to `req.push`, before any reader and whatever the reader's mode (paused, flowing, piped,
- * iterated), so that is the place to look. A listener for `data` would start the flow and change the host's timing.
+ * Observes the body of a request without consuming it: counts bytes, stores the first ones. Node's parser passes each chunk to
+ * `req.push` before any reader, whatever its mode; a `data` listener would start the flow and change the host's timing.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyFact } from '../profiler/facts.ts';
 
 export interface TapOptions {
-  /** First bytes kept. */
+  /** First bytes stored. */
   previewBytes: number;
 }
 
-/** Bytes announced; null where the body is chunked, 0 where there is none. */
+/** Announced bytes; null if the body is chunked, 0 if there is none. */
 export function announcedBytes(req: IncomingMessage): number | null {
   if (req.headers['transfer-encoding'] !== undefined) return null;
   return Number(req.headers['content-length'] ?? 0);
 }
 
-/** `inspect` sees each chunk before any reader; a false answer swallows it. */
+/** `inspect` sees each chunk before any reader; if it returns false, the chunk is discarded. */
 export function interceptBody(req: IncomingMessage, inspect: (chunk: Buffer) => boolean): void {
   const push = req.push.bind(req);
   Object.defineProperty(req, 'push', {
@@ -31,7 +29,7 @@ export function interceptBody(req: IncomingMessage, inspect: (chunk: Buffer) => 
   });
 }
 
-/** Grows a preview up to its limit; the buffer doubles, so that a trickle of single bytes costs no more than one write. */
+/** Grows a preview up to its limit. The buffer doubles, so that a trickle of single bytes stays cheap. */
 function createPreview(limit: number): (chunk: Buffer) => Buffer {
   let buffer = Buffer.alloc(0);
   let used = 0;
@@ -47,25 +45,22 @@ function createPreview(limit: number): (chunk: Buffer) => Buffer {
   };
 }
 
-/** Starts the tap and returns the fact that it completes as the body arrives; null where the request has no body. */
+/** Starts the tap and returns the fact that fills as the body arrives; null if the request has no body. */
 export function tapBody(req: IncomingMessage, { previewBytes }: TapOptions): BodyFact | null {
   if (announcedBytes(req) === 0) return null;
   const contentType = req.headers['content-type'] ?? null;
   const fact: BodyFact = { bytes: 0, contentType, preview: Buffer.alloc(0), truncated: false, files: [] };
-  const keep = createPreview(previewBytes);
+  const extendPreview = createPreview(previewBytes);
   interceptBody(req, (chunk) => {
     fact.bytes += chunk.length;
-    if (fact.preview.length < previewBytes) fact.preview = keep(chunk);
+    if (fact.preview.length < previewBytes) fact.preview = extendPreview(chunk);
     fact.truncated = fact.bytes > fact.preview.length;
     return true;
   });
   return fact;
 }
 
-/**
- * Lets the whole body arrive in the memory of its stream, unread, so that whoever comes next finds it as it would have
- * been; resolves when it is there or will never be.
- */
+/** Lets the whole body arrive in the stream's buffer, unread, for later readers; resolves when it is complete, or never will be. */
 export function holdBody(req: IncomingMessage): Promise<void> {
   if (req.complete || req.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -81,7 +76,7 @@ export function holdBody(req: IncomingMessage): Promise<void> {
       value: (chunk: unknown, encoding?: BufferEncoding): boolean => {
         push(chunk, encoding);
         if (chunk === null) done();
-        // A false answer would stop the socket at the stream's high-water mark.
+        // Returning false would stop the socket at the stream's high-water mark.
         return true;
       },
     });
@@ -89,8 +84,8 @@ export function holdBody(req: IncomingMessage): Promise<void> {
 }
 
 /**
- * Reads what nobody reads, so that limits and preview see it; resolves at the end of the body, when the client is gone,
- * or after `idleMs` without a byte.
+ * Reads a body that nobody else reads, so that limits and preview apply; resolves at its end, when the client is gone, or after
+ * `idleMs` without a byte.
  */
 export function readRest(req: IncomingMessage, { idleMs }: { idleMs: number }): Promise<void> {
   if (announcedBytes(req) === 0 || req.readableEnded || req.destroyed) return Promise.resolve();

@@ -1,10 +1,10 @@
-/** Addresses: which peers are trusted, and which address of a proxy chain is the client's. */
+/** Which peers are trusted, and which address of a proxy chain is the client's. */
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 import proxyAddr from 'proxy-addr';
 
 const ADDRESS_WITH_PORT = /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/i;
-/** `/0`, which proxy-addr refuses, in halves. */
+/** `/0` in halves, because proxy-addr refuses it. */
 const EVERY: Readonly<Record<number, readonly string[]>> = {
   4: ['0.0.0.0/1', '128.0.0.0/1'],
   6: ['::/1', '8000::/1'],
@@ -23,7 +23,7 @@ export function readAddress(text: string): string | null {
   return family === 4 ? address : ipaddr.process(address).toString();
 }
 
-/** CIDR ranges -> whether an address lies in one. IPv4-mapped forms count as IPv4; `::1` only where it is listed. */
+/** CIDR ranges -> whether an address is in one. IPv4-mapped addresses count as IPv4; `::1` only if listed. */
 export function createTrust(ranges: readonly string[]): (address: string) => boolean {
   return proxyAddr.compile(
     ranges.flatMap((range) => (range.endsWith('/0') ? (EVERY[isIP(range.slice(0, -2))] ?? []) : [range])),
@@ -33,13 +33,13 @@ export function createTrust(ranges: readonly string[]): (address: string) => boo
 interface ChainFacts {
   peer: string;
   trusted: boolean;
-  /** The lines of x-forwarded-for; null where there is none. */
+  /** The lines of x-forwarded-for; null if there is none. */
   forwardedFor: readonly string[] | null;
   realIp: string | null;
   trusts: (address: string) => boolean;
 }
 
-/** The nearest untrusted address is the client; where all are trusted, the farthest. Garbage in the list is dropped. */
+/** The client is the nearest untrusted address; if all are trusted, the farthest. What is not an address is dropped. */
 export function readChain({ peer, trusted, forwardedFor, realIp, trusts }: ChainFacts): {
   clientAddress: string;
   chain: readonly string[];

@@ -1,12 +1,12 @@
 /**
- * Answers a request whose body can't or won't be read to its end: the error page goes out at once, the connection closes
- * gently behind it, and whoever was reading the body is told.
+ * Responds to a request whose body can't or won't be read to its end: sends the error page at once, lets the connection close
+ * gracefully, and fails the body's readers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { linger as lingerNow, lingerOnClose } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 
-/** Writes the error page; where headers are out it closes the socket instead. */
+/** Writes the error page; once headers are sent it destroys the socket instead. */
 export type AnswerError = (error: unknown, req: IncomingMessage, res: ServerResponse) => void;
 
 export interface CutOff {
@@ -22,10 +22,10 @@ function setMethod(req: IncomingMessage, name: 'push' | 'destroy', value: () => 
 }
 
 export function cutOff({ error, req, res, answer, linger }: CutOff): void {
-  // Node takes the socket off a request whose stream is destroyed by a pipeline.
+  // Node detaches the socket from a request whose stream a pipeline destroyed.
   const socket = res.socket ?? req.socket;
   const destroy = req.destroy.bind(req);
-  // Readers destroy a stream that failed, and with it the socket that the page still has to leave through.
+  // A reader destroys a failed stream, and with it the socket through which the page still has to be sent.
   setMethod(req, 'destroy', () => req);
   setMethod(req, 'push', () => true);
   socket.once('close', () => {
@@ -36,7 +36,7 @@ export function cutOff({ error, req, res, answer, linger }: CutOff): void {
     lingerOnClose(socket, linger);
     res.setHeader('connection', 'close');
   } else if (res.writableEnded) {
-    // The answer is complete, but nothing can be read behind this body. A client that does not take it is not waited for.
+    // The response is complete, but the rest of the body can't be skipped. Don't wait for a client that does not read it.
     const timer = setTimeout(() => socket.destroy(), linger.ms);
     res.once('close', () => {
       clearTimeout(timer);

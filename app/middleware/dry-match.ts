@@ -1,9 +1,7 @@
 /**
- * What the routers would do with a method and a path, worked out over their live stacks without calling a handler:
- * for 405 and Allow, the slash redirect, the routing panel and the 404's list of nearest routes.
- *
- * `layer.match` of Express 5 is pure (router 2: lib/layer.js). Sub-applications hide behind a closure, so they are noted
- * when they are mounted: `use` of each application that is told of is wrapped.
+ * What the routers would do with a method and a path, without calling a handler: for 405 and Allow, the slash redirect, the routing
+ * panel and a 404's nearest routes. Express 5's `layer.match` is pure (router 2, lib/layer.js). Sub-applications hide behind a
+ * closure, so `use` of each known application is wrapped to record them when they are mounted.
  */
 import type { Express } from 'express';
 import { allMethods, declaredMethods, handlerName, listLayer } from './route-list.ts';
@@ -11,7 +9,7 @@ import type { AppLike, LayerLike, RouteEntry, RouteLike } from './route-list.ts'
 
 /** A route whose pattern matches the path, whatever the method. */
 export interface MatchedRoute {
-  /** In the order declared; HEAD only where it was declared. `*` stands for all. */
+  /** In declared order; HEAD only where declared. `*`: all. */
   methods: readonly string[];
   /** With its mounts. */
   pattern: string;
@@ -19,20 +17,20 @@ export interface MatchedRoute {
 
 export interface DryMatch {
   routes: readonly MatchedRoute[];
-  /** What the first layer threw that could not be matched, such as an encoding that can't be decoded; else null. */
+  /** What the first layer threw that could not be matched, such as for an invalid percent-encoding; else null. */
   fault: unknown;
 }
 
-/** A layer that is asked for a request, in the order of asking, and what comes of it. */
+/** A layer that is tried for a request, and the result. */
 export interface ConsideredLayer {
   kind: 'middleware' | 'router' | 'route';
-  /** Name of the function, `<anonymous>` where it has none. */
+  /** Name of the function; `<anonymous>` if it has none. */
   name: string;
   /** With its mounts. */
   pattern: string;
   /** Of a route; empty otherwise. */
   methods: readonly string[];
-  /** `path`: the path differs. `method`: only the method does. `unreadable`: the match threw. */
+  /** `path`: the path differs. `method`: only the method does. `unreadable`: matching threw. */
   verdict: 'entered' | 'passed' | 'matched' | 'path' | 'method' | 'unreadable';
   /** 0 in the application's own router, one more in each router mounted in another. */
   depth: number;
@@ -45,20 +43,20 @@ export interface DryMatchOptions {
 }
 
 export interface DryMatcher {
-  /** Follows an application: its routes, and what gets mounted on it from now on. */
+  /** Follows an application: its routes, and what is mounted on it from now on. */
   watch(app: Express): void;
   match(path: string): DryMatch;
-  /** Every layer of the application that is asked, up to the first route that answers. */
+  /** Every layer of the application that would be tried, up to the first matching route. */
   consider(method: string, path: string): ConsideredLayer[];
-  /** Every route of the application in the order it is tried; up to a second old. */
+  /** Every route of the application in the order in which they are tried; up to a second old. */
   routes(): readonly RouteEntry[];
-  /** Keeps the routers from answering OPTIONS by themselves. */
+  /** Disables the routers' automatic responses to OPTIONS. */
   silenceOptions(): void;
 }
 
 type Stack = readonly LayerLike[];
 
-/** A router on the way to a route: which stack, with which rest of the path, and the pattern it is mounted at. */
+/** A router on the way to a route: its stack, the rest of the path, and the pattern of its mount. */
 interface Mount {
   stack: Stack;
   path: string;
@@ -69,7 +67,7 @@ function isApp(value: unknown): value is AppLike {
   return typeof value === 'function' && 'handle' in value && 'set' in value && 'router' in value;
 }
 
-/** What `layer.match` took from the path, as the router cuts it before it goes on in a mounted router. */
+/** The path without the part that `layer.match` consumed, as the router passes it to a mounted router. */
 function restAfter(path: string, taken: string): string | null {
   if (taken === '') return path;
   if (!path.startsWith(taken)) return null;
@@ -78,7 +76,7 @@ function restAfter(path: string, taken: string): string | null {
   return rest === '' ? '/' : rest;
 }
 
-/** What a layer takes from the path (null: it does not match), or what it threw. */
+/** What a layer consumes of the path (null: no match), or what it threw. */
 function matchSafely(
   layer: LayerLike,
   path: string,
@@ -91,25 +89,25 @@ function matchSafely(
   }
 }
 
-/** A route is named by its handler, anything else by its function. */
+/** A route is named after its handler, anything else after its function. */
 function nameOf({ handle, route }: LayerLike, method: string): string {
   const name = route === undefined ? handle.name : handlerName(route, method);
   return name === null || name === '' ? '<anonymous>' : name;
 }
 
-/** Whether a matched route answers the method; HEAD is answered like GET. */
+/** Whether a matched route handles the method; HEAD is handled like GET. */
 export function answers({ methods }: MatchedRoute, method: string): boolean {
   return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-/** Milliseconds a list of the routes is handed out again: it is asked for with every request, and hardly changes. */
+/** Milliseconds for which a list of routes is reused: every request needs it, and it hardly changes. */
 const LIST_FOR = 1000;
 
 export function createDryMatcher(
   application: Express,
   { sourceOf = () => null }: DryMatchOptions = {},
 ): DryMatcher {
-  // Express's types name neither `match` nor the pattern of a layer.
+  // Express's types include neither `match` nor the pattern of a layer.
   const root = application as unknown as AppLike;
   const mounted = new WeakMap<LayerLike, AppLike>();
   const watched = new WeakSet<AppLike>();
@@ -157,7 +155,7 @@ export function createDryMatcher(
     }
   }
 
-  /** Gathers the routes of `path` in `stack`; returns what the first unreadable layer threw. */
+  /** Collects the routes of `path` in `stack`; returns what the first unreadable layer threw. */
   function collect(stack: Stack, path: string, mounts: readonly Mount[], into: MatchedRoute[]): unknown {
     if (mounts.some((mount) => mount.stack === stack && mount.path === path)) return null;
     let fault: unknown = null;
@@ -180,7 +178,7 @@ export function createDryMatcher(
     return fault;
   }
 
-  /** One layer, judged; `rest` is the path that a mounted router would see. */
+  /** Judges one layer; `rest` is the path that a mounted router would see. */
   function judge(
     layer: LayerLike,
     path: string,
@@ -198,7 +196,7 @@ export function createDryMatcher(
       : { verdict: 'entered', rest: restAfter(path, match.taken) };
   }
 
-  /** Gathers the layers asked in `stack`; true when a route answered. */
+  /** Collects the layers tried in `stack`; true if a route matched. */
   function considerStack(
     stack: Stack,
     asked: { method: string; path: string; mount: string; above: readonly Stack[] },
@@ -230,7 +228,7 @@ export function createDryMatcher(
   function silence(route: RouteLike): void {
     if (Object.hasOwn(route, '_methods')) return;
     const methods = route._methods.bind(route);
-    // The automatic answer asks without an argument; route lists ask with `true`.
+    // The automatic response calls it without an argument; route lists pass `true`.
     route._methods = (all) => (all === true ? methods(true) : []);
   }
 

@@ -1,9 +1,7 @@
 /**
- * The end of every request that failed: anything thrown becomes one HTML page with one set of headers.
- *
- * The page is rendered as a child of its request, so that its cost is seen, by an injected function; where that fails a
- * plain page takes its place under the same status and headers. It is written as bytes: `res.send` would rewrite the
- * type and add an ETag. Nothing that is thrown may hang the request or reach the process.
+ * The end of every failed request: any thrown value becomes one HTML page with one set of headers. An injected function renders it
+ * as a child of its request; if that fails, a plain page is sent with the same status and headers. Written as bytes: `res.send`
+ * would rewrite the type and add an ETag. No thrown value may hang the request or reach the process.
  */
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,9 +25,9 @@ export interface ErrorPageChild {
 }
 
 export interface ErrorRecorder {
-  /** null where the request is not recorded. */
+  /** null if the request is not recorded. */
   openChild(req: IncomingMessage): ErrorPageChild | null;
-  /** `status`: what it is answered with; null where headers were out already. */
+  /** `status`: that of the response; null if headers were sent already. */
   recordError(req: IncomingMessage, error: unknown, status: number | null): void;
 }
 
@@ -42,12 +40,12 @@ export interface ErrorPage {
 
 export interface ErrorHandlerOptions {
   debug: boolean;
-  /** The page shown while debug is on; not called otherwise. */
+  /** The page with debug on; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
-  /** Told of what is answered by 5xx or cuts an answer short, and of failures of our own part. */
+  /** Receives errors answered with 5xx or that truncate a response, and our own failures. */
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
 }
 
@@ -58,7 +56,7 @@ export interface ErrorAnswers {
   answer: AnswerError;
 }
 
-/** What a handler had said of a body that does not come, or wanted kept of an answer that is none. */
+/** Headers that the handler set for a body which is not sent, or for caching it. */
 const DROPPED =
   /^(?:content-.*|etag|last-modified|accept-ranges|expires|cache-control|set-cookie|transfer-encoding|trailer|x-powered-by|x-previous-debug-token)$/;
 
@@ -86,7 +84,7 @@ function setHeaders(
   if (options.child !== null) res.setHeader('x-previous-debug-token', options.child);
 }
 
-/** A response queued behind another has no socket yet, a request whose stream was destroyed has none any more. */
+/** A response queued behind another has no socket yet, a request whose stream was destroyed no longer has one. */
 function socketOf(req: IncomingMessage, res: ServerResponse): Socket | null {
   return res.socket ?? req.socket;
 }
@@ -98,10 +96,10 @@ function isGone(req: IncomingMessage): boolean {
 
 export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
   const { debug, renderError, recorder, log, redactText = (text: string) => text } = options;
-  /** What each response was answered with. */
+  /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
-  /** Our own part failed: that is told, and costs nobody the answer. */
+  /** A failure of ours is logged, and must not cost the response. */
   function guard<T>(req: IncomingMessage, fallback: T, work: () => T): T {
     try {
       return work();
@@ -109,7 +107,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
       try {
         log?.(failure, req);
       } catch {
-        // Nobody is left to tell.
+        // Nowhere left to report it.
       }
       return fallback;
     }
@@ -123,7 +121,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
     const { status } = thrown;
     const message = guard(page.req, '', () => redactText(thrown.message));
     const plain = shortPage({ status, message }, { showMessage: debug || (status < 500 && thrown.expose) });
-    // Who asked is gone, and what was recorded of it is closed: nobody is left to read more.
+    // The client is gone and the recording closed: nobody will read the page.
     const isOver = child === null && recorder !== undefined && isGone(page.req);
     if (!debug || isOver) return { html: plain, bare: true };
     const html = guard(page.req, null, () => {
@@ -133,9 +131,9 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
     return typeof html === 'string' ? { html, bare: false } : { html: plain, bare: true };
   }
 
-  /** A client that still sends would lose the page to a reset, were the connection closed behind it. */
+  /** Closing the connection at once would reset a client that still sends, and it would lose the page. */
   function closeGently(req: IncomingMessage, res: ServerResponse): void {
-    // Nobody can read what is left of a body whose stream was destroyed, so nothing can follow it.
+    // Nothing can follow a body whose destroyed stream can't be read to its end.
     if (req.destroyed && !req.complete) res.setHeader('connection', 'close');
     const last = !res.shouldKeepAlive || res.getHeader('connection') === 'close';
     const socket = socketOf(req, res);
@@ -155,7 +153,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
     const body = Buffer.from(html);
     closeGently(req, res);
     setHeaders(res, thrown, { bodyBytes: body.length, child: child?.token ?? null, bare });
-    // A handler that still writes, after it failed, must not end the process.
+    // A handler that still writes after it failed must not end the process.
     res.on('error', () => undefined);
     res.end(req.method === 'HEAD' ? undefined : body);
   }
@@ -170,13 +168,13 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
       }
       return;
     }
-    // Readers of a body that was cut off pass on what it was cut off with.
+    // Readers of a cut-off body pass on the error that it was cut off with.
     if (answered.get(res) !== error) {
       guard(req, undefined, () => recorder?.recordError(req, error, null));
       if (!res.writableEnded || readThrown(error).status >= 500)
         guard(req, undefined, () => log?.(error, req));
     }
-    // An answer that is complete stays so; a half one must not look complete.
+    // A complete response stays so; a truncated one must not look complete.
     if (!res.writableEnded) socketOf(req, res)?.destroy();
   }
 

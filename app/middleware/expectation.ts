@@ -1,11 +1,11 @@
 /**
- * 417 for an Expect header other than 100-continue. Node answers that itself, by a bare line, unless the server has a
- * `checkExpectation` listener that lets the request through (refuse.ts): then it is refused here, like any other error.
+ * 417 for an Expect header other than 100-continue. Node would answer with a bare line, but the `checkExpectation` listener of
+ * refuse.ts lets the request through to this middleware.
  */
 import type { RequestHandler } from 'express';
 import { createError } from '../errors.ts';
 
-/** As Node's own test reads it. */
+/** Like Node's own test. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 export function createExpectationCheck(): RequestHandler {

@@ -1,7 +1,6 @@
 /**
- * Lets the script of a separate front end read the token of what its API answered: two names are added to the header that lists
- * what it may read, where the host grants that origin its answer. The one change that is made to a host's answer, and only for
- * origins that were set up.
+ * Lets the script of a separate front end read the token of a response: adds two names to Access-Control-Expose-Headers where the
+ * host allows that origin. The only change ever made to a host's response, and only for configured origins.
  */
 import { ServerResponse } from 'node:http';
 
@@ -34,7 +33,7 @@ function valueIn(pairs: readonly [string, unknown][], wanted: string): unknown {
   return pairs.findLast(([name]) => name.toLowerCase() === wanted)?.[1];
 }
 
-/** With what is missing of the two names; null where both are there. */
+/** The list with both names; null if it has them already. */
 function completed(value: unknown): string | null {
   const given = Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
   const names = given.split(',').map((name) => name.trim());
@@ -52,7 +51,7 @@ function expose(res: ServerResponse, args: unknown[]): unknown[] {
   const list = completed(own ?? res.getHeader(LIST));
   if (list === null) return args;
   if (own === undefined) {
-    // Not by what the host may have put in its place: no layer of its own sets this.
+    // Node's own method, since the host may have replaced it: no layer sets this header.
     ServerResponse.prototype.setHeader.call(res, LIST, list);
     return args;
   }
@@ -62,10 +61,10 @@ function expose(res: ServerResponse, args: unknown[]): unknown[] {
   return args.map((arg, at) => (at === index ? copy : arg));
 }
 
-/** Called when the headers of an answer go out, with the arguments of `writeHead`; returns those to be used. */
+/** Called when headers are sent, with the arguments of `writeHead`; returns those to use. */
 export type ExposeToken = (res: ServerResponse, args: unknown[]) => unknown[];
 
-/** Undefined where no front end was set up: then nothing is asked of any answer. */
+/** Undefined if no front end is configured: then no response is inspected. */
 export function createTokenExposure(frontEnds: ReadonlySet<string>): ExposeToken | undefined {
   if (frontEnds.size === 0) return undefined;
   return (res, args) => {
@@ -74,7 +73,7 @@ export function createTokenExposure(frontEnds: ReadonlySet<string>): ExposeToken
     try {
       return expose(res, args);
     } catch {
-      // Whatever the host did to its response: it stays as it is.
+      // The response stays as the host left it.
       return args;
     }
   };

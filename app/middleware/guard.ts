@@ -1,4 +1,4 @@
-/** Who may open the profiler's pages: a password asked for as HTTP Basic (RFC 7617), or the host's own rule. */
+/** Who may open the profiler's pages: by HTTP Basic password (RFC 7617), or by the host's own rule. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { createError } from '../errors.ts';
@@ -6,7 +6,7 @@ import { TOOLBAR_HEADER } from '../urls.ts';
 
 export interface GuardOptions {
   password: string | null;
-  /** The host's own rule, asked when there is no password. */
+  /** The host's own rule, called if there is no password. */
   authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 }
 
@@ -25,7 +25,7 @@ function passwordOf(header: string | undefined): string | null {
   return colon === -1 ? null : pair.slice(colon + 1);
 }
 
-/** None for the toolbar: the browser would ask for the password over a page of the application. */
+/** No challenge for the toolbar: the browser would ask for the password over a page of the application. */
 function challengeOf({ headers }: IncomingMessage): Record<string, string> {
   return headers[TOOLBAR_HEADER] === undefined
     ? { 'www-authenticate': 'Basic realm="Hindsight", charset="UTF-8"' }

@@ -1,8 +1,6 @@
 /**
- * The header block as it goes to the socket -> name, value … in order and case.
- *
- * Most lines of an answer are those of the answer before. Such a line is known again where it stands and its name and value
- * are given as they were: nothing is cut out of the block, and who compares them later finds the very same strings.
+ * The header block as sent -> name, value … in order and case. Most lines are the same in each response: such a line is recognised
+ * at its position and its strings are reused, which saves cutting them out, and lets later comparisons succeed by identity.
  */
 import { copyText } from '../profiler/redact-memory.ts';
 
@@ -11,14 +9,14 @@ interface Line {
   text: string;
   name: string;
   value: string;
-  /** Answers since, in a row, that had another one in its place. */
+  /** Consecutive responses with another line at this position. */
   missed: number;
 }
 
-/** Lines that are remembered, by their place in the block. */
+/** Lines remembered, by their position in the block. */
 const MOST_LINES = 50;
 const LONGEST_LINE = 1000;
-/** A line in whose place others stood so often is given up: a date is another each time. */
+/** A line that was missed this often is forgotten: a date changes each time. */
 const MOST_MISSED = 10;
 const LINE_BREAK = '\r\n';
 
@@ -27,7 +25,7 @@ function cutLine(text: string): { name: string; value: string } | null {
   return colon < 1 ? null : { name: text.slice(0, colon), value: text.slice(colon + 1).trim() };
 }
 
-/** `startsWith` looks at one character after the other. */
+/** Faster than `startsWith`, which compares character by character. */
 function standsAt(block: string, at: number, text: string): boolean {
   return block.slice(at, at + text.length) === text;
 }

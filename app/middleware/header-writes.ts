@@ -1,29 +1,25 @@
 /**
- * Who sets which header of an answer: the methods that change headers, replaced for all responses of an Express application
- * (shared-methods.ts) by functions that pass everything on and note what was asked for, and by which layer.
- *
- * Runs a dozen times per request, so nothing is worked out here: names and values are kept as they were given, and the
- * request panel compares them when its profile is built. Who waits for the headers to go out (`on-headers`: session,
- * compression) does so by a `writeHead` of its own: it is looked for when its layer goes on or is over, and wrapped, so that what it
- * sets is its layer's, not that of the layer which ends the answer. (An accessor would see it at once, and cost 20 µs.)
+ * Which layer sets which header: the methods that change headers are replaced by functions that record name, value and layer as given. A layer
+ * that waits for the headers (`on-headers`: session, compression) replaces `writeHead`: we wrap its function when the layer is left, so
+ * that what it sets is attributed to it. (An accessor would cost 20 µs.)
  */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
 
-/** Those that change headers, as they were. */
+/** The original methods. */
 export type HeaderMethods = Pick<ServerResponse, 'setHeader' | 'appendHeader' | 'removeHeader'>;
 
-/** What is noted of one response. */
+/** What is recorded of one response. */
 export class HeaderNotes {
   readonly context: Context;
   readonly writes: HeaderWrite[] = [];
   refused: RefusedWrite[] | undefined;
-  /** The layer whose hook runs, while the headers go out; undefined while none does. */
+  /** The layer whose hook runs while the headers are sent; undefined while none does. */
   hook: object | null | undefined = undefined;
-  /** The `writeHead` that the response had when a layer was last looked at. */
+  /** The response's `writeHead` when a layer was last left. */
   head: unknown;
-  /** Lower-case names that were handed to writeHead itself: hooks set them for the layer that called it. */
+  /** Lower-case names passed to writeHead itself: the hooks set them for the layer that called it. */
   handed: Set<string> | null = null;
 
   constructor(context: Context, head: unknown) {
@@ -32,7 +28,7 @@ export class HeaderNotes {
   }
 }
 
-/** Changes kept of one answer; Node takes at most 2000 headers. */
+/** Changes recorded per response; Node accepts at most 2,000 headers. */
 const MOST_WRITES = 500;
 const MOST_REFUSED = 10;
 
@@ -61,7 +57,7 @@ export function observeHeaders(
       const given = args[0];
       if (notes === null || typeof given !== 'string')
         return Reflect.apply(methods[method] as () => unknown, this, args);
-      // Taking away what is not there changes nothing.
+      // Removing an absent header changes nothing.
       const isIdle = method === 'removeHeader' && !this.hasHeader(given);
       let result: unknown;
       try {
@@ -75,7 +71,7 @@ export function observeHeaders(
     };
   }
 
-  /** By far the most of them; a list of arguments for each would cost as much again. */
+  /** The most frequent one by far; an argument list for each call would double its cost. */
   function observedSet(
     this: ServerResponse,
     name: string,
@@ -109,18 +105,18 @@ function namesIn(headers: unknown): Set<string> | null {
   return new Set(names.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()));
 }
 
-/** A layer goes on or is over: the `writeHead` that the response was given meanwhile is that layer's, and so is what it sets. */
+/** The layer that is left has replaced `writeHead`: what its function sets is attributed to the layer. */
 export function noticeHook(res: ServerResponse, notes: HeaderNotes, layer: object): void {
   const given: unknown = res.writeHead;
   if (given === notes.head || typeof given !== 'function') return;
   notes.head = given;
-  // An inherited one is that of the application which has the response now.
+  // An inherited one belongs to the application that has the response now.
   if (!Object.hasOwn(res, 'writeHead')) return;
   try {
     res.writeHead = wrapHook(given, notes, layer) as ServerResponse['writeHead'];
     notes.head = res.writeHead;
   } catch {
-    // It is frozen: what its hook sets counts as set by who answers.
+    // Frozen: what its hook sets is attributed to the layer that sends the headers.
   }
 }
 
@@ -128,7 +124,7 @@ function wrapHook(given: object, notes: HeaderNotes, layer: object): unknown {
   return function hookedWriteHead(this: unknown, ...args: unknown[]): unknown {
     const { hook, handed } = notes;
     notes.hook = layer;
-    // The outermost is called by whoever answers: what it is handed is theirs.
+    // The outermost is called by the layer that sends the headers: the names passed to it are that layer's.
     if (hook === undefined) notes.handed = namesIn(args[1]) ?? namesIn(args[2]);
     try {
       return Reflect.apply(given as () => unknown, this, args);

@@ -1,4 +1,4 @@
-/** Refuses a malformed, doubled, missing or untrusted Host, before anything of the owner's runs. Needs the origin attached. */
+/** Refuses a malformed, doubled, missing or untrusted Host before any of the owner's code runs. Needs the origin attached. */
 import type { RequestHandler } from 'express';
 import { originOf } from './attach-origin.ts';
 import { hostErrorOf } from './origin.ts';

@@ -1,16 +1,14 @@
 /**
- * Where a request came from, in an application that is not ours: what its own Express makes of it.
- *
- * `req.ip`, `req.ips`, `req.protocol` and `req.host` obey the host's `trust proxy`; nothing is read from a header past
- * them. Where nobody is trusted they say what the socket and the Host header say, so these are read instead: asking
- * five getters costs more than the rest of opening a request. On a plain node:http server the socket is all there is.
+ * Where a request came from, in a host: what its own Express says by `req.ip`, `req.ips`, `req.protocol` and `req.host`, which obey
+ * its `trust proxy`. If nobody is trusted, socket and Host header say the same and are read instead: five getters cost more than
+ * the rest of opening a request. Plain node:http has only the socket.
  */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { createIds } from './request-ids.ts';
 import type { RequestSource } from './request-fact.ts';
 
-/** What Express 4 and 5 put on a request; absent on a plain one. */
+/** What Express 4 and 5 add to a request; absent on a plain one. */
 interface ExpressParts {
   app?: { settings?: Record<string, unknown>; request?: object };
   ip?: string;
@@ -22,7 +20,7 @@ interface ExpressParts {
 
 type HostRequest = IncomingMessage & ExpressParts;
 
-/** The part of an origin that a scheme and the text of a Host tell. */
+/** The part of an origin that follows from a scheme and a Host. */
 interface Place {
   host: string | null;
   port: number;
@@ -31,7 +29,7 @@ interface Place {
 
 const WELL_FORMED_HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,252})|\[[0-9a-f:.]{2,45}\])$/i;
 const WELL_FORMED_ID = /^[A-Za-z0-9._:-]{1,200}$/;
-/** Hosts whose place is remembered; a server has few, whoever invents more starts the memory anew. */
+/** Hosts cached; a server has few, and invented ones clear the cache. */
 const REMEMBERED = 500;
 const LONGEST_REMEMBERED = 300;
 const ADDRESS_PARTS = ['ip', 'ips', 'protocol', 'hostname', 'host'];
@@ -52,7 +50,7 @@ function makePlace(scheme: 'http' | 'https', host: string, given: number | null)
   };
 }
 
-/** The same for the text of a Host header, remembered. */
+/** The same for the text of a Host header, cached. */
 function createPlaces(scheme: 'http' | 'https'): (text: string) => Place {
   const known = new Map<string, Place>();
   return (text) => {
@@ -66,7 +64,7 @@ function createPlaces(scheme: 'http' | 'https'): (text: string) => Place {
   };
 }
 
-/** True where Express's getters would tell no more than the socket does: nobody is trusted, and they are its own. */
+/** True if Express's getters would say no more than the socket: nobody is trusted, and the getters are its own. */
 function createTrustsNobody(): (req: HostRequest) => boolean {
   let asked: object | null = null;
   let replaced = false;
@@ -85,7 +83,7 @@ function createTrustsNobody(): (req: HostRequest) => boolean {
   };
 }
 
-/** What the host's Express, whom it trusts being its own matter, says in its getters. */
+/** What the getters of the host's Express say. */
 function placeOfGetters(req: HostRequest, scheme: 'http' | 'https'): Place {
   const sent = splitHost(req.host ?? req.headers.host ?? '');
   const ownPort = splitHost(req.headers.host ?? '').port;
@@ -105,7 +103,7 @@ export function createHostSource(): (req: IncomingMessage) => RequestSource {
   const nextId = createIds();
 
   function originOf(req: HostRequest): RequestSource['origin'] {
-    // One that was made by hand may have none.
+    // A request created by hand may have none.
     const socket = ((req as { socket?: unknown }).socket ?? {}) as Partial<TLSSocket>;
     const address = socket.remoteAddress ?? '';
     if (trustsNobody(req)) {

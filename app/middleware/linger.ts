@@ -1,19 +1,18 @@
 /**
- * Closing a connection whose client is still sending: the answer goes out, then what comes is read and thrown away for a
- * while. Closing at once makes the kernel answer the unread bytes by a reset, and the client loses the page (RFC 9112,
- * section 9.6).
+ * Closes a connection whose client is still sending: the response is sent, then incoming data is discarded for a while. Closing at
+ * once would reset the connection, and the client would lose the page (RFC 9112, section 9.6).
  */
 import type { Socket } from 'node:net';
 
 export interface LingerLimits {
-  /** Bytes thrown away at most. */
+  /** Bytes discarded at most. */
   bytes: number;
   ms: number;
 }
 
 export const defaultLingerLimits: LingerLimits = { bytes: 64 * 1024 * 1024, ms: 2000 };
 
-/** Ends the writing side now, takes the reading side from the HTTP parser, and destroys the socket when all is said. */
+/** Ends the writing side, takes the reading side from the HTTP parser, and destroys the socket at the end. */
 export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
   if (socket.destroyed) return;
   let left = bytes;
@@ -29,7 +28,7 @@ export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
       else socket.once('finish', () => socket.destroy());
     });
   };
-  // While the HTTP parser owns a paused socket, only its own listener for `resume` starts the reading again.
+  // While the HTTP parser owns a paused socket, only its own `resume` listener restarts reading.
   if (socket.isPaused()) socket.once('resume', discard);
   else discard();
   const timer = setTimeout(() => socket.destroy(), ms);
@@ -40,7 +39,7 @@ export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
   socket.resume();
 }
 
-/** Makes Node linger where it would close the socket after its last response. The first to ask sets the limits. */
+/** Makes Node linger where it would close the socket after its last response. The first call sets the limits. */
 export function lingerOnClose(socket: Socket, limits: LingerLimits): void {
   if (Object.hasOwn(socket, 'destroySoon')) return;
   socket.destroySoon = () => {

@@ -1,6 +1,6 @@
 /**
- * `throw null`: Express takes any falsy value for "no error" and routes on, to a 404 that hides a failure. Its tracing
- * channel (router 2.3) tells what was thrown, so that the request can be answered by 500 all the same.
+ * `throw null`: Express takes any falsy value for "no error" and continues routing, to a 404 that hides the failure. Its tracing
+ * channel (router 2.3) reports the value, so that the response can be a 500.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
@@ -29,7 +29,7 @@ export function watchLostThrows(): () => void {
   };
 }
 
-/** The falsy value that a handler of this request threw; null where none was. */
+/** The falsy value that a handler of this request threw; null if there is none. */
 export function lostThrowOf(req: IncomingMessage): { thrown: unknown } | null {
   return (req as Marked)[LOST] ?? null;
 }

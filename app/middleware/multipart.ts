@@ -1,11 +1,11 @@
-/** Multipart bodies -> `req.body` and `req.files`, by multer; files go to disk and are removed when the answer is over. */
+/** Multipart bodies -> `req.body` and `req.files`, by multer; files are written to disk and removed after the response. */
 import type { RequestHandler } from 'express';
 import multer from 'multer';
 import { PARSER_LIMITS } from './parse-errors.ts';
 import { createUploads } from './uploads.ts';
 
 export interface MultipartOptions {
-  /** Folder for uploads, made when needed. */
+  /** Folder for uploads, created when needed. */
   uploadFolder: string;
   /** Of a file, and of a field. */
   limitBytes: number;

@@ -1,6 +1,6 @@
 /**
- * The routes that a 404 or 405 may have meant, and why each did not match: another method, a slash, a missing mount, upper
- * and lower case, or a few letters. For the error page and the routing panel; bounded, since the path is anyone's.
+ * The routes that a 404 or 405 may have meant, and why each did not match: method, slash, missing mount, case, or a few letters.
+ * For the error page and the routing panel; bounded, since the path is untrusted.
  */
 import type { RouteEntry } from './route-list.ts';
 
@@ -10,11 +10,11 @@ export interface NearRoute extends RouteEntry {
   distance: number;
 }
 
-/** Longer paths are no misspelling. */
+/** A longer path is not a misspelling. */
 const LONGEST_PATH = 200;
 const MOST_ROUTES = 1000;
 
-/** Edit distance (insert, delete, replace, swap neighbours), or `limit + 1` where it is more than `limit`. */
+/** Edit distance (insert, delete, replace, swap neighbours), or `limit + 1` if it is more than `limit`. */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let before: number[] = [];
@@ -34,7 +34,7 @@ export function editDistance(a: string, b: string, limit: number): number {
   return last[b.length] ?? limit + 1;
 }
 
-/** The pattern with its parameters filled from the path, so that `/orders/:id` is compared as `/orders/17`. */
+/** The pattern with its parameters filled from the path: `/orders/:id` is compared as `/orders/17`. */
 function fill(pattern: string, path: string): string {
   const given = path.split('/');
   return pattern

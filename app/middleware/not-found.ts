@@ -1,6 +1,6 @@
 /**
- * What is answered when routing fell through: 405 with Allow, a redirect to the spelling that exists, or 404. Decided by a
- * dry match, so no handler runs twice. The body is read to its end first: limits hold for paths that do not exist too.
+ * The response if no route matched: 405 with Allow, a redirect to the spelling that exists, or 404. Decided by a dry match, so no
+ * handler runs twice. The body is read first: limits apply to unknown paths, too.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
@@ -17,18 +17,18 @@ export interface NotFoundOptions {
   matcher: DryMatcher;
   /** Masks secrets in a text that stands alone. */
   redactText: (text: string) => string;
-  /** Milliseconds without a byte after which the rest of a body is not waited for. */
+  /** Milliseconds without a byte after which we stop waiting for the rest of a body. */
   idleMs?: number;
 }
 
 const IDLE_MS = 2000;
 
-/** The path as sent, without query; the target itself where it is no path. */
+/** The path as sent, without query; the target itself if it is not a path. */
 function sentPath(req: Request): string {
   return (req.url.split('?', 1)[0] ?? '') || '/';
 }
 
-/** The path as the routers see it; null where they can't. */
+/** The path as the routers see it; null if they can't. */
 function routedPath(req: Request): string | null {
   try {
     return req.path;
@@ -37,7 +37,7 @@ function routedPath(req: Request): string | null {
   }
 }
 
-/** The other spelling: a slash added, or all trailing ones removed. */
+/** The other spelling: with a slash added, or without all trailing ones. */
 export function otherSpelling(path: string): string {
   return path.endsWith('/') ? path.replace(/\/+$/, '') || '/' : `${path}/`;
 }
@@ -47,7 +47,7 @@ function looksLikeHost(path: string): boolean {
   return /^\/(?:[/\\]|%2f|%5c)/i.test(path);
 }
 
-/** Where the path with or without its slash exists for GET: its absolute URL, query byte for byte; else null. */
+/** If the other spelling exists for GET: its absolute URL, query byte for byte; else null. */
 function redirectTarget(req: Request, path: string, matcher: DryMatcher): string | null {
   const origin = originOf(req)?.origin.origin ?? null;
   if ((req.method !== 'GET' && req.method !== 'HEAD') || origin === null) return null;
@@ -109,7 +109,7 @@ export function createNotFound({ matcher, redactText, idleMs = IDLE_MS }: NotFou
     await readRest(req, { idleMs });
     if (res.headersSent || res.destroyed) return;
     if (lostThrowOf(req) !== null) {
-      // It can't be handed on as an error; the end of routeAllTargets answers it.
+      // It can't be passed on as an error; the end of routeAllTargets responds to it.
       next();
       return;
     }
@@ -119,7 +119,7 @@ export function createNotFound({ matcher, redactText, idleMs = IDLE_MS }: NotFou
   };
 }
 
-/** Goes before the routers: no automatic answer to OPTIONS, which would hide the 405 or 404. */
+/** Runs before the routers: their automatic response to OPTIONS would hide the 405 or 404. */
 export function createOptionsRule(matcher: DryMatcher): RequestHandler {
   return function optionsRule(req, _res, next) {
     if (req.method === 'OPTIONS') matcher.silenceOptions();

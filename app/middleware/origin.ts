@@ -1,9 +1,7 @@
 /**
- * Where a request comes from and what its client calls us: plain facts of a connection -> RequestOrigin and request id.
- *
- * A pure function without Express types, so that requests refused by the HTTP parser get the same answer as any other.
- * The eight headers of the proxy count only when the peer is trusted; the header table is read from `rawHeaders`, so that
- * doubled lines are seen and a header named `__proto__` is a header like any other.
+ * Where a request comes from and what its client calls us: plain facts of a connection -> RequestOrigin and request id. Without
+ * Express's types, so that it serves requests refused by the parser, too. The proxy's eight headers count only from a trusted peer;
+ * they are read from `rawHeaders`, which shows doubled lines and keeps `__proto__` an ordinary name.
  */
 import { randomUUID } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -24,7 +22,7 @@ export interface ConnectionFacts {
   httpVersion: string;
 }
 
-/** A Host that is refused, before it becomes an error with a stack. */
+/** A refused Host, before it becomes an error with a stack. */
 export interface RefusedHost {
   code: 'INVALID_HOST' | 'UNTRUSTED_HOST';
   host: string;
@@ -34,7 +32,7 @@ export interface ResolvedOrigin {
   origin: RequestOrigin;
   refusedHost: RefusedHost | null;
   requestId: string;
-  /** The x-request-id as received, when it was not kept. */
+  /** The x-request-id as received, if it was not kept. */
   receivedRequestId: string | null;
 }
 
@@ -88,7 +86,7 @@ function readTable(rawHeaders: readonly string[]): HeaderTable {
   return table;
 }
 
-/** The first of a list that may span several lines; null where there is none. */
+/** The first of a list that may span several lines; null if there is none. */
 function firstOf(table: HeaderTable, name: string): string | null {
   const lines = table.get(name);
   if (lines === undefined) return null;
@@ -107,7 +105,7 @@ function readPort(text: string | null | undefined): number | null {
   return port >= 1 && port <= 65535 ? port : null;
 }
 
-/** `host[:port]` -> its parts; null where it is malformed. */
+/** `host[:port]` -> its parts; null if it is malformed. */
 function parseAuthority(text: string): Authority | null {
   if (text.length > LONGEST_AUTHORITY) return null;
   const match = AUTHORITY.exec(text);
@@ -135,13 +133,13 @@ function schemeOf(table: HeaderTable, { encrypted }: ConnectionFacts, trusted: b
   return encrypted ? 'https' : 'http';
 }
 
-/** The server's own address, for a client that names none. */
+/** The server's own address, for a client that sends no Host. */
 function ownAuthority({ localAddress, localPort }: ConnectionFacts): Authority {
   const address = readAddress(localAddress) ?? 'localhost';
   return { host: isIPv6(address) ? `[${address}]` : address, port: readPort(String(localPort)) };
 }
 
-/** The host the client asked for, or the text that is none. */
+/** The host that the client requested, or the text that is not one. */
 function authorityOf(table: HeaderTable, facts: ConnectionFacts, trusted: boolean): Authority | RefusedHost {
   const lines = table.get('host') ?? [];
   const sent = lines[0] ?? '';
@@ -172,7 +170,7 @@ function readRequestId(
   return { requestId: randomUUID(), receivedRequestId: received };
 }
 
-/** The error that answers a refused Host. */
+/** The error for a refused Host. */
 export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
   return createError(code, [host]);
 }

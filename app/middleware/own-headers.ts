@@ -1,6 +1,6 @@
 /**
- * The headers of error answers and redirects. The profiler's pages have more of them (app/page-headers.ts). Nothing is loaded but from here,
- * nothing is framed, nothing may be read across origins. HSTS and upgrade-insecure-requests are the owner's to send.
+ * Security headers of error pages and redirects; the profiler's pages have more (compose/page-headers.ts). Everything is loaded
+ * from here, nothing is framed or readable across origins. HSTS and upgrade-insecure-requests are the owner's to send.
  */
 import type { ServerResponse } from 'node:http';
 
@@ -18,10 +18,10 @@ export const PAGE_POLICY = {
 const POLICY = Object.entries(PAGE_POLICY)
   .map(([directive, sources]) => `${directive} ${sources.join(' ')}`)
   .join('; ');
-/** For pages of text alone: debug off, fallbacks, redirects. */
+/** For text-only pages: debug off, fallbacks, redirects. */
 const BARE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Name and value of each. `bare`: the page loads nothing at all. */
+/** Name and value of each. `bare`: the page loads nothing. */
 export function ownHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [
   string,
   string,

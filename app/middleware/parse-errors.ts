@@ -1,25 +1,25 @@
 /**
- * What a body parser raises -> what the request is answered with: 400 with the parser's own message for what is malformed,
- * 413 for what is too much, 503 where the disk does not take an upload.
+ * A body parser's error -> the error to respond with: 400 with the parser's own message for malformed bodies, 413 for too much, 503
+ * if the disk does not take an upload.
  */
 import type { MulterError } from 'multer';
 import { HindsightError, createError } from '../errors.ts';
 import { printLimit } from './body-limit.ts';
 
-/** Limits of the parsers beside the size of the body; what goes beyond is answered by 413. */
+/** Limits of the parsers beside the size of the body; exceeding one gives a 413. */
 export const PARSER_LIMITS = {
-  /** Deeper JSON is an attack on whoever walks it. */
+  /** Deeper JSON attacks whoever walks it. */
   jsonDepth: 1000,
   nameDepth: 16,
   parts: 1000,
   files: 100,
   parameters: 1000,
   nameBytes: 1024,
-  /** A name such as `a[99999999]` makes an array of that length. */
+  /** A name such as `a[99999999]` would create an array of that length. */
   arrayIndex: 1000,
 } as const;
 
-/** System calls that store an upload: a full or missing disk is no fault of the client. */
+/** System calls that store an upload: a full or missing disk is not the client's fault. */
 const FILE_CALLS = new Set(['open', 'write', 'mkdir', 'close']);
 
 function tooMuch(limit: string, cause: unknown): HindsightError {
@@ -31,7 +31,7 @@ function statusOf(error: object): number | null {
   return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
 }
 
-/** An error of multer by its code; its own message says nothing about the limit. */
+/** An error of multer by its code; its own message does not name the limit. */
 function multerError(error: MulterError, limitBytes: number): Error {
   if (!error.code.startsWith('LIMIT_')) return createError('BAD_REQUEST', [error.message], { cause: error });
   const limits: Record<string, string> = {
@@ -46,12 +46,12 @@ function multerError(error: MulterError, limitBytes: number): Error {
   return tooMuch(limits[error.code] ?? 'fewer parts', error);
 }
 
-/** By its name: multer itself is not loaded before the first multipart body. */
+/** By name: multer itself is not loaded before the first multipart body. */
 function isMulterError(error: Error): error is MulterError {
   return error.name === 'MulterError' && 'code' in error && typeof error.code === 'string';
 }
 
-/** What a parser raises -> what is answered. */
+/** A parser's error -> the error to respond with. */
 export function toRequestError(error: unknown, limitBytes: number): unknown {
   if (!(error instanceof Error) || error instanceof HindsightError) return error;
   if (isMulterError(error)) return multerError(error, limitBytes);

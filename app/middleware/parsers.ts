@@ -1,6 +1,6 @@
 /**
- * JSON, form and multipart bodies -> `req.body` and `req.files`, before the routers that want them and for paths that no
- * router has, so that a form posted to a wrong path shows its fields in the profile. Other types are left to the routers.
+ * JSON, form and multipart bodies -> `req.body` and `req.files`, before the routers that want them, and for unknown paths, so that
+ * a form posted to a wrong path shows its fields in the profile. Other types are left to the routers.
  */
 import type { IncomingMessage } from 'node:http';
 import type expressPackage from 'express';
@@ -14,12 +14,12 @@ import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
 const express = requirePackage('express') as typeof expressPackage;
 
 export interface ParserOptions {
-  /** Folder for uploads, made when needed. */
+  /** Folder for uploads, created when needed. */
   uploadFolder: string;
   limitBytes?: number;
 }
 
-/** Node's JSON.parse holds a deep document in memory many times over, so the depth is checked on the bytes. */
+/** JSON.parse needs many times the size of a deep document, so the depth is checked on the bytes. */
 function checkDepth(_req: IncomingMessage, _res: unknown, bytes: Buffer): void {
   let depth = 0;
   let inString = false;
@@ -39,7 +39,7 @@ function checkDepth(_req: IncomingMessage, _res: unknown, bytes: Buffer): void {
   }
 }
 
-/** Bytes of all field values, counted without recursion: names may nest. */
+/** Bytes of all field values, without recursion: names may nest. */
 function fieldBytes(body: unknown): number {
   let bytes = 0;
   const work: unknown[] = [body];
@@ -99,7 +99,7 @@ export function createParsers({
     next();
   }
 
-  /** A chunked body that no parser reads shows its length only by arriving; a router that streams goes before. */
+  /** The length of a chunked body is known only once it has arrived; a router that streams is mounted before the parsers. */
   async function hold(req: Request, res: Response, next: NextFunction): Promise<void> {
     await holdBody(req);
     if (!res.headersSent) next();
@@ -122,7 +122,7 @@ export function createParsers({
   }
 
   return function bodyParsers(req, res, next) {
-    // A router before this one has read it.
+    // An earlier router has read it.
     if (req.readableDidRead || req.body !== undefined) {
       next();
       return;

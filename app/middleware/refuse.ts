@@ -1,9 +1,7 @@
 /**
- * Requests that never reach the application: what the HTTP parser refuses (400, 408, 413, 431), Expect (417) and CONNECT
- * (405). Answered on the bare socket by a full page, recorded through an injected function that takes plain facts.
- *
- * An error inside the body of a request that is being answered belongs to that request. Idle connections, resets and
- * broken pipes get no answer and no profile.
+ * Requests that never reach the application: what the HTTP parser refuses (400, 408, 413, 431), Expect (417) and CONNECT (405).
+ * They get a full page on the bare socket and are recorded by an injected function. An error in the body of a running request
+ * belongs to that request. Idle connections, resets and broken pipes get no response and no profile.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -16,28 +14,28 @@ import type { AnswerError } from './cut-off.ts';
 import { defaultLingerLimits, linger } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 import type { OriginResolver } from './origin.ts';
-import { printRawAnswer } from './raw-answer.ts';
+import { printRawResponse } from './raw-response.ts';
 import { describeRefused, readHead } from './refused-request.ts';
 import type { RefusedRequest, RequestHead } from './refused-request.ts';
 import { shortPage } from './short-page.ts';
 
-/** What the recorder made of a refused request. */
+/** What the recorder returns for a refused request. */
 export interface RecordedRefusal {
   token: string;
-  /** Absolute where the host is valid, else relative. */
+  /** Absolute if the host is valid, else relative. */
   link: string;
   childToken: string | null;
-  /** The page, or what renders it: where that throws, a plain page goes out under the same headers. */
+  /** The page, or its renderer: if that throws, a plain page is sent with the same headers. */
   html: string | (() => string);
 }
 
 export interface RefusalOptions {
   resolver: OriginResolver;
-  /** Answers a request whose response is still open. */
+  /** Responds to a request whose response is still open. */
   answer: AnswerError;
-  /** Records and renders; null (also by throwing) gives the plain page without tokens. Absent where debug is off. */
+  /** Records and renders; null, or throwing, gives the plain page without tokens. Absent with debug off. */
   record?: ((request: RefusedRequest) => RecordedRefusal | null) | undefined;
-  /** Methods named by the 405 of CONNECT. */
+  /** Methods listed by the 405 of CONNECT. */
   methods?: (() => readonly string[]) | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
@@ -51,7 +49,7 @@ export interface Refusal {
   attach(server: Server): () => void;
 }
 
-/** How long a refusal waits behind the answers of earlier requests on its connection. */
+/** How long a refusal waits for the responses of earlier requests on its connection. */
 const LONGEST_WAIT_MS = 10_000;
 
 interface ParserError extends Error {
@@ -59,7 +57,7 @@ interface ParserError extends Error {
   rawPacket?: Buffer;
 }
 
-/** What Node would answer; null for errors that are none of the request. */
+/** Node's own status; null for errors that are not the request's. */
 function statusOf({ code = '' }: ParserError): number | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
@@ -67,7 +65,7 @@ function statusOf({ code = '' }: ParserError): number | null {
   return code.startsWith('HPE_') ? 400 : null;
 }
 
-/** The response that a socket is working on: what Node's own default for clientError looks at. */
+/** The response in progress on a socket, which Node's default for clientError uses. */
 function openResponse(socket: Socket): ServerResponse | null {
   const response: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
   return typeof response === 'object' && response !== null && 'req' in response
@@ -108,7 +106,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const rendered = typeof page === 'function' ? safely(page) : page;
     const html =
       rendered ?? shortPage({ status, message: redactText(message) }, { showMessage: error.expose });
-    const bytes = printRawAnswer({
+    const bytes = printRawResponse({
       status,
       html,
       requestId: request.requestId,
@@ -120,7 +118,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     linger(socket, limits);
   }
 
-  /** Runs `then` when no response is open on the socket; a connection that does not get there is closed. */
+  /** Runs `then` once no response is open on the socket; a connection that does not get there is closed. */
   function whenIdle(socket: Socket, then: () => void): void {
     const timer = setTimeout(() => socket.destroy(), LONGEST_WAIT_MS);
     const step = (): void => {
@@ -154,7 +152,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
       cutOff({ error: failure, req: response.req, res: response, answer, linger: limits });
       return;
     }
-    // Answers to the requests before may still be on their way, and must not be mixed with this one.
+    // Responses to earlier requests may still be in progress, and must not be mixed with this one.
     whenIdle(duplex, () => {
       write(duplex, failure, readHead(packet), packet);
     });
@@ -176,12 +174,12 @@ export function createRefusal(options: RefusalOptions): Refusal {
 
   return {
     attach(server) {
-      // A body that is refused by its length need not be sent at all.
+      // A body that is refused by its length is never asked for.
       const onContinue = (req: IncomingMessage, res: ServerResponse): void => {
         if ((announcedBytes(req) ?? 0) <= allowedBytes(req, limitBytes)) res.writeContinue();
         server.emit('request', req, res);
       };
-      // Goes on to the application, where it meets the check of expectation.ts.
+      // Continues to the application, where expectation.ts checks it.
       const onExpectation = (req: IncomingMessage, res: ServerResponse): void => {
         server.emit('request', req, res);
       };

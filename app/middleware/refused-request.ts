@@ -1,8 +1,8 @@
-/** What can still be told of a request that the HTTP parser refused, read from its last packet without trusting a byte. */
+/** What is known of a request that the HTTP parser refused, read from its last packet without trusting a byte. */
 import type { Socket } from 'node:net';
 import type { OriginResolver, ResolvedOrigin } from './origin.ts';
 
-/** Plain facts for the recorder; method and URL are `-` where they did not arrive. */
+/** Plain facts for the recorder; method and URL are `-` if they did not arrive. */
 export interface RefusedRequest extends ResolvedOrigin {
   error: unknown;
   status: number;
@@ -12,7 +12,7 @@ export interface RefusedRequest extends ResolvedOrigin {
   rawHeaders: readonly string[];
   remoteAddress: string;
   remotePort: number;
-  /** The packet that was refused, cut. */
+  /** The refused packet, truncated. */
   received: Buffer;
 }
 
@@ -27,7 +27,7 @@ const KEPT_BYTES = 16_384;
 const MOST_HEADERS = 200;
 const UNKNOWN: RequestHead = { method: '-', url: '-', httpVersion: '1.1', rawHeaders: [] };
 
-/** `METHOD target HTTP/1.1` and the header lines that look like some; garbage gives an unknown request. */
+/** `METHOD target HTTP/1.1` and what looks like header lines; garbage gives an unknown request. */
 export function readHead(packet: Buffer): RequestHead {
   const text = packet.subarray(0, KEPT_BYTES).toString('latin1');
   const [first = '', ...lines] = (text.split(/\r?\n\r?\n/, 1)[0] ?? '').split(/\r?\n/);

@@ -1,8 +1,8 @@
-/** A request of node:http -> what is recorded of its line, its headers and where it came from. */
+/** A request of node:http -> what is recorded of its line, its headers and its origin. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestFact, RequestOrigin } from '../profiler/facts.ts';
 
-/** Where a request came from, as the service or the host works it out. */
+/** Where a request came from, as the service or the host resolves it. */
 export interface RequestSource {
   origin: RequestOrigin;
   requestId: string;
@@ -15,7 +15,7 @@ export function targetOf(req: IncomingMessage): string {
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
-/** `live`: whether what the host's middleware leaves on the request is recorded. */
+/** `live`: whether what the host's middleware puts on the request is recorded. */
 export function requestFactOf(
   req: IncomingMessage,
   { origin, requestId, receivedRequestId }: RequestSource,

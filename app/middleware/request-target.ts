@@ -1,7 +1,7 @@
 /**
- * Request targets that are no path. The absolute form (`GET http://host/path`) is routed by its path, as RFC 9112 (section
- * 3.2.2) wants; Express would leave a target that it can't parse (`http://[`) to its built-in final handler, past all
- * middleware, so such a one is routed as `/` and refused.
+ * Request targets that are not a path. The absolute form (`GET http://host/path`) is routed by its path (RFC 9112, section 3.2.2).
+ * Express passes a target that it can't parse (`http://[`) to its final handler, past all middleware, so it is routed as `/` and
+ * refused.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
@@ -16,12 +16,12 @@ interface Target extends IncomingMessage {
   [REFUSED]?: string;
 }
 
-/** An application as a listener: Express calls its own `handle` for each request, which its types don't name. */
+/** Express calls `handle` of an application for each request; its types omit it. */
 interface Handles {
   handle: (req: IncomingMessage, res: ServerResponse, done?: unknown) => unknown;
 }
 
-/** `http://host/path?query` -> `/path?query`; null where it can't be parsed. Other forms stay as they are. */
+/** `http://host/path?query` -> `/path?query`; null if it can't be parsed. Other forms are returned unchanged. */
 export function pathOfTarget(target: string): string | null {
   const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(target);
   if (target.startsWith('/') || target === '*' || scheme === null) return target;
@@ -43,9 +43,9 @@ function prepare(req: Target): void {
 }
 
 /**
- * Lets every request of the application begin with a target that Express can route, and end with `answer` what falls past
- * all its middleware, such as a second `next(error)`: Express's own final handler would close the connection.
- * Returns the function that stops watching for falsy values thrown.
+ * Gives every request of the application a target that Express can route, and responds with `answer` to what passes all its
+ * middleware, such as a second `next(error)`: Express's own final handler would close the connection. Returns the function that
+ * undoes it.
  */
 export function routeAllTargets(application: Express, answer: AnswerError): () => void {
   const app = application as unknown as Handles;
@@ -64,7 +64,7 @@ export function routeAllTargets(application: Express, answer: AnswerError): () =
   return watchLostThrows();
 }
 
-/** 400 for the targets that could not be parsed. */
+/** 400 for targets that could not be parsed. */
 export function createTargetCheck(): RequestHandler {
   return function targetCheck(req, _res, next) {
     const refused = (req as Target)[REFUSED];

@@ -1,14 +1,11 @@
-/**
- * What is noted of a response while it goes by, made readable only when it is read: a request that is sampled out is mostly
- * never read.
- */
+/** What is recorded of a response, made readable only when it is read: a sampled-out request is mostly never read. */
 import type { ServerResponse } from 'node:http';
 import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/facts.ts';
 import type { HeaderNotes } from './header-writes.ts';
 
 /**
- * A piece of a body that was kept: text as it was given, anything else byte by byte as latin1. Copies of bytes as
- * strings cost half of what Buffers do, and most are read as text.
+ * A stored piece of a body: text as given, anything else byte by byte as latin1. Bytes copied to strings cost half of Buffers, and
+ * most are read as text.
  */
 interface Piece {
   text: string;
@@ -17,7 +14,7 @@ interface Piece {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Where no block of text is known, as under HTTP/2. */
+/** Without a header block, as under HTTP/2. */
 function readTable(res: ServerResponse): string[] {
   return res
     .getHeaderNames()
@@ -41,13 +38,13 @@ export class WatchedResponse implements ResponseFact {
   truncated = false;
   isSent = false;
   outcome: ResponseFact['outcome'] = 'running';
-  /** null where the request is sampled out, and where no layers run. */
+  /** null where the request is sampled out, and outside of routers. */
   headerNotes: HeaderNotes | null = null;
   readonly #previewBytes: number;
   readonly #readBlock: (block: string) => string[];
   #sent: string | string[] = [];
   readonly #pieces: Piece[] = [];
-  #kept = 0;
+  #stored = 0;
 
   constructor({ previewBytes, readBlock }: ResponseNotesOptions) {
     this.#previewBytes = previewBytes;
@@ -87,37 +84,37 @@ export class WatchedResponse implements ResponseFact {
 
   noteChunk(chunk: unknown, given: unknown): void {
     if (typeof chunk === 'string') {
-      // An unknown one is Node's to refuse, which it does only when the bytes go out.
+      // Node refuses an unknown encoding itself, when the bytes are sent.
       const encoding = typeof given === 'string' && Buffer.isEncoding(given) ? given : 'utf8';
       const bytes = Buffer.byteLength(chunk, encoding);
       const room = this.#count(bytes);
-      // A text that is cut would keep the whole of it alive.
-      if (bytes <= room && bytes > 0 && encoding === 'utf8') this.#keep(chunk, 'utf8', bytes);
-      else if (room > 0) this.#keepBytes(Buffer.from(chunk, encoding), room);
+      // A slice of the text would keep the whole text alive.
+      if (bytes <= room && bytes > 0 && encoding === 'utf8') this.#store(chunk, 'utf8', bytes);
+      else if (room > 0) this.#storeBytes(Buffer.from(chunk, encoding), room);
     } else if (chunk instanceof Uint8Array) {
       const room = this.#count(chunk.byteLength);
       if (room > 0)
-        this.#keepBytes(
+        this.#storeBytes(
           Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength),
           room,
         );
     }
   }
 
-  #keepBytes(bytes: Buffer, room: number): void {
+  #storeBytes(bytes: Buffer, room: number): void {
     const count = Math.min(bytes.length, room);
-    this.#keep(bytes.toString('latin1', 0, count), 'latin1', count);
+    this.#store(bytes.toString('latin1', 0, count), 'latin1', count);
   }
 
-  #keep(text: string, encoding: Piece['encoding'], bytes: number): void {
+  #store(text: string, encoding: Piece['encoding'], bytes: number): void {
     this.#pieces.push({ text, encoding });
-    this.#kept += bytes;
+    this.#stored += bytes;
   }
 
-  /** Counts what goes by; gives the bytes that may still be kept of it. */
+  /** Counts bytes; returns how many of them may still be stored. */
   #count(bytes: number): number {
     this.bodyBytes += bytes;
-    const room = this.#previewBytes - this.#kept;
+    const room = this.#previewBytes - this.#stored;
     if (bytes > room) this.truncated = true;
     return bytes === 0 ? 0 : room;
   }

@@ -1,4 +1,4 @@
-/** The shape of Express 5's routers as far as it is read here, and how their layers are written down as patterns. */
+/** The shape of Express 5's routers that we rely on, and how their layers are written as patterns. */
 
 export interface RouteLike {
   stack: readonly { method?: string; name?: string }[];
@@ -7,14 +7,14 @@ export interface RouteLike {
 }
 
 export interface LayerLike {
-  /** As given to `use`, `get` …; absent before router 2.3. */
+  /** As passed to `use`, `get` …; absent before router 2.3. */
   rawPath?: unknown;
   route?: RouteLike | undefined;
   handle: { stack?: readonly LayerLike[] } & ((...values: never[]) => unknown);
   match: (path: string) => false | { path: string; pattern?: unknown };
 }
 
-/** An Express application, or whatever has a router and mounts. */
+/** An Express application, or anything else with a router and mounts. */
 export interface AppLike {
   router: { stack: readonly LayerLike[] };
   use: (...values: never[]) => unknown;
@@ -24,9 +24,9 @@ export interface AppLike {
 export interface RouteEntry {
   /** `*`: any. */
   method: string;
-  /** With its mounts, such as `/api/orders/:id`; a regular expression as it is written. */
+  /** With its mounts, such as `/api/orders/:id`; a regular expression as written. */
   pattern: string;
-  /** Name of the last handler; null where it has none. */
+  /** Name of the last handler; null if it has none. */
   handler: string | null;
   /** `file:line`, where known. */
   source: string | null;
@@ -54,12 +54,12 @@ export function listLayer(
   );
 }
 
-/** Methods as declared, in order; HEAD only where it was declared, `*` for all. */
+/** Methods in declared order; HEAD only where declared, `*` for all. */
 export function declaredMethods({ methods }: RouteLike): string[] {
   return Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
 }
 
-/** Name of the last handler of a method; null where it has none. */
+/** Name of the last handler of a method; null if it has none. */
 export function handlerName({ stack }: RouteLike, method: string): string | null {
   const layer = stack.findLast((item) => item.method === undefined || item.method === method.toLowerCase());
   const name = layer?.name ?? '';

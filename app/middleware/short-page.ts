@@ -1,4 +1,4 @@
-/** The page without a template: debug off, and when the error page itself fails. No stack, path of a file, or version. */
+/** The page without a template: for debug off, and if the error page itself fails. No stack, file path or version. */
 import { STATUS_CODES } from 'node:http';
 import { escapeHtml } from './escape-html.ts';
 

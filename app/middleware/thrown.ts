@@ -1,23 +1,23 @@
 /**
- * Anything that can be thrown, read without being trusted: null, strings, frozen objects, getters and Proxies that throw,
- * messages of megabytes. What can't be read counts as absent.
+ * Reads any thrown value without trusting it: null, strings, frozen objects, getters and Proxies that throw, messages of megabytes.
+ * What can't be read counts as absent.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 export interface Thrown {
-  /** Its `status` or `statusCode` where that is 4xx or 5xx, else 500. */
+  /** Its `status` or `statusCode` if that is 4xx or 5xx, else 500. */
   status: number;
   message: string;
-  /** Whether its author meant the message to be seen. */
+  /** Whether its author meant the message to be shown. */
   expose: boolean;
-  /** Its `headers`, those left out that are not its to set. */
+  /** Its `headers`, without those that it may not set. */
   headers: readonly (readonly [string, string | readonly string[]])[];
 }
 
 const LONGEST_MESSAGE = 10_000;
 const MOST_HEADERS = 50;
 const LONGEST_HEADER = 8192;
-/** Framing, content and what every error answer sets itself. */
+/** Framing, content and what every error response sets itself. */
 const NOT_ITS_OWN =
   /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade|te|date|set-cookie|etag|last-modified|accept-ranges|expires|cache-control|x-robots-tag|x-powered-by|x-debug-.*|x-previous-debug-token)$/;
 
@@ -43,7 +43,7 @@ function readMessage(error: unknown): string {
     else if (typeof error === 'object' && error !== null) text = 'An object without a message was thrown.';
     else text = String(error);
   } catch {
-    text = 'A value that can not be read was thrown.';
+    text = 'The thrown value can’t be read.';
   }
   return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
 }

@@ -1,9 +1,7 @@
 /**
- * Requests that become another protocol, WebSockets mostly: they are no `request` event, so no middleware sees them.
- *
- * The server's `emit` is wrapped, on the server itself: a listener of our own would make Node treat every such request otherwise
- * where the host has none, would be counted by who counts listeners, and could not run the host's in the request's context.
- * Node emits `upgrade` only where the host listens for it. Nothing is answered, and the request's sockets stay the host's.
+ * Requests that become another protocol, mostly WebSockets: middleware doesn't see them. Wraps the server's own `emit`; a listener
+ * would change how Node treats upgrades that the host doesn't listen for, would be counted, and could not run the host's in the
+ * request's context. Nothing is sent, and the sockets stay the host's.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -13,27 +11,27 @@ import type { Recorder } from '../profiler/recorder.ts';
 import { isProfilerTarget } from '../urls.ts';
 import { createBlockReader } from './header-block.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
-import { createServerLookout } from './server-of.ts';
-import { watchUpgradeAnswer } from './upgrade-answer.ts';
+import { oncePerServer } from './server-of.ts';
+import { watchUpgradeResponse } from './upgrade-response.ts';
 
 export interface UpgradeWatchOptions {
   recorder: Recorder;
   tracker: ContextTracker;
   sourceOf: (req: IncomingMessage) => RequestSource;
   previewBytes: number;
-  /** Whether a request is recorded; those that are not leave no outline either. */
+  /** Whether a request is recorded; others leave no outline either. */
   takes: (headers: IncomingMessage['headers']) => boolean;
   /** Called once per upgrade, inside its context. */
   onRequest: readonly ((context: Context) => void)[];
 }
 
 export interface UpgradeWatch {
-  /** Learns the server of a request. */
-  see(req: IncomingMessage): void;
+  /** Observes the server of a request. */
+  observeServer(req: IncomingMessage): void;
   attach(server: Server): void;
   /** Goes with Node 22: the preset of prototypes asks for the server's `emit` without ours. */
   emitOf(server: Server): unknown;
-  /** Leaves all servers as they were. */
+  /** Restores all servers. */
   close(): void;
 }
 
@@ -42,7 +40,7 @@ type Counted = Duplex & { bytesRead?: number };
 
 const NOTHING = Buffer.alloc(0);
 
-/** What comes in after the head of the request: counted, and not looked at. Holds the socket no longer than it is open. */
+/** Bytes received after the head of the request, counted only. Does not keep a closed socket alive. */
 function countReceived(socket: Counted, head: unknown): { fact: BodyFact; ended: () => void } {
   const before = (socket.bytesRead ?? 0) - (head instanceof Uint8Array ? head.length : 0);
   let count = (): number => Math.max(0, (socket.bytesRead ?? 0) - before);
@@ -65,7 +63,7 @@ function countReceived(socket: Counted, head: unknown): { fact: BodyFact; ended:
 
 export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   const { recorder, tracker, sourceOf, previewBytes, takes, onRequest } = options;
-  const seen = new WeakSet<object>();
+  const observed = new WeakSet<object>();
   const attached = new Set<WeakRef<Server>>();
   const undoOf = new WeakMap<Server, () => void>();
   /** Goes with Node 22, like `emitOf`. An `emit` of ours -> the one that it wraps. */
@@ -80,7 +78,7 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
     const context = recorder.open('request');
     context.add('request', requestFactOf(req, source, false));
     const received = countReceived(socket, head);
-    const answer = watchUpgradeAnswer(socket, {
+    const response = watchUpgradeResponse(socket, {
       previewBytes,
       elapsedMs: () => context.elapsedMs(),
       readBlock,
@@ -89,13 +87,13 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
       },
     });
     context.add('body', received.fact);
-    context.add('response', answer.fact);
-    // What hands it to an application of Express (express-ws) finds it open.
+    context.add('response', response.fact);
+    // For code that passes an upgraded request to an application of Express (express-ws).
     tracker.open(req, context);
     socket.once('close', (hadError: unknown) => {
       tracker.forget(req);
       received.ended();
-      answer.ended(hadError === true);
+      response.ended(hadError === true);
       recorder.finish(context);
     });
     return context;
@@ -114,18 +112,18 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
       try {
         for (const observe of onRequest) observe(entered);
       } catch {
-        // Nobody stands above a server's `emit` who could answer: the host gets its connection, with less told of it.
+        // Nothing above a server's `emit` could handle this: the host gets its connection, with fewer facts recorded.
       }
       return emit();
     });
   }
 
   function attach(server: Server): void {
-    if (closed || seen.has(server)) return;
-    seen.add(server);
+    if (closed || observed.has(server)) return;
+    observed.add(server);
     const own = Object.getOwnPropertyDescriptor(server, 'emit');
     const prototype = Object.getPrototypeOf(server) as { emit: Emit };
-    // Of the prototype as it is now: others may have wrapped it since.
+    // The prototype's current one: others may have wrapped it since.
     const emitBefore = (): Emit => (own === undefined ? prototype.emit : (own.value as Emit));
     function observedEmit(this: Server, ...args: unknown[]): boolean {
       const before = emitBefore();
@@ -152,11 +150,11 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   return {
     attach,
     emitOf: ({ emit }) => beneath.get(emit)?.() ?? emit,
-    see: createServerLookout((server) => {
+    observeServer: oncePerServer((server) => {
       try {
         attach(server);
       } catch {
-        // One that can't be changed: what it upgrades is not recorded.
+        // A server that can't be changed: its upgrades are not recorded.
       }
     }),
     close() {

@@ -1,6 +1,6 @@
 /**
- * Uploaded files on disk: written below one folder, removed when the answer is done or the client gone, and at the next
- * start where a process was killed. Names carry the pid, since several processes may share the folder.
+ * Uploaded files on disk: written below one folder, removed after the response or when the client is gone; files of killed
+ * processes at the next start. Names contain the pid, since processes may share the folder.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -10,18 +10,18 @@ import type { Request } from 'express';
 import type { diskStorage, StorageEngine } from 'multer';
 
 const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
-/** No request lasts so long: a file this old is left over even where its pid is alive again. */
+/** No request lasts this long: an older file is left over, even if its pid is in use again. */
 const OLDEST_MS = 3_600_000;
 
 export interface UploadOptions {
   folder: string;
-  /** That of multer, which is loaded for the first multipart body only. */
+  /** Multer's, which is loaded for the first multipart body only. */
   diskStorage: typeof diskStorage;
 }
 
 interface Uploads {
   storage: StorageEngine;
-  /** Removes the files of `req` when the answer is over, however it ends. */
+  /** Removes the files of `req` after the response, however it ends. */
   removeAfter(req: IncomingMessage, res: ServerResponse): void;
 }
 
@@ -30,7 +30,7 @@ function removeFile(path: string): void {
   rm(path, { force: true }).catch(() => undefined);
 }
 
-/** The files of one request, those included that are still being written when it ends. */
+/** The files of one request, including those still being written when it ends. */
 class UploadedFiles {
   readonly #paths: string[] = [];
   #over = false;
@@ -39,7 +39,7 @@ class UploadedFiles {
     this.#paths.push(path);
   }
 
-  /** A file is complete or has failed; where the request is over already it goes too. */
+  /** A file is complete or has failed; if the request has ended already, it is removed. */
   settle(path: string): void {
     if (this.#over) removeFile(path);
   }
@@ -109,7 +109,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes what killed processes left in `folder`; called once, at start. Returns how many files it removed. */
+/** Removes files that killed processes left in `folder`; called once, at start. Returns how many. */
 export async function cleanUploads(folder: string): Promise<number> {
   const startedAt = Date.now() - process.uptime() * 1000;
   let removed = 0;

@@ -1,9 +1,7 @@
 /**
- * First in line: opens the context of a request, sets the token headers, notes what comes in and goes out, and runs
- * everything after it inside AsyncLocalStorage.
- *
- * Emitters are bound because body and finish events otherwise fire outside the request's context (multer 1,
- * `req.on('end')`). Works on node:http objects; Express is not needed.
+ * The first middleware: opens the context of a request, sets the token headers, observes request and response, and runs everything
+ * after it inside AsyncLocalStorage. Emitters are bound because body and finish events otherwise fire outside the request's context
+ * (multer 1, `req.on('end')`). Works without Express.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -23,23 +21,23 @@ export interface WatchOptions {
   recorder: Recorder;
   tracker: ContextTracker;
   sourceOf: (req: IncomingMessage) => RequestSource;
-  /** Bytes of a body kept as preview. */
+  /** Bytes of a body stored as preview. */
   previewBytes: number;
   /** Whether a request is recorded in full; default: all are. */
   takes?: Sampler['takes'];
-  /** Called when the headers of an answer go out; absent: no answer is changed. */
+  /** Called when headers are sent; absent: no response is changed. */
   exposeToken?: ExposeToken | undefined;
-  /** Documents get the tag of the toolbar; default: none does. */
+  /** HTML documents get the toolbar's tag; default: none does. */
   toolbar?: ToolbarOptions | undefined;
   /** Goes with Node 22. Whether servers create their objects with the application's prototypes; default: they do not. */
   adoptPrototypes?: boolean;
-  /** Called with each request when it comes, and when it is over and known to have an application. */
+  /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp?: (req: IncomingMessage) => void;
-  /** Called once per request, inside its context: observers that add facts beside it. */
+  /** Called once per request, inside its context: observers that add facts. */
   onRequest?: readonly ((context: Context) => void)[];
-  /** The same for what becomes another protocol, and may stay open for hours. */
+  /** The same for upgraded requests, which may stay open for hours. */
   onUpgrade?: readonly ((context: Context) => void)[];
-  /** Called when the answer is over, before its profile is made. */
+  /** Called after the response, before the profile is built. */
   onFinish?: (context: Context, req: IncomingMessage) => void;
 }
 
@@ -47,18 +45,18 @@ export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
   /** The context that `watch` opened for a request, also outside its async context. */
   contextOf(req: IncomingMessage): Context | undefined;
-  /** What a server upgrades is recorded from its first watched request on; of this one from now on. */
+  /** Upgrades of a server are recorded from its first watched request on; of this one from now on. */
   watchServer(server: Server): void;
-  /** Takes back what was put on the applications and servers whose requests were watched. */
+  /** Restores the applications and servers whose requests were watched. */
   close(): void;
 }
 
-/** Requests between two looks for those that can never end. */
+/** Requests between two searches for responses that can never end. */
 const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
 
-/** Makes the listeners of a request with a body run in its context, whoever emits. */
+/** Runs the listeners of a request with a body in its context, whoever emits. */
 function createEmitBinding(tracker: ContextTracker): (emitter: object, context: Context) => void {
   const boundAs = Symbol('bound emitter');
   interface Bound {
@@ -77,7 +75,7 @@ function createEmitBinding(tracker: ContextTracker): (emitter: object, context: 
   };
 }
 
-/** A file as multer, in its common form, leaves it on the request. */
+/** A file as multer, in its common form, puts it on the request. */
 function uploadedFile(file: unknown): UploadedFile[] {
   if (typeof file !== 'object' || file === null) return [];
   const { fieldname, originalname, mimetype, size } = file as Record<string, unknown>;
@@ -92,7 +90,7 @@ function uploadedFile(file: unknown): UploadedFile[] {
   ];
 }
 
-/** Lets the fact tell what a parser, whichever it was, has put on the request by the time it is read. */
+/** Lets the fact return what any parser has put on the request by the time it is read. */
 function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
   const parts = req as IncomingMessage & { body?: unknown; file?: unknown; files?: unknown };
   return Object.defineProperties(fact, {
@@ -106,7 +104,7 @@ function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
 
 const LEFT = ['session', 'user'] as const;
 
-/** What a host's middleware left on a request; accessors stay accessors, and are never called. */
+/** What a host's middleware put on a request; accessors stay accessors, and are never called. */
 function leftOn(req: IncomingMessage): object {
   const left: object = { app: (req as IncomingMessage & { app?: unknown }).app };
   for (const name of LEFT) {
@@ -118,7 +116,7 @@ function leftOn(req: IncomingMessage): object {
   return left;
 }
 
-/** Its own header, or the preflight that asks whether it may send it. */
+/** The toolbar's own header, or the preflight that asks for it. */
 function isOfToolbar(headers: IncomingMessage['headers']): boolean {
   return (
     headers[TOOLBAR_HEADER] !== undefined ||
@@ -147,7 +145,7 @@ export function createWatch(options: WatchOptions): Watch {
     onHeaders: (context, req) => {
       const body = context.outline ? undefined : context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;
-      // One that is sampled out is worth storing at its end, if at all.
+      // A sampled-out request is stored at its end, if at all.
       if (!context.outline) recorder.headersSent(context);
     },
     onClose: (context, req) => {
@@ -160,7 +158,7 @@ export function createWatch(options: WatchOptions): Watch {
     },
   });
 
-  /** What the toolbar asks, again and again, is kept apart from the pages that somebody opened. */
+  /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
   function openContext({ headers }: IncomingMessage, own: boolean): Context {
     if (own) return isOfToolbar(headers) ? recorder.openOwn() : recorder.open('profiler');
     return takes(headers) ? recorder.open('request') : recorder.openOutline();
@@ -172,7 +170,7 @@ export function createWatch(options: WatchOptions): Watch {
     const context = openContext(req, isProfilerTarget(target));
     tracker.open(req, context);
     preset?.observeServer(req);
-    upgrades.see(req);
+    upgrades.observeServer(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, !context.outline));

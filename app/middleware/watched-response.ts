@@ -1,6 +1,6 @@
 /**
- * Observes a response and never changes it: its methods are replaced by functions that pass their arguments on as they are and note
- * what went by. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
+ * Observes a response and never changes it: its methods are replaced by functions that pass their arguments on unchanged and record
+ * them. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -13,7 +13,7 @@ import { WatchedResponse } from './response-notes.ts';
 
 export interface ResponseWatchOptions {
   tracker: ContextTracker;
-  /** Bytes of a body kept as preview. */
+  /** Bytes of a body stored as preview. */
   previewBytes: number;
   /** The headers were sent; called once. */
   onHeaders: (context: Context, req: IncomingMessage) => void;
@@ -37,7 +37,7 @@ type Observed = ServerResponse & { _hasBody?: boolean };
 export interface ResponseWatch {
   /** Starts to watch a response; its fact is on the context at once. */
   watch(res: ServerResponse, context: Context): void;
-  /** Ends those that can never end by themselves: their client left before their turn on its connection came. */
+  /** Ends those that can never end by themselves: their client left before their turn on the connection. */
   sweep(): void;
   /** Restores what was replaced for all responses of an application. */
   close(): void;
@@ -52,9 +52,9 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   const open = createOpenList<Watched>();
   const readBlock = createBlockReader();
 
-  /** Methods that note what goes by on the response that `find` gives, and pass everything on to `methods` as it came. */
+  /** Methods that record on the response that `find` returns, and pass everything on to `methods` unchanged. */
   function observe(methods: ResponseMethods, find: Find): ResponseMethods {
-    /** A response to HEAD, a 204 or 304 sends no body, whatever is handed to it. */
+    /** A response to HEAD, a 204 and a 304 send no body, whatever is passed to `end`. */
     const findBody = (res: Observed): WatchedResponse | undefined => {
       const found = res._hasBody === false ? undefined : find(res);
       return found?.context.outline === false ? found.fact : undefined;
@@ -101,10 +101,10 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     ...observeHeaders(methods, (res) => find(res)?.fact.headerNotes ?? null),
   }));
 
-  /** One of plain node:http, which has no layers that could have set its headers. */
+  /** A response of plain node:http, where no layers set headers. */
   function observeAlone(known: Watched): void {
     const { writeHead, write, end, emit } = known.res;
-    // Defined, not assigned: what a host has frozen below takes no assignment.
+    // Defined, not assigned: assignment fails if the host has frozen the prototype.
     for (const [name, value] of Object.entries(observe({ writeHead, write, end, emit }, () => known)))
       Object.defineProperty(known.res, name, { value, writable: true, enumerable: true, configurable: true });
   }

@@ -82,7 +82,7 @@ interface Look {
   loop: EventLoopUtilization;
 }
 
-function keep(list: Mark[], mark: Mark): void {
+function pushBounded(list: Mark[], mark: Mark): void {
   list.push(mark);
   if (list.length > KEPT) list.splice(0, list.length - KEPT);
 }
@@ -114,7 +114,11 @@ function createCollections(): { marks: readonly Mark[]; start(): void; close(): 
   let started = false;
   function note(entry: PerformanceEntry): void {
     const kind = (entry as { detail?: { kind?: number } }).detail?.kind ?? 0;
-    keep(marks, { start: entry.startTime, duration: entry.duration, kind: kinds.get(kind) ?? 'other' });
+    pushBounded(marks, {
+      start: entry.startTime,
+      duration: entry.duration,
+      kind: kinds.get(kind) ?? 'other',
+    });
   }
   const observer = new PerformanceObserver((list) => {
     list.getEntries().forEach(note);
@@ -175,7 +179,7 @@ function createLoopWatch(running: OpenList<Context>): {
     const mark = heldUntil(now);
     if (mark !== null) {
       const by = loopHolder(running, mark.start, now);
-      keep(marks, by === null ? mark : { ...mark, by });
+      pushBounded(marks, by === null ? mark : { ...mark, by });
     }
     expectAt(now);
     for (const context of running) if (context.ended) running.delete(context);

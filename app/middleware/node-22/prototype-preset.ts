@@ -5,7 +5,7 @@
 import { EventEmitter } from 'node:events';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createServerLookout } from '../server-of.ts';
+import { oncePerServer } from '../server-of.ts';
 
 /** An application of Express, as far as it is used here. */
 interface Application {
@@ -152,7 +152,7 @@ export function createPrototypePreset({
   emitOf = (server) => server.emit,
 }: PrototypePresetOptions = {}): PrototypePreset {
   let closed = false;
-  const observeServer = createServerLookout((server, req) => {
+  const observeServer = oncePerServer((server, req) => {
     presetPrototypes(server, req, emitOf, () => closed);
   });
   return {

@@ -11,15 +11,15 @@ const NAMES = [
 export type ObservableMethods = Pick<ServerResponse, (typeof NAMES)[number]>;
 
 export interface SharedMethods {
-  /** The methods as they were below the shared ones; null where this response has to be watched on its own. */
+  /** The methods below the shared ones; null if this response needs methods of its own. */
   of(res: ServerResponse): ObservableMethods | null;
-  /** The same for one that is watched already, whatever has been put on it meanwhile: null where nothing can be shared. */
+  /** The same for a response that is watched already, whatever has been put on it since: null if nothing can be shared. */
   given(res: ServerResponse): ObservableMethods | null;
-  /** Undoes what was replaced, where nobody has replaced it since. */
+  /** Restores what was replaced, where nobody has replaced it since. */
   restore(): void;
 }
 
-/** `app.response` of the outermost application: Express gives it a property `app`. null for what is not of Express. */
+/** `app.response` of the outermost application, which has a property `app`; null outside of Express. */
 function outermost(prototype: object): object | null {
   let found: object | null = null;
   for (let at: object | null = prototype; at !== null; at = Object.getPrototypeOf(at) as object | null) {
@@ -28,7 +28,7 @@ function outermost(prototype: object): object | null {
   return found;
 }
 
-/** Whether a method can be put on it: a host may have frozen it, or some of its methods. */
+/** Whether methods can be replaced: a host may have frozen the object, or some of its methods. */
 function takesMethods(target: object): boolean {
   return NAMES.every((name) => {
     const own = Object.getOwnPropertyDescriptor(target, name);
@@ -36,7 +36,7 @@ function takesMethods(target: object): boolean {
   });
 }
 
-/** Looks like the method that it stands for, to who asks for its name or number of parameters. */
+/** Gives a method the name and number of parameters of the original. */
 function disguise(method: object, original: object): void {
   for (const key of ['name', 'length']) {
     const described = Object.getOwnPropertyDescriptor(original, key);
@@ -47,20 +47,20 @@ function disguise(method: object, original: object): void {
 export function createSharedMethods(
   observe: (methods: ObservableMethods) => ObservableMethods,
 ): SharedMethods {
-  /** By the prototype of a response: the methods below; null where they can't be shared. */
+  /** By the prototype of a response: the methods below; null if they can't be shared. */
   const known = new WeakMap<object, ObservableMethods | null>();
   const installed = new WeakMap<object, ObservableMethods>();
   const undo: (() => void)[] = [];
 
   function install(target: ObservableMethods): ObservableMethods {
-    // What it inherits is looked up at each call: others may replace it later.
+    // Inherited methods are looked up at each call: others may replace them later.
     const before = Object.create(Object.getPrototypeOf(target) as object) as ObservableMethods;
     const observed = observe(before);
     for (const name of NAMES) {
       const own = Object.getOwnPropertyDescriptor(target, name);
       if (own !== undefined) Object.defineProperty(before, name, own);
       disguise(observed[name], before[name]);
-      // Enumerable as those of node:http are: a host may copy a response's methods by `for … in`.
+      // Enumerable like those of node:http: a host may copy a response's methods by `for … in`.
       Object.defineProperty(target, name, {
         value: observed[name],
         writable: true,

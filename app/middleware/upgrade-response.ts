@@ -1,29 +1,29 @@
 /**
- * What goes out first on a connection that was upgraded: the host writes the head of its answer to the socket itself, `101` or a
- * refusal. `write` and `end` are looked at until that head is whole, and are then what they were.
+ * The response on an upgraded connection: the host writes its head to the socket itself, `101` or a refusal. `write` and `end` are
+ * observed until the head is complete, and then restored.
  */
 import type { Duplex } from 'node:stream';
 import type { ResponseFact } from '../profiler/facts.ts';
 
-interface AnswerOptions {
-  /** Bytes of a refusal's body kept as preview. */
+interface ResponseOptions {
+  /** Bytes of a refusal's body stored as preview. */
   previewBytes: number;
   /** Milliseconds since the request began. */
   elapsedMs: () => number;
   readBlock: (block: string) => string[];
-  /** The head of the answer is out; called once, if ever. */
+  /** The head of the response was sent; called at most once. */
   onHead: () => void;
 }
 
-export interface UpgradeAnswer {
+export interface UpgradeResponse {
   fact: ResponseFact;
   /** The connection is closed. */
   ended(hadError: boolean): void;
-  /** Takes its hands off the socket. */
+  /** Restores the socket. */
   release(): void;
 }
 
-/** Longer heads are no heads, those of interim answers before them among them. */
+/** Anything longer is not a head, including interim responses before it. */
 const LONGEST_HEAD = 16_384;
 const FIRST_LINE = /^HTTP\/\d\.\d (\d{3})(?: ([^\r\n]*))?\r\n/;
 const HEAD_END = '\r\n\r\n';
@@ -43,7 +43,10 @@ function bytesOf(chunk: unknown, encoding: unknown): Buffer | null {
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
-/** Calls `look` with what goes by; returns what ends that. What somebody has put on top since stays, and goes through. */
+/**
+ * Calls `look` with each write; returns the function that stops it. A wrapper that somebody has added since stays, and passes
+ * through.
+ */
 function watchWrites(socket: Duplex, look: (chunk: unknown, encoding: unknown) => void): () => void {
   let on = true;
   const holder = socket as unknown as Record<'write' | 'end', Write>;
@@ -54,7 +57,7 @@ function watchWrites(socket: Duplex, look: (chunk: unknown, encoding: unknown) =
       try {
         if (on) look(args[0], args[1]);
       } catch {
-        // Told of less; the host's bytes go out all the same.
+        // Less is recorded; the host's bytes are sent all the same.
         stop();
       }
       return Reflect.apply(before, this, args);
@@ -74,19 +77,19 @@ function watchWrites(socket: Duplex, look: (chunk: unknown, encoding: unknown) =
   function stop(): void {
     if (!on) return;
     on = false;
-    // The last one first: V8 then takes the object back to the shape that it had.
+    // In reverse order, so that V8 returns the object to its former hidden class.
     for (const work of undo.reverse()) work();
   }
   return stop;
 }
 
-export function watchUpgradeAnswer(socket: Duplex, options: AnswerOptions): UpgradeAnswer {
+export function watchUpgradeResponse(socket: Duplex, options: ResponseOptions): UpgradeResponse {
   const { previewBytes, elapsedMs, readBlock, onHead } = options;
   const written = (): number => (socket as { bytesWritten?: number }).bytesWritten ?? 0;
   const writtenBefore = written();
   let head = '';
   let headBytes = 0;
-  // Replaced at the end: who holds the fact must not hold the socket.
+  // Replaced at the end, so that the fact does not keep the socket alive.
   let count = (): number => (headBytes === 0 ? 0 : Math.max(0, written() - writtenBefore - headBytes));
   const fact: ResponseFact = {
     status: 0,
@@ -101,8 +104,8 @@ export function watchUpgradeAnswer(socket: Duplex, options: AnswerOptions): Upgr
     outcome: 'running',
   };
 
-  /** Where the answer itself begins: behind `100 Continue`, `103 Early Hints` and their like. */
-  function answerStart(): number {
+  /** Where the final response begins: after `100 Continue`, `103 Early Hints` and the like. */
+  function responseStart(): number {
     for (let at = 0; ;) {
       const status = Number(FIRST_LINE.exec(head.slice(at))?.[1]);
       const end = head.indexOf(HEAD_END, at);
@@ -131,9 +134,9 @@ export function watchUpgradeAnswer(socket: Duplex, options: AnswerOptions): Upgr
   const release = watchWrites(socket, (chunk, encoding) => {
     const bytes = bytesOf(chunk, encoding);
     if (bytes === null) return;
-    // Of one piece no more than can matter: it may be the whole of what a host has to say.
+    // Read no more of one piece than can matter: it may be the host's whole response.
     head += bytes.subarray(0, LONGEST_HEAD + previewBytes + 1).toString('latin1');
-    const start = answerStart();
+    const start = responseStart();
     const end = head.indexOf(HEAD_END, start);
     if (end === -1 && head.length < LONGEST_HEAD) return;
     release();

@@ -1,13 +1,13 @@
-/** A whole answer written on a bare socket, for requests that never became one: same headers as any other error. */
+/** A whole response written to a bare socket, for requests that Node never completed: same headers as any other error. */
 import { STATUS_CODES } from 'node:http';
 import { ownHeaders } from './own-headers.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   html: string;
   requestId: string;
-  /** Absent where nothing is recorded. */
+  /** Absent if nothing is recorded. */
   tokens: { token: string; link: string; childToken: string | null } | null;
   /** Further headers, such as Allow. */
   headers?: readonly (readonly [string, string])[];
@@ -20,7 +20,14 @@ function safe(value: string): string {
   return value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '');
 }
 
-export function printRawAnswer({ status, html, requestId, tokens, headers = [], bare }: RawAnswer): Buffer {
+export function printRawResponse({
+  status,
+  html,
+  requestId,
+  tokens,
+  headers = [],
+  bare,
+}: RawResponse): Buffer {
   const body = Buffer.from(html);
   const lines: (readonly [string, string])[] = [
     ...headers,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { printRawAnswer } from '../../app/middleware/raw-answer.ts';
+import { printRawResponse } from '../../app/middleware/raw-response.ts';
 
 describe('an answer on the bare socket', () => {
   const answer = {
@@ -11,7 +11,7 @@ describe('an answer on the bare socket', () => {
   };
 
   it('can not be split by a value', () => {
-    const [top = '', body] = printRawAnswer(answer).toString('utf8').split('\r\n\r\n');
+    const [top = '', body] = printRawResponse(answer).toString('utf8').split('\r\n\r\n');
     expect(body).to.equal('<h1>é</h1>');
     const names = top
       .split('\r\n')
@@ -23,7 +23,7 @@ describe('an answer on the bare socket', () => {
   });
 
   it('names statuses that Node does not know', () => {
-    expect(printRawAnswer({ ...answer, status: 499 }).toString('latin1')).to.match(
+    expect(printRawResponse({ ...answer, status: 499 }).toString('latin1')).to.match(
       /^HTTP\/1\.1 499 Error\r\n/,
     );
   });
