@@ -64,8 +64,7 @@ export function presentConfiguration(data: ConfigurationData, { profile }: Prese
         id: 'unset',
         title: 'Not set',
         note: count(unset.length),
-        values: 'setting',
-        rows: settingRows(unset, 'unset'),
+        rows: unset.length === 0 ? [] : [{ text: unset.map(({ name }) => name).join(', ') }],
       },
       {
         id: 'application',

@@ -8,13 +8,13 @@ export interface SecurityData {
   sent: Record<string, string[]>;
   /** Who set the first of each, by the same names. */
   authors: Record<string, NamedStep[]>;
-  /** Cookies that the answer set: name and flags. */
+  /** Cookies that the response set: name and flags. */
   jar: CookieFlags[];
   missing: number;
   problems: number;
 }
 
-/** What each profile keeps: the cookies that the answer set, where it set any. */
+/** What each profile keeps: the cookies that the response set, if any. */
 export interface KeptSecurity {
   jar: CookieFlags[];
 }

@@ -1,7 +1,7 @@
-/** What is looked for among the headers of an answer: whether it is needed there, and what is wrong with what was sent. */
+/** What is looked for among the headers of a response: whether it is needed there, and what is wrong with what was sent. */
 
-/** An answer as the rules see it. */
-export interface Answer {
+/** A response as the rules see it. */
+export interface SentHeaders {
   /** Values of a header, by its lower-case name. */
   all: (name: string) => string[];
   html: boolean;
@@ -11,7 +11,7 @@ export interface Answer {
 export interface HeaderCheck {
   header: string;
   values: string[];
-  /** `not needed`: missing, and of no use on an answer of this kind. */
+  /** `not needed`: missing, and of no use on a response of this kind. */
   state: 'sent' | 'missing' | 'not needed';
   /** What it is for; where it is missing or of no effect, what follows from that. */
   note: string;
@@ -24,9 +24,9 @@ interface Rule {
   purpose: string;
   /** What may happen where it is needed and missing. */
   risk?: string;
-  needed: (answer: Answer) => boolean;
+  needed: (sent: SentHeaders) => boolean;
   /** What is wrong with the values sent; null where nothing is. */
-  problem?: (values: string[], answer: Answer) => string | null;
+  problem?: (values: string[], sent: SentHeaders) => string | null;
   /** Shown only where it was sent. */
   onlySent?: true;
 }
@@ -36,11 +36,11 @@ export const POLICY_HEADERS = ['content-security-policy', 'content-security-poli
 const SHORT_AGE_S = 15_552_000;
 const never = (): boolean => false;
 
-function ageProblem([value = '']: string[], { https }: Answer): string | null {
+function ageProblem([value = '']: string[], { https }: SentHeaders): string | null {
   const age = /max-age\s*=\s*"?(\d+)/i.exec(value)?.[1];
   if (age === undefined) return 'has no max-age: browsers ignore it';
   if (Number(age) === 0) return 'max-age is 0: it takes the rule back';
-  if (!https) return 'browsers ignore it on an answer over http';
+  if (!https) return 'browsers ignore it on a response over http';
   return Number(age) < SHORT_AGE_S
     ? `max-age is ${Math.floor(Number(age) / 86_400)} days: short visits lapse`
     : null;
@@ -97,12 +97,12 @@ const RULES: readonly Rule[] = [
   },
   {
     header: 'Cross-Origin-Resource-Policy',
-    purpose: 'says which origins may embed the answer',
+    purpose: 'says which origins may embed the response',
     needed: never,
   },
   {
     header: 'Access-Control-Allow-Origin',
-    purpose: 'lets scripts of other origins read the answer',
+    purpose: 'lets scripts of other origins read the response',
     needed: never,
     onlySent: true,
     problem: ([value = ''], { all }) => {
@@ -116,7 +116,7 @@ const RULES: readonly Rule[] = [
   },
   {
     header: 'X-Powered-By',
-    purpose: 'says what answers',
+    purpose: 'names the server software',
     needed: never,
     onlySent: true,
     problem: () => "tells who attacks what to try: app.disable('x-powered-by')",
@@ -131,10 +131,10 @@ export const LOOKED_AT: ReadonlySet<string> = new Set([
   'vary',
 ]);
 
-function check({ header, purpose, risk, needed, problem }: Rule, answer: Answer): HeaderCheck {
-  const values = answer.all(header.toLowerCase());
+function check({ header, purpose, risk, needed, problem }: Rule, sent: SentHeaders): HeaderCheck {
+  const values = sent.all(header.toLowerCase());
   if (values.length === 0) {
-    const isMissing = needed(answer);
+    const isMissing = needed(sent);
     return {
       header,
       values,
@@ -143,12 +143,12 @@ function check({ header, purpose, risk, needed, problem }: Rule, answer: Answer)
       isProblem: false,
     };
   }
-  const wrong = problem?.(values, answer) ?? null;
+  const wrong = problem?.(values, sent) ?? null;
   return { header, values, state: 'sent', note: wrong ?? purpose, isProblem: wrong !== null };
 }
 
-export function checkHeaders(answer: Answer): HeaderCheck[] {
-  return RULES.map((rule) => ({ rule, result: check(rule, answer) }))
+export function checkHeaders(sent: SentHeaders): HeaderCheck[] {
+  return RULES.map((rule) => ({ rule, result: check(rule, sent) }))
     .filter(({ rule, result }) => rule.onlySent !== true || result.state === 'sent')
     .map(({ result }) => result);
 }

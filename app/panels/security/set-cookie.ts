@@ -34,7 +34,7 @@ function droppedOf(
 ): string | null {
   const { name, secure, sameSite, path, domain } = flags;
   if (length > LONGEST_COOKIE) return `name and value are longer than ${LONGEST_COOKIE} bytes`;
-  if (secure && !safe) return 'it is Secure, and the answer went out over http';
+  if (secure && !safe) return 'it is Secure, and the response was sent over http';
   if (sameSite?.toLowerCase() === 'none' && !secure) return 'SameSite=None needs Secure';
   if (/^__(?:secure|host)-/i.test(name) && !secure) return 'its prefix needs Secure';
   if (/^__host-/i.test(name) && (path !== '/' || domain !== null))
