@@ -127,6 +127,7 @@ module.exports = {
     without('observers-import-types', '^app/observe/', ['express', 'knex', 'ejs', 'pg'], { types: true }),
     without('panels-ask-nobody', '^app/panels/', ['express', 'knex', 'ejs', 'pg']),
     without('no-database-behind-pages', '^app/(controllers|middleware)/', ['knex', 'pg', 'pg-copy-streams']),
+    without('knex-is-the-owners', '^app/storage/', ['knex'], { types: true }),
     // The body parsers are the service's own, like multer behind them.
     without(
       'express-is-the-hosts',

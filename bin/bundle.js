@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** What is started, imported from outside, or shared with an owner's routes, which must see the same classes. */
-const ENTRIES = ['index', 'service', 'server', 'migrate', 'errors', 'urls', 'storage/writer-thread'];
+const ENTRIES = ['index', 'service', 'server', 'migrate', 'errors', 'urls', 'storage/postgres-thread'];
 
 /** Begins the name of each file that is made; by it the profiler knows its own frames in a stack. */
 const PREFIX = 'hindsight-';

@@ -8,6 +8,7 @@ import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Config } from '../config.ts';
+import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
 import {
@@ -22,10 +23,8 @@ import { createPrepare } from '../database/prepare.ts';
 import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
 import { DatabaseUnavailableError } from '../database/unavailable.ts';
 import { appendMigrations } from '../observe/migrations.ts';
-import { startWorker } from '../paths.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
-import { createPostgresStorage } from '../storage/postgres-profile-storage.ts';
 
 export interface DatabaseAccessOptions {
   config: Config;
@@ -120,14 +119,10 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
 
   function createStorage(from: Database): ProfileStorage {
     return createPostgresStorage({
-      knex: () => from.profilerKnex(),
+      connection: async () => withTimeouts(await connection(), CONNECT_MS),
       schema: config.schema,
       partitionMs: partitionWidth(config.profiler.retentionHours),
       say: log,
-      thread: {
-        start: (data) => startWorker('storage/writer-thread', data),
-        connection: async () => withTimeouts(await connection(), CONNECT_MS),
-      },
       onUnusable: () => {
         from.mend();
       },

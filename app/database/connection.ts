@@ -1,9 +1,9 @@
 /**
- * The database as the rest of the service sees it: the owner's Knex, a small pool of the profiler's own, and the state.
+ * The database as the rest of the service sees it: the owner's Knex and the state.
  *
  * In: a function that says where to connect (for the embedded server it also starts it), and what to do once connected
- * (migrations). Out: pools that exist when the database has answered. Nothing here is waited for at the start: Knex is
- * loaded when `connect` is called, after the service listens. The search path is set for the owner's pool only.
+ * (migrations). Out: a Knex that exists when the database has answered. Nothing here is waited for at the start: Knex is
+ * loaded when `connect` is called, after the service listens.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
@@ -25,17 +25,16 @@ export interface DatabaseOptions {
    * Runs each time the database has come, before it counts as ready, and when `mend` is called. A rejection counts as
    * one more failed try, so it should settle by itself what another try does not mend (see prepare.ts).
    */
-  prepare?: (pools: Pools, reason: 'come' | 'tables missing') => Promise<void>;
+  prepare?: Prepare;
   /** Called once with the owner's Knex, before anybody uses it. */
   onKnex?: (knex: Knex) => void;
 }
 
-export interface Pools {
-  /** With the search path. */
-  owner: Knex;
-  /** Three connections without one. */
-  profiler: Knex;
-}
+/** `reason`: the database has come, or the profiler's tables are missing in one that has been there. */
+export type Prepare = (
+  database: { owner: Knex; settings: ConnectionSettings },
+  reason: 'come' | 'tables missing',
+) => Promise<void>;
 
 export interface DatabaseState {
   status: 'idle' | 'connecting' | 'ready' | 'unavailable' | 'closed';
@@ -52,8 +51,6 @@ export interface Database {
   load(): Promise<Knex>;
   /** The owner's Knex. Waits for the first answer of the database; rejects with a clear message where it has none. */
   knex(): Promise<Knex>;
-  /** The pool for the profiler's own SQL, under the same rule. */
-  profilerKnex(): Promise<Knex>;
   /** Resolves when the database is ready for the first time; rejects when it is closed before. */
   readonly ready: Promise<void>;
   state(): DatabaseState;
@@ -73,7 +70,6 @@ const MEND_EVERY_MS = 3000;
 const CLOSE_MS = 3000;
 /** An embedded server that does not start needs somebody's hand: it is not started again and again. */
 const EMBEDDED_PAUSE_MS = 10_000;
-const PROFILER_CONNECTIONS = 3;
 const OWNER_CONNECTIONS = 10;
 
 interface PoolEvents {
@@ -96,7 +92,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   /** Settled by the first answer or the first failure. */
   const outcome = createSignal();
   let state: DatabaseState = { status: 'idle', message: null, server: null };
-  let pools: Pools | null = null;
+  let owner: Knex | null = null;
   let loop: Promise<void> | null = null;
   let loggedAt = -Infinity;
   let everReady = false;
@@ -114,27 +110,20 @@ export function createDatabase(options: DatabaseOptions): Database {
     };
   }
 
-  async function openPools(): Promise<Pools> {
+  async function openKnex(): Promise<Knex> {
     const { default: knex } = await import('knex');
     const say = (message: unknown): void => log(`Knex: ${redact.text(String(message))}`);
     const quiet = (): void => undefined;
-    const open = (max: number, more: Knex.Config): Knex => {
-      const pool = knex({
-        client: 'pg',
-        connection: connectionForKnex,
-        pool: { min: 0, max },
-        acquireConnectionTimeout: ACQUIRE_MS,
-        log: { warn: quiet, debug: quiet, error: say, deprecate: say },
-        ...more,
-      });
-      (pool.client as { pool: PoolEvents }).pool.on('createFail', (_id, error) => lost(error));
-      return pool;
-    };
-    const opened = {
-      owner: open(OWNER_CONNECTIONS, { searchPath: [schema, 'public'] }),
-      profiler: open(PROFILER_CONNECTIONS, {}),
-    };
-    options.onKnex?.(opened.owner);
+    const opened = knex({
+      client: 'pg',
+      connection: connectionForKnex,
+      pool: { min: 0, max: OWNER_CONNECTIONS },
+      searchPath: [schema, 'public'],
+      acquireConnectionTimeout: ACQUIRE_MS,
+      log: { warn: quiet, debug: quiet, error: say, deprecate: say },
+    });
+    (opened.client as { pool: PoolEvents }).pool.on('createFail', (_id, error) => lost(error));
+    options.onKnex?.(opened);
     return opened;
   }
 
@@ -151,17 +140,17 @@ export function createDatabase(options: DatabaseOptions): Database {
     return error instanceof EmbeddedPostgresError ? EMBEDDED_PAUSE_MS : 0;
   }
 
-  async function attempt(timeoutMs: number, loading: Promise<Pools>): Promise<void> {
+  async function attempt(timeoutMs: number, loading: Promise<Knex>): Promise<void> {
     const settings = await options.connection();
     state = { ...state, server: describeSettings(settings) };
     await tryDatabase(settings, timeoutMs);
-    pools ??= await loading;
-    await options.prepare?.(pools, 'come');
+    owner ??= await loading;
+    await options.prepare?.({ owner, settings }, 'come');
   }
 
   async function reach(): Promise<void> {
     // Knex takes 0.1 s to load: meanwhile the embedded server starts.
-    const loading = pools === null ? openPools() : Promise.resolve(pools);
+    const loading = owner === null ? openKnex() : Promise.resolve(owner);
     loading.catch(() => undefined);
     const reached = await untilReached({
       attempt: (timeoutMs) => attempt(timeoutMs, loading),
@@ -194,19 +183,23 @@ export function createDatabase(options: DatabaseOptions): Database {
     start();
   }
 
+  async function prepareAgain(knex: Knex): Promise<void> {
+    await options.prepare?.({ owner: knex, settings: await options.connection() }, 'tables missing');
+  }
+
   function mend(): void {
-    if (state.status !== 'ready' || pools === null || mending !== null) return;
+    if (state.status !== 'ready' || owner === null || mending !== null) return;
     if (performance.now() - mendedAt < MEND_EVERY_MS) return;
     mendedAt = performance.now();
-    // A database that went away meanwhile is found by the pools.
-    mending = Promise.resolve(options.prepare?.(pools, 'tables missing'))
+    // A database that went away meanwhile is found by those who use it.
+    mending = prepareAgain(owner)
       .catch(() => undefined)
       .finally(() => (mending = null));
   }
 
-  async function destroy(opened: Pools): Promise<void> {
+  async function destroy(knex: Knex): Promise<void> {
     const slow = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref());
-    await Promise.race([Promise.allSettled([opened.owner.destroy(), opened.profiler.destroy()]), slow]);
+    await Promise.race([knex.destroy().catch(() => undefined), slow]);
   }
 
   function connect(): void {
@@ -214,12 +207,12 @@ export function createDatabase(options: DatabaseOptions): Database {
     start();
   }
 
-  async function poolsWhenReady(): Promise<Pools> {
+  async function knexWhenReady(): Promise<Knex> {
     if (state.status === 'idle') connect();
     if (state.status === 'connecting')
       await Promise.race([outcome.promise, sleep(ACQUIRE_MS, undefined, { ref: false })]);
     if (state.status === 'closed') throw new DatabaseUnavailableError('The database connection is closed.');
-    if (pools !== null && everReady) return pools;
+    if (owner !== null && everReady) return owner;
     throw new DatabaseUnavailableError(
       `The database can't be used now: ${state.message ?? 'it has not answered'}.`,
     );
@@ -227,12 +220,8 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   return {
     connect,
-    async load() {
-      pools ??= await openPools();
-      return pools.owner;
-    },
-    knex: async () => (await poolsWhenReady()).owner,
-    profilerKnex: async () => (await poolsWhenReady()).profiler,
+    load: async () => (owner ??= await openKnex()),
+    knex: knexWhenReady,
     ready: first.promise,
     state: () => state,
     mend,
@@ -246,7 +235,7 @@ export function createDatabase(options: DatabaseOptions): Database {
         new DatabaseUnavailableError('The database connection was closed before the database answered.'),
       );
       await loop?.catch(() => undefined);
-      if (pools !== null) await destroy(pools);
+      if (owner !== null) await destroy(owner);
     },
   };
 }

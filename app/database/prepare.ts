@@ -6,11 +6,12 @@
  * are answered, the Migrations panel says what is missing, and the storage says so too. Only a database that goes away
  * meanwhile counts as not reached.
  */
-import type { Pools } from './connection.ts';
+import type { Prepare } from './connection.ts';
+import { withTimeouts } from './connection-settings.ts';
 import {
   MigrationError,
   runOwnerMigrations,
-  runProfilerMigrations,
+  runProfilerMigrationsAt,
   type MigrationRun,
 } from './run-migrations.ts';
 
@@ -27,6 +28,7 @@ export interface PrepareOptions {
 }
 
 const LOG_EVERY_MS = 60_000;
+const CONNECT_MS = 5000;
 
 /** SQLSTATE classes of a server that is not there: connection, shutdown. */
 const AWAY = /^(08|57P)/;
@@ -40,9 +42,6 @@ function isAway(error: unknown): boolean {
     ? AWAY.test(code)
     : code !== '' || /connection/i.test(cause.message);
 }
-
-/** `reason`: the database has come, or the profiler's tables are missing in one that has been there. */
-export type Prepare = (pools: Pools, reason: 'come' | 'tables missing') => Promise<void>;
 
 export function createPrepare(options: PrepareOptions): Prepare {
   const { schema, redact, log, ownerFolder } = options;
@@ -70,8 +69,9 @@ export function createPrepare(options: PrepareOptions): Prepare {
     }
   }
 
-  return async ({ owner, profiler }, reason) => {
-    if (options.profiler) await say(runProfilerMigrations({ knex: profiler, schema }), "the profiler's");
+  return async ({ owner, settings }, reason) => {
+    if (options.profiler)
+      await say(runProfilerMigrationsAt(withTimeouts(settings, CONNECT_MS), schema), "the profiler's");
     // Who drops a schema while the service runs may be about to fill it: the owner's tables are left to them.
     if (!options.owner || (ownerRan && reason === 'tables missing')) return;
     const folder = ownerFolder === undefined ? {} : { folder: ownerFolder };

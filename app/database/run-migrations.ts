@@ -131,6 +131,20 @@ export async function runProfilerMigrations(options: RunMigrationsOptions): Prom
   }
 }
 
+/** The same on a connection that is opened for that alone; `connection`: settings of `pg`. */
+export async function runProfilerMigrationsAt(
+  connection: Record<string, unknown>,
+  schema: string,
+): Promise<MigrationRun> {
+  const { default: createKnex } = await import('knex');
+  const knex = createKnex({ client: 'pg', connection, pool: { min: 0, max: 1 } });
+  try {
+    return await runProfilerMigrations({ knex, schema });
+  } finally {
+    await knex.destroy();
+  }
+}
+
 /**
  * The owner's, on other connections than the one that holds the lock, so that migrations which must not run in a
  * transaction (`create index concurrently`) work. The pool needs two connections.

@@ -58,13 +58,16 @@ export function findUnstored(
       ([, context]) => isWanted(lineOf(context)),
     ),
   );
-  const waiting = new Map<string, ProfileIndex>();
-  for (const { index } of writer.pending())
-    if (!running.has(index.token) && isWanted(index) && matchesQuery(index, query))
-      waiting.set(index.token, index);
-  const lines = [...running.values(), ...waiting.values()];
-  const rowOf = (line: Context | ProfileIndex): ProfileIndex =>
-    waiting.get(line.token) ?? recorder.indexOf(line as Context);
+  // The later version of a profile counts.
+  const queued = new Map(Array.from(writer.pending(), ({ index }) => [index.token, index])).values();
+  const waiting = [...queued].filter(
+    (index) => !running.has(index.token) && isWanted(index) && matchesQuery(index, query),
+  );
+  const lines = [...running.values(), ...waiting];
+  const rowOf = (line: Context | ProfileIndex): ProfileIndex => {
+    const context = running.get(line.token);
+    return context === undefined ? (line as ProfileIndex) : recorder.indexOf(context);
+  };
   if (!isSettledByLine(query)) {
     const rows = lines.map(rowOf).filter((row) => matchesQuery(row, query));
     return { rows, total: rows.length };

@@ -1,10 +1,13 @@
-/** Profiles that wait to be stored, oldest first, bounded in bytes: where there is no room, the oldest are dropped. */
+/**
+ * Profiles that wait to be stored, oldest first, bounded in bytes: where there is no room, the oldest are dropped. A list, because a
+ * Map whose entries come and go keeps them alive until the next major collection.
+ */
 import type { ProfileIndex } from './profile-index.ts';
 import type { QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 
 /** About what an index row takes on the heap, beside its long texts. */
 const ROW_BYTES = 700;
-/** Room made at once, so that not each newcomer searches for the next one to go. */
+/** Room made at once, so that not each newcomer moves the whole list. */
 const DROP_SHARE = 1 / 64;
 
 export class Waiting implements QueuedProfile {
@@ -14,7 +17,6 @@ export class Waiting implements QueuedProfile {
   readonly bytes: Buffer;
   /** Counts up with each profile that comes. */
   readonly number: number;
-  isBeingWritten = false;
 
   /** Sets the `bytes` of its index. */
   constructor({ index, document }: StoredProfile, shared: readonly SharedPart[], number: number) {
@@ -37,50 +39,54 @@ export class Waiting implements QueuedProfile {
 
 export interface WaitingQueue {
   readonly size: number;
+  /** How many of them are being written. */
+  readonly writing: number;
   /** Bytes that all in it take. */
   readonly bytes: number;
   /** The number of the profile that came last. */
   readonly last: number;
-  /** Replaces one of the same token. */
+  /** One of the same token stays before it, as an earlier version. */
   add(profile: StoredProfile, shared: readonly SharedPart[]): void;
+  /** The latest version. */
   get(token: string): Waiting | undefined;
   values(): Iterable<Waiting>;
   /** Whether one waits that has this number or a lower one. */
   waitsUntil(number: number): boolean;
-  /** The oldest, to be written: they stay in the queue until they are stored. */
-  take(most: { count: number; bytes: number }): Waiting[];
-  /** They wait again, in their places. */
-  putBack(batch: readonly Waiting[]): void;
-  remove(batch: readonly Waiting[]): void;
+  /** The oldest, to be written: they stay in the queue until it is told how that went. */
+  take(most: { count: number; bytes: number }): readonly Waiting[];
+  stored(): void;
+  failed(): void;
   clear(): void;
 }
 
 export function createWaitingQueue(maxBytes: number, onDropped: () => void): WaitingQueue {
-  /** By token, in the order of arrival. */
-  const waiting = new Map<string, Waiting>();
+  /** Those that are being written come first. */
+  const waiting: Waiting[] = [];
+  let writing = 0;
   let bytes = 0;
   let last = 0;
 
-  /** Nothing happens where a later version has taken its place. */
-  function removeOne(profile: Waiting): void {
-    if (waiting.get(profile.index.token) !== profile) return;
-    waiting.delete(profile.index.token);
-    bytes -= profile.size;
+  function remove(from: number, count: number): void {
+    for (const { size } of waiting.splice(from, count)) bytes -= size;
   }
 
   function makeRoom(): void {
     if (bytes <= maxBytes) return;
-    for (const profile of waiting.values()) {
-      if (bytes <= maxBytes * (1 - DROP_SHARE)) return;
-      if (profile.isBeingWritten) continue;
-      removeOne(profile);
+    let left = bytes;
+    let until = writing;
+    while (until < waiting.length && left > maxBytes * (1 - DROP_SHARE)) {
+      left -= waiting[until++]?.size ?? 0;
       onDropped();
     }
+    remove(writing, until - writing);
   }
 
   return {
     get size() {
-      return waiting.size;
+      return waiting.length;
+    },
+    get writing() {
+      return writing;
     },
     get bytes() {
       return bytes;
@@ -88,41 +94,36 @@ export function createWaitingQueue(maxBytes: number, onDropped: () => void): Wai
     get last() {
       return last;
     },
-    add(given, shared) {
-      const profile = new Waiting(given, shared, ++last);
-      const before = waiting.get(given.index.token);
-      if (before !== undefined) removeOne(before);
-      waiting.set(given.index.token, profile);
-      bytes += profile.size;
+    add(profile, shared) {
+      const newest = new Waiting(profile, shared, ++last);
+      waiting.push(newest);
+      bytes += newest.size;
       makeRoom();
     },
-    get: (token) => waiting.get(token),
+    get: (token) => waiting.findLast(({ index }) => index.token === token),
     values: () => waiting.values(),
-    waitsUntil(number) {
-      for (const oldest of waiting.values()) return oldest.number <= number;
-      return false;
-    },
+    waitsUntil: (number) => (waiting[0]?.number ?? Infinity) <= number,
     take(most) {
-      const batch: Waiting[] = [];
       let taken = 0;
-      for (const profile of waiting.values()) {
+      const end = waiting.findIndex((profile, place) => {
         taken += profile.bytes.length;
-        if (batch.length === most.count || (batch.length > 0 && taken > most.bytes)) break;
-        profile.isBeingWritten = true;
-        batch.push(profile);
-      }
+        return place === most.count || (place > 0 && taken > most.bytes);
+      });
+      const batch = waiting.slice(0, end === -1 ? waiting.length : end);
+      writing = batch.length;
       return batch;
     },
-    putBack(batch) {
-      for (const profile of batch) profile.isBeingWritten = false;
+    stored() {
+      remove(0, writing);
+      writing = 0;
+    },
+    failed() {
+      writing = 0;
       makeRoom();
     },
-    remove(batch) {
-      for (const profile of batch) removeOne(profile);
-    },
     clear() {
-      waiting.clear();
-      bytes = 0;
+      remove(0, waiting.length);
+      writing = 0;
     },
   };
 }

@@ -73,8 +73,8 @@ export function createWriter({
   let ended = false;
   const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
 
-  function countDropped(reason: string): void {
-    counters.dropped[reason] = (counters.dropped[reason] ?? 0) + 1;
+  function countDropped(reason: string, count = 1): void {
+    if (count > 0) counters.dropped[reason] = (counters.dropped[reason] ?? 0) + count;
   }
 
   function sayFull(): void {
@@ -98,12 +98,12 @@ export function createWriter({
       await storage.write(batch);
       counters.written += batch.length;
       pause = 0;
-      queue.remove(batch);
+      queue.stored();
     } catch (error) {
       counters.failedWrites++;
       pause = Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
       parts.forget();
-      queue.putBack(batch);
+      queue.failed();
       complain(error);
     }
   }
@@ -172,8 +172,8 @@ export function createWriter({
       ended = true;
       if (timer !== null) clearTimeout(timer);
       timer = null;
-      for (const { isBeingWritten } of queue.values())
-        countDropped(isBeingWritten ? 'unconfirmed at shut down' : 'shut down');
+      countDropped('shut down', queue.size - queue.writing);
+      countDropped('unconfirmed at shut down', queue.writing);
       queue.clear();
     },
   };

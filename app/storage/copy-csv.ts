@@ -1,10 +1,8 @@
 /**
- * Rows in the CSV form of PostgreSQL's COPY, with control characters where commas and quotes would stand: JSON escapes
- * every control character, so that a document goes out byte for byte as it lies in memory.
- *
- * An index row is text made early (`headOf`); the data of a whole batch is one buffer (`copyData`).
+ * A batch in the CSV form of PostgreSQL's COPY, with control characters for delimiter and quote: JSON escapes every control
+ * character, so that a document is sent byte for byte. It is spoken over pg's own protocol calls (decision 10).
  */
-import { COPY_HEADER } from './session.ts';
+import type { Client } from './pool.ts';
 
 export type ColumnValue = string | number | null;
 
@@ -40,60 +38,78 @@ function storableBytes(bytes: Uint8Array): Uint8Array {
   return Buffer.from(text.replaceAll('\0', '\\u0000').replaceAll(QUOTE, QUOTE + QUOTE));
 }
 
-/** The buffer of one batch after the other: a new one each time would be half of the collector's work. */
-export interface Scratch {
-  take(size: number): Buffer;
-  /** Once nobody reads it any more. */
-  giveBack(buffer: Buffer): void;
-}
+/** Bytes of the message's head before COPY data: its type and a length. */
+const HEADER_BYTES = 5;
+const COPY_DATA = 'd'.charCodeAt(0);
 
-const SCRATCH_STEP = 256 * 1024;
-/** Larger ones are not kept. */
-const MOST_SCRATCH = 2 * 1024 * 1024;
-
-export function createScratch(): Scratch {
-  let kept: Buffer | null = null;
-  return {
-    take(size) {
-      const found = kept;
-      kept = null;
-      if (found !== null && found.length >= size) return found;
-      return Buffer.allocUnsafeSlow(Math.ceil(size / SCRATCH_STEP) * SCRATCH_STEP);
-    },
-    giveBack(buffer) {
-      if (buffer.length <= MOST_SCRATCH) kept = buffer;
-    },
-  };
-}
-
-interface CopyRow {
-  head: string;
-  bytes: Uint8Array;
-}
-
-/** Bytes for these rows at most: a character of an index row may take three. */
-function sizeOf(rows: readonly CopyRow[]): number {
-  let size = COPY_HEADER;
-  for (const { head, bytes } of rows) size += 3 * head.length + bytes.length + END_OF_ROW.length;
-  return size;
-}
-
-/** For `Session.copy`: room for its header, then a row for each. `release` lets the memory go. */
-export function copyData(rows: readonly CopyRow[], scratch: Scratch): { data: Buffer; release: () => void } {
+/** Rows as one message of COPY, in memory of its own, and where each of them ends in it. */
+export function copyData(rows: readonly { head: string; bytes: Uint8Array }[]): {
+  data: Buffer<ArrayBuffer>;
+  ends: number[];
+} {
   const safe = rows.map(({ head, bytes }) => ({ head, bytes: storableBytes(bytes) }));
-  const buffer = scratch.take(sizeOf(safe));
-  let at = COPY_HEADER;
-  for (const { head, bytes } of safe) {
-    at += buffer.write(head, at);
-    buffer.set(bytes, at);
-    at += bytes.length;
-    buffer.set(END_OF_ROW, at);
-    at += END_OF_ROW.length;
-  }
-  return {
-    data: buffer.subarray(0, at),
-    release: () => {
-      scratch.giveBack(buffer);
-    },
-  };
+  let size = HEADER_BYTES;
+  for (const { head, bytes } of safe) size += Buffer.byteLength(head) + bytes.length + END_OF_ROW.length;
+  const data = Buffer.allocUnsafeSlow(size);
+  let at = HEADER_BYTES;
+  const ends = safe.map(({ head, bytes }) => {
+    at += data.write(head, at);
+    data.set(bytes, at);
+    data.set(END_OF_ROW, at + bytes.length);
+    return (at += bytes.length + END_OF_ROW.length);
+  });
+  return { data, ends };
+}
+
+/** The same with those rows only whose place in the batch is among `kept`. */
+export function partOf(data: Uint8Array, ends: readonly number[], kept: readonly number[]): Uint8Array {
+  if (kept.length === ends.length) return data;
+  const rows = kept.map((row) => data.subarray(ends[row - 1] ?? HEADER_BYTES, ends[row]));
+  return Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows]);
+}
+
+/** What is used of pg's connection; its types leave COPY out. */
+interface WireConnection {
+  /** pg's own way of sending data copies it into a buffer that grows to the largest batch and stays. */
+  stream: { write(data: Uint8Array): void };
+  query(sql: string): void;
+  endCopyFrom(): void;
+}
+
+interface Copy {
+  /** Set by pg, whose timeout ends with it. */
+  callback?: () => void;
+  submit(connection: WireConnection): void;
+  handleCopyInResponse(connection: WireConnection): void;
+  handleCommandComplete(): void;
+  handleReadyForQuery(): void;
+  handleError(error: Error): void;
+}
+
+/** `sql`: `copy … from stdin`, perhaps with more statements behind it. */
+export function copyFrom(client: Client, sql: string, data: Uint8Array): Promise<void> {
+  const message = Buffer.from(data.buffer, data.byteOffset, data.length);
+  message.writeUInt8(COPY_DATA, 0);
+  message.writeInt32BE(data.length - 1, 1);
+  return new Promise((resolve, reject) => {
+    const copy: Copy = {
+      submit(connection) {
+        connection.query(sql);
+      },
+      handleCopyInResponse(connection) {
+        connection.stream.write(message);
+        connection.endCopyFrom();
+      },
+      handleCommandComplete: () => undefined,
+      handleReadyForQuery() {
+        copy.callback?.();
+        resolve();
+      },
+      handleError(error) {
+        copy.callback?.();
+        reject(error);
+      },
+    };
+    (client as unknown as { query(copy: Copy): void }).query(copy);
+  });
 }

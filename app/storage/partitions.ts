@@ -5,7 +5,7 @@
  * all. They are made ahead in the background and by the writer when it needs one; where that fails (rights, a lock) the
  * default partition takes the rows. Made by ATTACH, which lets writers and searches on other partitions go on.
  */
-import { inTransaction, quoted, type Session } from './session.ts';
+import { type Client, inTransaction, type Pool, quoted } from './pool.ts';
 
 export const PARENT = 'hindsight_profiles';
 export const NET = 'hindsight_profiles_default';
@@ -48,8 +48,8 @@ function sizeIn(note: string | null): { size?: PartitionSize } {
 }
 
 /** Oldest first. */
-export async function listPartitions(session: Session, schema: string): Promise<Partition[]> {
-  const { rows } = await session.query(
+export async function listPartitions(client: Client | Pool, schema: string): Promise<Partition[]> {
+  const { rows } = await client.query<{ name: string; note: string | null }>(
     `select part.relname as name, obj_description(part.oid, 'pg_class') as note from pg_inherits
      join pg_class part on part.oid = inhrelid
      join pg_class whole on whole.oid = inhparent
@@ -57,7 +57,7 @@ export async function listPartitions(session: Session, schema: string): Promise<
      where whole.relname = $1 and place.nspname = $2`,
     [PARENT, schema],
   );
-  return (rows as { name: string; note: string | null }[])
+  return rows
     .flatMap(({ name, note }) => {
       const match = NAME.exec(name);
       return match === null
@@ -79,37 +79,37 @@ export function gapAround(at: number, width: number, partitions: readonly Partit
   return { name: `${PARENT}_${from}_${until}`, from, until };
 }
 
-async function create(session: Session, schema: string, gap: Partition): Promise<void> {
+async function create(client: Client, schema: string, gap: Partition): Promise<void> {
   const table = (name: string): string => `${quoted(schema)}.${quoted(name)}`;
-  await session.query(`create table ${table(gap.name)} (like ${table(NET)} including all)`);
-  await session.query(`alter table ${table(gap.name)} set (toast_tuple_target = ${ROW_BYTES})`);
-  await session.query(
+  await client.query(`create table ${table(gap.name)} (like ${table(NET)} including all)`);
+  await client.query(`alter table ${table(gap.name)} set (toast_tuple_target = ${ROW_BYTES})`);
+  await client.query(
     `with moved as (delete from ${table(NET)} where started_at >= $1 and started_at < $2 returning *)
      insert into ${table(gap.name)} select * from moved`,
     [gap.from, gap.until],
   );
-  await session.query(
+  await client.query(
     `alter table ${table(PARENT)} attach partition ${table(gap.name)} for values from (${gap.from}) to (${gap.until})`,
   );
 }
 
 /** Makes what is missing for `moments`; returns all partitions. Processes take turns. */
 async function ensurePartitions(
-  session: Session,
+  client: Client,
   options: { schema: string; width: number; moments: readonly number[]; now: number },
 ): Promise<Partition[]> {
   const { schema, width, moments, now } = options;
-  return inTransaction(session, CREATE_MS, async () => {
-    await session.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
-    await session.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+  return inTransaction(client, CREATE_MS, async () => {
+    await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
       `hindsight partition ${schema}`,
     ]);
-    const partitions = await listPartitions(session, schema);
+    const partitions = await listPartitions(client, schema);
     for (const at of moments) {
       if (!(at > now - OLDEST && at < now + NEWEST)) continue;
       const gap = gapAround(at, width, partitions);
       if (gap === null) continue;
-      await create(session, schema, gap);
+      await create(client, schema, gap);
       partitions.push(gap);
     }
     return partitions;
@@ -118,7 +118,7 @@ async function ensurePartitions(
 
 export interface PartitionKeeper {
   /** Makes sure of the partitions of these moments, as well as can be; a failure is said once a minute. */
-  prepare(session: Session, moments: readonly number[]): Promise<void>;
+  prepare(client: Client, moments: readonly number[]): Promise<void>;
 }
 
 const AGAIN_AFTER_MS = 60_000;
@@ -139,12 +139,12 @@ export function createPartitionKeeper(options: {
   }
 
   return {
-    async prepare(session, moments) {
+    async prepare(client, moments) {
       const now = Date.now();
       const missing = moments.filter((at) => !isKnown(at, now));
       if (missing.length === 0 || performance.now() - failedAt < AGAIN_AFTER_MS) return;
       try {
-        known = await ensurePartitions(session, { schema, width, moments: missing, now });
+        known = await ensurePartitions(client, { schema, width, moments: missing, now });
       } catch (error) {
         failedAt = performance.now();
         say(

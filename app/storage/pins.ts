@@ -1,28 +1,24 @@
 /** Which profiles are pinned: a late fact beside them, found by an index of its own. */
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { FindResult } from '../profiler/storage.ts';
-import { quoted, type Session } from './session.ts';
+import type { Client } from './pool.ts';
 
 /** Tokens of pinned profiles; `schema` as it stands in SQL. */
 export function pinnedTokens(schema: string): string {
   return `select token from ${schema}.hindsight_amendments where name = 'pin' and value not in ('null', 'false')`;
 }
 
-/** The same for Knex, to which a question mark is a value. */
-export function pinnedIn(schema: string): string {
-  return pinnedTokens(quoted(schema)).replaceAll('?', '\\?');
-}
-
 /** Which of these rows are pinned. */
 export async function pinsOf(
-  session: Session,
+  client: Client,
   schema: string,
   rows: readonly ProfileIndex[],
 ): Promise<Pick<FindResult, 'pinned'>> {
   if (rows.length === 0) return {};
-  const found = await session.query(`${pinnedTokens(schema)} and token = any($1)`, [
-    rows.map(({ token }) => token),
-  ]);
-  const pinned = (found.rows as { token: string }[]).map(({ token }) => token);
+  const { rows: found } = await client.query<{ token: string }>(
+    `${pinnedTokens(schema)} and token = any($1)`,
+    [rows.map(({ token }) => token)],
+  );
+  const pinned = found.map(({ token }) => token);
   return pinned.length === 0 ? {} : { pinned };
 }

@@ -3,10 +3,11 @@
  * truncating them, or by deleting rows where a pinned one is among them. What can't be had for a moment is tried again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NET, type Partition } from './partitions.ts';
-import { pinnedIn } from './pins.ts';
+import { listPartitions, NET, PARENT, type Partition } from './partitions.ts';
+import { pinnedTokens } from './pins.ts';
+import { quoted, type Store, tableIn } from './pool.ts';
 import { alone } from './purge-lock.ts';
-import { dropPartition, type Purge } from './purge-partition.ts';
+import { dropPartition } from './purge-partition.ts';
 
 const TRIES = 10;
 const PAUSE_MS = 200;
@@ -21,28 +22,21 @@ async function patiently<T>(work: () => Promise<T | undefined>): Promise<T | und
   return undefined;
 }
 
-function emptyTable(purge: Purge, name: string): Promise<number | undefined> {
-  const { schema } = purge;
-  const pinned = pinnedIn(schema);
-  return alone(purge, async (trx) => {
-    const kept = await trx.raw<{ rows: unknown[] }>(
-      `select 1 from ??.?? where token in (${pinned}) limit 1`,
-      [schema, name],
-    );
+function emptyTable(store: Store, name: string): Promise<number | undefined> {
+  const table = tableIn(store.schema, name);
+  const pinned = pinnedTokens(quoted(store.schema));
+  return alone(store, async (client) => {
+    const kept = await client.query(`select 1 from ${table} where token in (${pinned}) limit 1`);
     if (kept.rows.length === 0) {
-      const counted = await trx.raw<{ rows: { count: number }[] }>(
-        'select count(*)::int as count from ??.??',
-        [schema, name],
-      );
-      await trx.raw('truncate ??.??', [schema, name]);
+      const counted = await client.query<{ count: number }>(`select count(*)::int as count from ${table}`);
+      await client.query(`truncate ${table}`);
       return counted.rows[0]?.count ?? 0;
     }
-    const deleted = await trx.raw<{ rowCount: number }>(
-      `delete from ??.?? where token not in (${pinned}) and (parent is null or parent not in (${pinned}))`,
-      [schema, name],
+    const deleted = await client.query(
+      `delete from ${table} where token not in (${pinned}) and (parent is null or parent not in (${pinned}))`,
     );
-    if (name !== NET) await trx.raw('comment on table ??.?? is null', [schema, name]);
-    return deleted.rowCount;
+    if (name !== NET) await client.query(`comment on table ${table} is null`);
+    return deleted.rowCount ?? 0;
   });
 }
 
@@ -50,19 +44,18 @@ function isOver({ until }: Partition): boolean {
   return until < Date.now();
 }
 
-export async function clearProfiles(purge: Purge): Promise<number> {
-  const { pool, schema } = purge;
+export async function clearProfiles(store: Store): Promise<number> {
+  const { pool, schema } = store;
   let gone = 0;
-  for (const partition of await purge.partitions()) {
+  for (const partition of await listPartitions(pool, schema)) {
     // Dropping one counts none where it could not be had; what is left then is emptied.
-    if (isOver(partition)) gone += await dropPartition(purge, partition, { reasons: ['pinned'] });
+    if (isOver(partition)) gone += await dropPartition(store, partition, { reasons: ['pinned'] });
   }
-  for (const { name } of [...(await purge.partitions()), { name: NET }])
-    gone += (await patiently(() => emptyTable(purge, name))) ?? 0;
-  await pool.raw(
-    `delete from ??.hindsight_amendments as beside
-     where not exists (select 1 from ??.hindsight_profiles as profile where profile.token = beside.token)`,
-    [schema, schema],
+  for (const { name } of [...(await listPartitions(pool, schema)), { name: NET }])
+    gone += (await patiently(() => emptyTable(store, name))) ?? 0;
+  await pool.query(
+    `delete from ${tableIn(schema, 'hindsight_amendments')} as beside
+     where not exists (select 1 from ${tableIn(schema, PARENT)} as profile where profile.token = beside.token)`,
   );
   return gone;
 }

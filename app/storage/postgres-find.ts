@@ -5,14 +5,13 @@
  * The newest page is looked for in the newest two partitions first: most filters fill it there, and planning for all
  * partitions alone takes longer than that.
  */
-import type { Pool } from './pool.ts';
+import { type Client, inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import { type FindResult, MOST_COUNTED, type ProfileQuery } from '../profiler/storage.ts';
 import { conditionOf, orderOf, type Condition } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { searchText } from './postgres-text.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
-import { inTransaction, quoted, type Session } from './session.ts';
 
 /** An estimate from here on is not checked by counting: each match may cost the server a page, so that 10 000 take 10 to 40 ms. */
 const SURELY_MORE = 10 * MOST_COUNTED;
@@ -33,10 +32,10 @@ interface Search {
   query: ProfileQuery;
 }
 
-async function pageOf(session: Session, { table, condition, query }: Search): Promise<ProfileIndex[]> {
+async function pageOf(client: Client, { table, condition, query }: Search): Promise<ProfileIndex[]> {
   const { sql, values } = condition;
   const [limit, offset] = [values.length + 1, values.length + 2];
-  const found = await session.query(
+  const found = await client.query(
     `select ${INDEX_COLUMNS.join(', ')} from ${table} where ${sql}
      order by ${orderOf(query)} limit $${limit} offset $${offset}`,
     [...values, query.limit, query.offset],
@@ -62,10 +61,10 @@ function recent(search: Search, partitionMs: number): Search | null {
 }
 
 /** One more than MOST_COUNTED at most; null where it takes too long. Nothing can follow it in its transaction. */
-async function countOf(session: Session, table: string, { sql, values }: Condition): Promise<number | null> {
-  await session.query(`set local statement_timeout = ${COUNTING_MS}`);
+async function countOf(client: Client, table: string, { sql, values }: Condition): Promise<number | null> {
+  await client.query(`set local statement_timeout = ${COUNTING_MS}`);
   try {
-    const counted = await session.query(
+    const counted = await client.query(
       `select count(*)::int as total from
          (select 1 from ${table} where ${sql} limit ${MOST_COUNTED + 1}) as matching`,
       values,
@@ -78,8 +77,8 @@ async function countOf(session: Session, table: string, { sql, values }: Conditi
 }
 
 /** By the statistics that the server has of the columns. */
-async function estimateOf(session: Session, table: string, { sql, values }: Condition): Promise<number> {
-  const planned = await session.query(`explain (format json) select 1 from ${table} where ${sql}`, values);
+async function estimateOf(client: Client, table: string, { sql, values }: Condition): Promise<number> {
+  const planned = await client.query(`explain (format json) select 1 from ${table} where ${sql}`, values);
   return Math.round((planned.rows as Plan[])[0]?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0);
 }
 
@@ -94,28 +93,28 @@ export async function findProfiles(
   const whole: Search = { schema, table, condition, query };
   const newest = recent(whole, options.partitionMs);
 
-  async function find(session: Session): Promise<FindResult> {
-    const page = await findPage(session);
+  async function find(client: Client): Promise<FindResult> {
+    const page = await findPage(client);
     if (query.counted === false)
       return { rows: page, total: query.offset + page.length, totalIsExact: page.length < query.limit };
     // Before anything is counted: nothing can follow that.
-    const pins = await pinsOf(session, schema, page);
-    return { ...(await withTotal(session, page)), ...pins };
+    const pins = await pinsOf(client, schema, page);
+    return { ...(await withTotal(client, page)), ...pins };
   }
 
-  async function findPage(session: Session): Promise<ProfileIndex[]> {
-    let rows = newest === null ? [] : await pageOf(session, newest);
-    if (rows.length < query.limit) rows = await pageOf(session, whole);
+  async function findPage(client: Client): Promise<ProfileIndex[]> {
+    let rows = newest === null ? [] : await pageOf(client, newest);
+    if (rows.length < query.limit) rows = await pageOf(client, whole);
     return rows;
   }
 
-  async function withTotal(session: Session, rows: ProfileIndex[]): Promise<FindResult> {
+  async function withTotal(client: Client, rows: ProfileIndex[]): Promise<FindResult> {
     const last = query.offset + rows.length;
     // A page that is not full ends the list, unless it is past the end.
     if (rows.length < query.limit && (rows.length > 0 || query.offset === 0))
       return { rows, total: last, totalIsExact: true };
-    const estimate = await estimateOf(session, table, condition);
-    const counted = estimate >= SURELY_MORE ? null : await countOf(session, table, condition);
+    const estimate = await estimateOf(client, table, condition);
+    const counted = estimate >= SURELY_MORE ? null : await countOf(client, table, condition);
     if (counted !== null && counted <= MOST_COUNTED) return { rows, total: counted, totalIsExact: true };
     return {
       rows,
@@ -126,5 +125,5 @@ export async function findProfiles(
 
   const { text } = query;
   if (text !== undefined) return searchText(pool, { ...whole, text, timeoutMs: options.timeoutMs });
-  return pool.session((session) => inTransaction(session, options.timeoutMs, () => find(session)));
+  return withClient(pool, (client) => inTransaction(client, options.timeoutMs, () => find(client)));
 }

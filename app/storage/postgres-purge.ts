@@ -9,11 +9,12 @@
  */
 import type { ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
-import { pinnedIn } from './pins.ts';
-import { NET, PARENT, type Partition } from './partitions.ts';
+import { listPartitions, NET, PARENT, type Partition } from './partitions.ts';
+import { pinnedTokens } from './pins.ts';
+import { quoted, type Store, tableIn } from './pool.ts';
 import { purgeShared } from './postgres-shared.ts';
-import { dropPartition, markSurvivors, type Purge } from './purge-partition.ts';
-import { deleteRows, type Rows } from './purge-rows.ts';
+import { dropPartition, markSurvivors, type Where } from './purge-partition.ts';
+import { deleteRows } from './purge-rows.ts';
 import { relationSizes, type RelationSize } from './relation-sizes.ts';
 
 /** Milliseconds that one round may spend on deleting rows. */
@@ -30,25 +31,25 @@ function survivorsOf({ spare }: RetentionLimits): object | null {
 }
 
 async function purgeByAge(
-  purge: Purge,
+  store: Store,
   partitions: readonly Partition[],
   limits: RetentionLimits,
 ): Promise<number> {
   let gone = 0;
   for (const partition of partitions) {
     if (partition.until > limits.olderThan) continue;
-    gone += await dropPartition(purge, partition, survivorsOf(limits));
+    gone += await dropPartition(store, partition, survivorsOf(limits));
   }
   if (limits.spare !== undefined)
-    await markSurvivors(purge, NET, {
-      sql: 'kept is null and started_at < ?::numeric',
+    await markSurvivors(store, NET, {
+      sql: 'kept is null and started_at < $1::numeric',
       values: [String(limits.olderThan)],
     });
   for (const kind of KINDS)
-    gone += await deleteRows(purge, {
+    gone += await deleteRows(store, {
       relation: NET,
       kind,
-      sql: `started_at < ?::numeric and ${ordinary(limits)}`,
+      sql: `started_at < $1::numeric and ${ordinary(limits)}`,
       values: [String(limits.olderThan)],
       withinMs: ROWS_MS,
     });
@@ -57,16 +58,16 @@ async function purgeByAge(
 
 /** The first row of a relation beyond the newest `allowed` of a kind: it and all older ones go. */
 async function cutByCount(
-  { pool, schema }: Purge,
+  { pool, schema }: Store,
   relation: string,
   options: { kind: ProfileKind; allowed: number; ordinary: string },
-): Promise<Pick<Rows, 'sql' | 'values'> | null> {
-  const result = await pool.raw<{ rows: Cut[] }>(
-    `select started_at, token from ??.?? where kind = ? and ${options.ordinary}
-     order by started_at desc, token offset ? limit 1`,
-    [schema, relation, options.kind, options.allowed],
+): Promise<Where | null> {
+  const { rows } = await pool.query<Cut>(
+    `select started_at, token from ${tableIn(schema, relation)} where kind = $1 and ${options.ordinary}
+     order by started_at desc, token offset $2 limit 1`,
+    [options.kind, options.allowed],
   );
-  return fromCutOn(result.rows[0], options.ordinary);
+  return fromCutOn(rows[0], options.ordinary);
 }
 
 interface Cut {
@@ -74,29 +75,29 @@ interface Cut {
   token: string;
 }
 
-function fromCutOn(cut: Cut | undefined, also: string): Pick<Rows, 'sql' | 'values'> | null {
+function fromCutOn(cut: Cut | undefined, also: string): Where | null {
   return cut === undefined
     ? null
     : {
-        sql: `${also} and (started_at < ?::bigint or (started_at = ?::bigint and token >= ?))`,
-        values: [cut.started_at, cut.started_at, cut.token],
+        sql: `${also} and (started_at < $1::bigint or (started_at = $1::bigint and token >= $2))`,
+        values: [cut.started_at, cut.token],
       };
 }
 
 /** The newest row at which the documents of a relation, from the newest on, take more than `allowed` bytes. */
 async function cutByBytes(
-  { pool, schema }: Purge,
+  { pool, schema }: Store,
   relation: string,
   options: { allowed: number; ordinary: string },
-): Promise<Pick<Rows, 'sql' | 'values'> | null> {
-  const result = await pool.raw<{ rows: Cut[] }>(
+): Promise<Where | null> {
+  const { rows } = await pool.query<Cut>(
     `select started_at, token from (
        select started_at, token, sum(bytes) over (order by started_at desc, token) as reached
-       from ??.?? where ${options.ordinary}
-     ) as newest where reached > ? order by started_at desc, token limit 1`,
-    [schema, relation, options.allowed],
+       from ${tableIn(schema, relation)} where ${options.ordinary}
+     ) as newest where reached > $1 order by started_at desc, token limit 1`,
+    [options.allowed],
   );
-  return fromCutOn(result.rows[0], options.ordinary);
+  return fromCutOn(rows[0], options.ordinary);
 }
 
 /** Walks from the newest relation to the oldest: whole within the limit, cut by it, or beyond it. */
@@ -113,7 +114,7 @@ function* overLimit(
 }
 
 async function purgeByLimit(
-  purge: Purge,
+  store: Store,
   sizes: readonly RelationSize[],
   { measure, limits }: { measure: 'requests' | 'bytes'; limits: RetentionLimits },
 ): Promise<number> {
@@ -121,70 +122,69 @@ async function purgeByLimit(
   const limit = measure === 'requests' ? limits.count : limits.bytes;
   for (const { relation, allowed } of overLimit(sizes, measure, limit)) {
     if (relation.partition !== null && allowed === 0 && relation.closed) {
-      gone += await dropPartition(purge, relation.partition, survivorsOf(limits));
+      gone += await dropPartition(store, relation.partition, survivorsOf(limits));
       continue;
     }
     const name = relation.name;
     const options = { allowed, ordinary: ordinary(limits) };
     const cut =
       measure === 'bytes'
-        ? await cutByBytes(purge, name, options)
-        : await cutByCount(purge, name, { ...options, kind: 'request' });
+        ? await cutByBytes(store, name, options)
+        : await cutByCount(store, name, { ...options, kind: 'request' });
     if (cut === null) continue;
     // Failed and slow ones survive their partition; single rows go but for those that somebody pinned.
-    if (limits.spare !== undefined) await markSurvivors(purge, name, { ...cut, reasons: ['pinned'] });
+    if (limits.spare !== undefined) await markSurvivors(store, name, { ...cut, reasons: ['pinned'] });
     for (const kind of measure === 'bytes' ? KINDS : (['request'] as const))
-      gone += await deleteRows(purge, { relation: name, kind, ...cut, withinMs: ROWS_MS });
+      gone += await deleteRows(store, { relation: name, kind, ...cut, withinMs: ROWS_MS });
   }
   return gone;
 }
 
-async function purgeOwnPages(purge: Purge, limits: RetentionLimits): Promise<number> {
-  const cut = await cutByCount(purge, PARENT, {
+async function purgeOwnPages(store: Store, limits: RetentionLimits): Promise<number> {
+  const cut = await cutByCount(store, PARENT, {
     kind: 'profiler',
     allowed: limits.profilerCount,
     ordinary: ordinary(limits),
   });
   if (cut === null) return 0;
-  return deleteRows(purge, { relation: PARENT, kind: 'profiler', ...cut, withinMs: ROWS_MS });
+  return deleteRows(store, { relation: PARENT, kind: 'profiler', ...cut, withinMs: ROWS_MS });
 }
 
-async function purgeByLimits(purge: Purge, limits: RetentionLimits): Promise<number> {
-  const sizes = await relationSizes(purge, ordinary(limits));
-  let gone = await purgeByLimit(purge, sizes, { measure: 'requests', limits });
-  gone += await purgeOwnPages(purge, limits);
-  const left = gone === 0 ? sizes : await relationSizes(purge, ordinary(limits));
-  return gone + (await purgeByLimit(purge, left, { measure: 'bytes', limits }));
+async function purgeByLimits(store: Store, limits: RetentionLimits): Promise<number> {
+  const sizes = await relationSizes(store, ordinary(limits));
+  let gone = await purgeByLimit(store, sizes, { measure: 'requests', limits });
+  gone += await purgeOwnPages(store, limits);
+  const left = gone === 0 ? sizes : await relationSizes(store, ordinary(limits));
+  return gone + (await purgeByLimit(store, left, { measure: 'bytes', limits }));
 }
 
 /** Who was pinned or unpinned after its time was over: a pin keeps it, and without one it is as old as it is. */
-async function followPins({ pool, schema }: Purge): Promise<void> {
-  const pinned = pinnedIn(schema);
+async function followPins({ pool, schema }: Store): Promise<void> {
+  const pinned = pinnedTokens(quoted(schema));
   const isPinned = `(token in (${pinned}) or parent in (${pinned}))`;
-  await pool.raw(
-    `update ??.?? set kept = case when ${isPinned} then 'pinned' end
+  await pool.query(
+    `update ${tableIn(schema, NET)} set kept = case when ${isPinned} then 'pinned' end
      where kept is not null and (kept = 'pinned') is distinct from (${isPinned} is true)`,
-    [schema, NET],
   );
 }
 
 /** What was spared goes too in the end: by its own age and number, pins by a number of their own. */
-async function purgeSpared(purge: Purge, { spare }: RetentionLimits): Promise<number> {
+async function purgeSpared(store: Store, { spare }: RetentionLimits): Promise<number> {
   if (spare === undefined) return 0;
-  await followPins(purge);
+  await followPins(store);
   let gone = 0;
   const unpinned = `kept is not null and kept <> 'pinned'`;
   const conditions = [
-    { sql: `${unpinned} and started_at < ?::numeric`, values: [String(spare.olderThan)] },
+    { sql: `${unpinned} and started_at < $1::numeric`, values: [String(spare.olderThan)] },
     ...(await Promise.all(
       [unpinned, `kept = 'pinned'`].map((ordinary) =>
-        cutByCount(purge, NET, { kind: 'request', allowed: spare.count, ordinary }),
+        cutByCount(store, NET, { kind: 'request', allowed: spare.count, ordinary }),
       ),
     )),
   ];
   for (const condition of conditions)
     if (condition !== null)
-      gone += await deleteRows(purge, { relation: NET, kind: 'request', ...condition, withinMs: ROWS_MS });
+      gone += await deleteRows(store, { relation: NET, kind: 'request', ...condition, withinMs: ROWS_MS });
   return gone;
 }
 
@@ -192,33 +192,33 @@ async function purgeSpared(purge: Purge, { spare }: RetentionLimits): Promise<nu
 const VANISHED = '42P01';
 
 /** Whether a partition is gone that another process has dropped meanwhile. */
-async function wasTaken({ pool, schema }: Purge, error: unknown): Promise<boolean> {
+async function wasTaken({ pool, schema }: Store, error: unknown): Promise<boolean> {
   if (!(error instanceof Error && 'code' in error && error.code === VANISHED)) return false;
-  const result = await pool.raw<{ rows: unknown[] }>(
-    'select 1 from pg_tables where schemaname = ? and tablename = ?',
-    [schema, NET],
-  );
-  return result.rows.length > 0;
+  const { rows } = await pool.query('select 1 from pg_tables where schemaname = $1 and tablename = $2', [
+    schema,
+    NET,
+  ]);
+  return rows.length > 0;
 }
 
 /**
  * Returns how many profiles went; of whole partitions as they were when counted. Where another process is at it too,
  * what is left is for the next round.
  */
-export async function purgeProfiles(purge: Purge, limits: RetentionLimits): Promise<number> {
+export async function purgeProfiles(store: Store, limits: RetentionLimits): Promise<number> {
   const steps = [
-    async () => purgeByAge(purge, await purge.partitions(), limits),
-    () => purgeSpared(purge, limits),
-    () => purgeByLimits(purge, limits),
+    async () => purgeByAge(store, await listPartitions(store.pool, store.schema), limits),
+    () => purgeSpared(store, limits),
+    () => purgeByLimits(store, limits),
   ];
   let gone = 0;
   for (const step of steps) {
     try {
       gone += await step();
     } catch (error) {
-      if (!(await wasTaken(purge, error))) throw error;
+      if (!(await wasTaken(store, error))) throw error;
     }
   }
-  await purgeShared(purge);
+  await purgeShared(store);
   return gone;
 }

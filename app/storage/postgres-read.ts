@@ -1,10 +1,10 @@
 /**
  * One profile by its token, with what lies beside it, and perhaps its standing: one statement, since each page of a profile asks it
- * and a round trip costs the server as much as a panel. Past Knex's builder, which would cost that once more.
+ * and a round trip costs the server as much as a panel.
  */
 import type { ReadOptions, ReadProfile } from '../profiler/storage.ts';
 import { standingColumn, standingOf, type StandingRow } from './postgres-standing.ts';
-import { quoted, type Session } from './session.ts';
+import { type Pool, quoted } from './pool.ts';
 import { storable } from './text.ts';
 
 interface ReadRow {
@@ -14,7 +14,7 @@ interface ReadRow {
   standing?: StandingRow | null;
 }
 
-export type Reader = (session: Session, token: string, options?: ReadOptions) => Promise<ReadProfile | null>;
+export type Reader = (pool: Pool, token: string, options?: ReadOptions) => Promise<ReadProfile | null>;
 
 function parseAmendments(texts: Record<string, string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, JSON.parse(text) as unknown]));
@@ -32,9 +32,12 @@ export function createReader(schema: string): Reader {
   const alone = statementOf('');
   const withStanding = statementOf(`, ${standingColumn(profiles, 'profile')} as standing`);
 
-  return async (session, token, { known, standing = false } = {}) => {
-    const { rows } = await session.query(standing ? withStanding : alone, [storable(token), known ?? null]);
-    const [row] = rows as ReadRow[];
+  return async (pool, token, { known, standing = false } = {}) => {
+    const { rows } = await pool.query<ReadRow>(standing ? withStanding : alone, [
+      storable(token),
+      known ?? null,
+    ]);
+    const [row] = rows;
     if (row === undefined) return null;
     return {
       version: row.version,

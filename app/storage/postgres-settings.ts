@@ -1,62 +1,51 @@
 /** Settings that all processes of one schema share, and the secrets among them: made by whichever process comes first. */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Pool } from './pool.ts';
+import { type Store, tableIn } from './pool.ts';
 import { storable } from './text.ts';
-
-export interface SettingsTable {
-  pool: Pool;
-  schema: string;
-}
 
 const KEY_BYTES = 16;
 const TOKEN_KEY = 'token_key';
 
-export async function readSetting({ pool, schema }: SettingsTable, name: string): Promise<string | null> {
-  const result = await pool.raw<{ rows: { value: string }[] }>(
-    'select value from ??.hindsight_settings where name = ?',
-    [schema, storable(name)],
+const tableOf = ({ schema }: Store): string => tableIn(schema, 'hindsight_settings');
+
+export async function readSetting(store: Store, name: string): Promise<string | null> {
+  const { rows } = await store.pool.query<{ value: string }>(
+    `select value from ${tableOf(store)} where name = $1`,
+    [storable(name)],
   );
-  return result.rows[0]?.value ?? null;
+  return rows[0]?.value ?? null;
 }
 
-export async function writeSetting(
-  { pool, schema }: SettingsTable,
-  name: string,
-  value: string | null,
-): Promise<void> {
-  if (value === null)
-    await pool.raw('delete from ??.hindsight_settings where name = ?', [schema, storable(name)]);
+export async function writeSetting(store: Store, name: string, value: string | null): Promise<void> {
+  const table = tableOf(store);
+  if (value === null) await store.pool.query(`delete from ${table} where name = $1`, [storable(name)]);
   else
-    await pool.raw(
-      `insert into ??.hindsight_settings (name, value) values (?, ?)
+    await store.pool.query(
+      `insert into ${table} (name, value) values ($1, $2)
        on conflict (name) do update set value = excluded.value`,
-      [schema, storable(name), storable(value)],
+      [storable(name), storable(value)],
     );
 }
 
 /** The key of all tokens. `proposed`: taken over where there is none yet. */
-export async function tokenKey(
-  table: SettingsTable,
-  proposed: Buffer = randomBytes(KEY_BYTES),
-): Promise<Buffer> {
-  const { pool, schema } = table;
-  let key = await readSetting(table, TOKEN_KEY);
+export async function tokenKey(store: Store, proposed: Buffer = randomBytes(KEY_BYTES)): Promise<Buffer> {
+  let key = await readSetting(store, TOKEN_KEY);
   if (key === null) {
-    await pool.raw(
-      'insert into ??.hindsight_settings (name, value) values (?, ?) on conflict (name) do nothing',
-      [schema, TOKEN_KEY, proposed.toString('hex')],
+    await store.pool.query(
+      `insert into ${tableOf(store)} (name, value) values ($1, $2) on conflict (name) do nothing`,
+      [TOKEN_KEY, proposed.toString('hex')],
     );
-    key = await readSetting(table, TOKEN_KEY);
+    key = await readSetting(store, TOKEN_KEY);
   }
   const bytes = Buffer.from(key ?? '', 'hex');
   if (bytes.length !== KEY_BYTES)
-    throw new Error(`${schema}.hindsight_settings holds no usable ${TOKEN_KEY}.`);
+    throw new Error(`${store.schema}.hindsight_settings holds no usable ${TOKEN_KEY}.`);
   return bytes;
 }
 
 /** Derived from the key of tokens, of which it tells nothing. */
-export async function formKey(table: SettingsTable): Promise<Buffer> {
-  return createHmac('sha256', await tokenKey(table))
+export async function formKey(store: Store): Promise<Buffer> {
+  return createHmac('sha256', await tokenKey(store))
     .update('forms')
     .digest();
 }

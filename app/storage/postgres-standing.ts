@@ -2,9 +2,8 @@
  * What the requests of a route took before another one: bounded by rows and by time, so that it needs no timeout. Asked for by
  * itself, or as a column of the profile that is read.
  */
-import type { Pool } from './pool.ts';
+import { type Pool, quoted } from './pool.ts';
 import { LOOKED_BACK, LOOKED_BACK_MS, type Standing, type StandingQuery } from '../profiler/route-summary.ts';
-import { quoted } from './session.ts';
 import { storable } from './text.ts';
 
 /** As PostgreSQL gives it. */
@@ -51,9 +50,7 @@ export async function readStanding(
 ): Promise<Standing> {
   const of = { before: '$1::bigint', route: '$2', method: '$3' };
   const text = statementOf(`${quoted(schema)}.hindsight_profiles`, of);
-  const { rows } = await pool.session((session) =>
-    session.query(text, [whole(before), storable(route), storable(method)]),
-  );
-  const [row] = rows as StandingRow[];
+  const { rows } = await pool.query<StandingRow>(text, [whole(before), storable(route), storable(method)]);
+  const [row] = rows;
   return standingOf(row ?? { count: 0, percentiles: null });
 }

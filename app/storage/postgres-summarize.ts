@@ -5,7 +5,7 @@
  * `newest` is read once; what is counted of it (figures, steps of time, durations, marks, both ends) is joined by the
  * columns of the group, which hold no null so that the joins can hash.
  */
-import type { Pool } from './pool.ts';
+import { inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import {
   DURATION_EDGES,
   MOST_MARKS,
@@ -18,7 +18,6 @@ import {
   type SummaryQuery,
   type SummaryStep,
 } from '../profiler/route-summary.ts';
-import { inTransaction, quoted } from './session.ts';
 import { storable } from './text.ts';
 
 const GROUP = 'missed, route, method, missed_status';
@@ -172,12 +171,12 @@ export async function summarizeProfiles(
   const { sql, values } = conditionOf(group);
   const statement = statementOf(`${quoted(schema)}.hindsight_profiles`, sql);
   const limit = Math.min(most, MOST_SUMMARIZED);
-  const found = await pool.session((session) =>
-    inTransaction(session, timeoutMs, () =>
-      session.query(statement, [whole(from), whole(until), limit, ...values]),
+  const found = await withClient(pool, (client) =>
+    inTransaction(client, timeoutMs, () =>
+      client.query<SummaryRow>(statement, [whole(from), whole(until), limit, ...values]),
     ),
   );
-  const rows = found.rows as SummaryRow[];
+  const { rows } = found;
   const routes = rows.filter(({ missed }) => missed !== null).map(summaryOf);
   const [head] = rows;
   const looked = head?.looked ?? 0;

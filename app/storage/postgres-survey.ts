@@ -2,10 +2,9 @@
  * What a list shows beside its rows: how many match each saved view, and requests over time. Both stop at a bound of rows
  * and of time: a list is worth more without them than after a second.
  */
-import type { Pool } from './pool.ts';
+import { type Client, inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import { MOST_COUNTED, MOST_IN_PULSE, type Survey, type SurveyQuery } from '../profiler/storage.ts';
 import { conditionOf } from './find-sql.ts';
-import { inTransaction, quoted, type Session } from './session.ts';
 
 const COUNTING_MS = 100;
 /** Of one count, where all of them together took too long. */
@@ -19,16 +18,16 @@ function isCanceled(error: unknown): boolean {
 }
 
 /** Null where it takes too long. */
-async function within<T>(session: Session, ms: number, work: () => Promise<T>): Promise<T | null> {
+async function within<T>(client: Client, ms: number, work: () => Promise<T>): Promise<T | null> {
   try {
-    return await inTransaction(session, ms, work);
+    return await inTransaction(client, ms, work);
   } catch (error) {
     if (isCanceled(error)) return null;
     throw error;
   }
 }
 
-async function count(session: Session, schema: string, queries: SurveyQuery['counts']): Promise<number[]> {
+async function count(client: Client, schema: string, queries: SurveyQuery['counts']): Promise<number[]> {
   const values: unknown[] = [];
   const parts = queries.map((query, i) => {
     const condition = conditionOf(query, schema);
@@ -38,23 +37,23 @@ async function count(session: Session, schema: string, queries: SurveyQuery['cou
     return `(select count(*)::int from (
       select 1 from ${schema}.hindsight_profiles where ${sql} limit ${MOST_COUNTED + 1}) as matching) as n${i}`;
   });
-  const { rows } = await session.query(`select ${parts.join(', ')}`, values);
+  const { rows } = await client.query(`select ${parts.join(', ')}`, values);
   const row = rows[0] as Record<string, number>;
   return queries.map((_query, i) => row[`n${i}`] ?? 0);
 }
 
 /** All at once, which is quicker than one after the other; where one is slow, only that one is given up. */
 async function countAll(
-  session: Session,
+  client: Client,
   schema: string,
   queries: SurveyQuery['counts'],
 ): Promise<Survey['counts']> {
   if (queries.length === 0) return [];
-  const all = await within(session, COUNTING_MS, () => count(session, schema, queries));
+  const all = await within(client, COUNTING_MS, () => count(client, schema, queries));
   if (all !== null || queries.length === 1) return all ?? [null];
   const counts: (number | null)[] = [];
   for (const query of queries) {
-    const one = await within(session, COUNTING_ONE_MS, () => count(session, schema, [query]));
+    const one = await within(client, COUNTING_ONE_MS, () => count(client, schema, [query]));
     counts.push(one?.[0] ?? null);
   }
   return counts;
@@ -70,13 +69,13 @@ interface Part {
 }
 
 async function pulseOf(
-  session: Session,
+  client: Client,
   schema: string,
   { query, from, until, parts }: NonNullable<SurveyQuery['pulse']>,
 ): Promise<Survey['pulse']> {
   const { sql, values } = conditionOf({ ...query, from: Math.max(from, query.from ?? 0), until }, schema);
   const width = Math.max(1, Math.ceil((until - from) / parts));
-  const { rows } = await session.query(
+  const { rows } = await client.query(
     `with taken as materialized (
        select started_at,
          (status >= 500 or (error is not null and coalesce(status, 0) not between 400 and 499)) is true as failed
@@ -104,9 +103,8 @@ export function surveyProfiles(
   { counts, pulse }: SurveyQuery,
 ): Promise<Survey> {
   const schema = quoted(name);
-  return pool.session(async (session) => ({
-    counts: await countAll(session, schema, counts),
-    pulse:
-      pulse === undefined ? null : await within(session, PULSE_MS, () => pulseOf(session, schema, pulse)),
+  return withClient(pool, async (client) => ({
+    counts: await countAll(client, schema, counts),
+    pulse: pulse === undefined ? null : await within(client, PULSE_MS, () => pulseOf(client, schema, pulse)),
   }));
 }

@@ -3,14 +3,13 @@
  * what it finds read once more here, since a document is JSON whose own names match words too. It ends with a full page, at a
  * bound of profiles, or when the time of a search is nearly over, and says how far it came.
  */
-import type { Pool } from './pool.ts';
+import { type Client, inTransaction, type Pool, withClient } from './pool.ts';
 import { escapedForJson, findText, type TextPlace } from '../profiler/find-text.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { FindResult, ProfileQuery } from '../profiler/storage.ts';
 import { type Condition, holds, likePattern } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
-import { inTransaction, type Session } from './session.ts';
 
 /** Profiles looked through at most, and at once. */
 const MOST_LOOKED = 5000;
@@ -36,7 +35,7 @@ interface Chunk {
 }
 
 async function lookThrough(
-  session: Session,
+  client: Client,
   { table, condition, text }: TextQuery,
   after: Chunk['last'],
 ): Promise<Chunk> {
@@ -49,7 +48,7 @@ async function lookThrough(
   const like = holds('document', escapedForJson(text)).replace('?', () =>
     given(likePattern(escapedForJson(text))),
   );
-  const result = await session.query(
+  const result = await client.query(
     `with looked as materialized (
        select ${INDEX_COLUMNS.join(', ')}, document from ${table} where ${condition.sql} ${further}
        order by started_at desc, token limit ${CHUNK}
@@ -84,10 +83,10 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
   let count = 0;
   let all = false;
 
-  async function look(session: Session): Promise<void> {
+  async function look(client: Client): Promise<void> {
     let last: Chunk['last'] = null;
     while (rows.length <= query.offset + query.limit && count < MOST_LOOKED && performance.now() < until) {
-      const chunk = await lookThrough(session, search, last);
+      const chunk = await lookThrough(client, search, last);
       for (const { document, ...row } of chunk.found) {
         const place = findText(document, text, query.searched ?? {});
         if (place === null) continue;
@@ -101,9 +100,9 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
     }
   }
 
-  return pool.session((session) =>
-    inTransaction(session, timeoutMs, async () => {
-      await look(session);
+  return withClient(pool, (client) =>
+    inTransaction(client, timeoutMs, async () => {
+      await look(client);
       const page = rows.slice(query.offset, query.offset + query.limit);
       const found = Object.fromEntries(
         page.flatMap(({ token }) => {
@@ -116,7 +115,7 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
         total: rows.length,
         totalIsExact: all,
         looked: { count, all, found },
-        ...(await pinsOf(session, schema, page)),
+        ...(await pinsOf(client, schema, page)),
       };
     }),
   );

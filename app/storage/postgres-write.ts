@@ -6,22 +6,23 @@
  * share a unique index, so the look-up is the guard across them, and each one's unique index the guard against two
  * writers at once: the second is refused by it and looks again.
  */
-import { COPY_FORMAT, copyData, type Scratch } from './copy-csv.ts';
-import type { PartitionKeeper } from './partitions.ts';
-import { ROW_COLUMNS, type WriteRow } from './rows.ts';
-import { quoted, type Session } from './session.ts';
+import type { QueuedProfile } from '../profiler/storage.ts';
+import { COPY_FORMAT, copyData, copyFrom, partOf } from './copy-csv.ts';
+import { PARENT, type PartitionKeeper } from './partitions.ts';
+import { type Client, rollback, tableIn } from './pool.ts';
+import { ROW_COLUMNS, type WriteRow, writeRowOf } from './rows.ts';
 
 const STATEMENT_MS = 10_000;
 const TRIES = 10;
 /** SQLSTATE of what another writer at the same tokens causes: unique_violation, deadlock, serialization failure. */
 const MET_ANOTHER = new Set(['23505', '40P01', '40001']);
 
-export interface WriteOptions {
-  schema: string;
-  partitions: PartitionKeeper;
-  scratch: Scratch;
-  /** Once aborted, the bytes of the rows are not read any more. */
-  signal?: AbortSignal;
+/** A batch made ready by the thread that serves: it goes to the one that writes without a copy. */
+export interface Batch {
+  rows: Omit<WriteRow, 'head' | 'bytes'>[];
+  data: Uint8Array<ArrayBuffer>;
+  /** Where each row ends in `data`. */
+  ends: number[];
 }
 
 interface StoredRow {
@@ -31,86 +32,81 @@ interface StoredRow {
   state: string;
 }
 
-function isSameRequest(a: WriteRow, b: WriteRow): boolean {
+export function batchOf(profiles: readonly QueuedProfile[]): Batch {
+  // In one order everywhere, so that two writers never wait for each other crosswise.
+  const sorted = profiles
+    .map(writeRowOf)
+    .sort((a, b) => (a.token < b.token ? -1 : a.token > b.token ? 1 : 0));
+  const rows = sorted.map(({ token, startedAt, process, final }) => ({ token, startedAt, process, final }));
+  return { rows, ...copyData(sorted) };
+}
+
+function isSameRequest(a: Batch['rows'][number], b: Batch['rows'][number]): boolean {
   return a.process === b.process && a.startedAt === b.startedAt;
 }
 
-/** One profile per token, the last of each request; those of another request under a taken token are clashes. */
-function withoutRepeats(rows: readonly WriteRow[]): { kept: WriteRow[]; clashes: string[] } {
-  const byToken = new Map<string, WriteRow>();
+/** Places of those to be written: one per token, the last of each request. Those of another request under a token are clashes. */
+function withoutRepeats({ rows }: Batch): { places: number[]; clashes: string[] } {
+  const byToken = new Map<string, number>();
   const clashes: string[] = [];
-  for (const row of rows) {
-    const before = byToken.get(row.token);
+  for (const [place, row] of rows.entries()) {
+    const before = rows[byToken.get(row.token) ?? -1];
     if (before !== undefined && !isSameRequest(before, row)) clashes.push(row.token);
-    else if (before?.final !== true || row.final) byToken.set(row.token, row);
+    else if (before?.final !== true || row.final) byToken.set(row.token, place);
   }
-  // In one order everywhere, so that two writers never wait for each other crosswise.
-  const kept = [...byToken.values()].sort((a, b) => (a.token < b.token ? -1 : 1));
-  return { kept, clashes };
+  return { places: [...byToken.values()], clashes };
 }
 
-/** Sorts a batch by what is stored already. */
+/** Compares a batch with what is stored already. */
 function compare(
-  rows: readonly WriteRow[],
+  { rows }: Batch,
+  places: readonly number[],
   stored: readonly StoredRow[],
-): { write: readonly WriteRow[]; replaced: StoredRow[]; clashes: string[] } {
-  if (stored.length === 0) return { write: rows, replaced: [], clashes: [] };
-  const byToken = new Map<string, StoredRow[]>();
-  for (const row of stored) byToken.set(row.token, [...(byToken.get(row.token) ?? []), row]);
-  const result = { write: [] as WriteRow[], replaced: [] as StoredRow[], clashes: [] as string[] };
-  for (const row of rows) {
-    const found = byToken.get(row.token) ?? [];
-    const own = found.find(
-      ({ process, started_at }) => process === row.process && Number(started_at) === row.startedAt,
+): { write: readonly number[]; replaced: StoredRow[]; clashes: string[] } {
+  const result = { write: [] as number[], replaced: [] as StoredRow[], clashes: [] as string[] };
+  const taken = new Set(stored.map(({ token }) => token));
+  for (const place of places) {
+    const row = rows[place];
+    if (row === undefined) continue;
+    const before = stored.find(
+      ({ token, process, started_at }) =>
+        token === row.token && process === row.process && Number(started_at) === row.startedAt,
     );
-    if (own === undefined && found.length > 0) result.clashes.push(row.token);
-    else if (own?.state !== 'final' || row.final) {
-      if (own !== undefined) result.replaced.push(own);
-      result.write.push(row);
+    if (before === undefined && taken.has(row.token)) result.clashes.push(row.token);
+    else if (before?.state !== 'final' || row.final) {
+      if (before !== undefined) result.replaced.push(before);
+      result.write.push(place);
     }
   }
   return result;
 }
 
 async function replaceAndCopy(
-  session: Session,
+  client: Client,
   table: string,
-  { rows, options }: { rows: readonly WriteRow[]; options: WriteOptions },
+  { batch, places }: { batch: Batch; places: readonly number[] },
 ): Promise<string[]> {
-  const tokens = rows.map(({ token }) => session.literal(token)).join(',');
-  const stored = await session.query(
+  const tokens = places.map((place) => client.escapeLiteral(batch.rows[place]?.token ?? '')).join(',');
+  // Several statements in one message give several results.
+  const results = (await client.query(
     `begin; set local statement_timeout = ${STATEMENT_MS};
      select token, started_at, process, state from ${table} where token in (${tokens})`,
-  );
-  const { write, replaced, clashes } = compare(rows, stored.rows as StoredRow[]);
+  )) as unknown as { rows: StoredRow[] }[];
+  const { write, replaced, clashes } = compare(batch, places, results.at(-1)?.rows ?? []);
   if (replaced.length > 0) {
-    await session.query(`delete from ${table} where token = any($1) and started_at = any($2)`, [
+    await client.query(`delete from ${table} where token = any($1) and started_at = any($2)`, [
       replaced.map(({ token }) => token),
       replaced.map(({ started_at }) => started_at),
     ]);
   }
-  if (options.signal?.aborted === true) throw new Error('The database answered too late.');
-  if (write.length === 0) await session.query('commit');
-  else {
-    const { data, release } = copyData(write, options.scratch);
-    await session.copy(`copy ${table} (${ROW_COLUMNS.join(', ')}) from stdin ${COPY_FORMAT}; commit`, data);
-    // Not after a failure: the connection may still be sending it.
-    release();
-  }
+  if (write.length === 0) await client.query('commit');
+  else
+    await copyFrom(
+      client,
+      `copy ${table} (${ROW_COLUMNS.join(', ')}) from stdin ${COPY_FORMAT}; commit`,
+      partOf(batch.data, batch.ends, write),
+    );
   return clashes;
-}
-
-async function writeOnce(
-  session: Session,
-  table: string,
-  work: { rows: readonly WriteRow[]; options: WriteOptions },
-): Promise<string[]> {
-  try {
-    return await replaceAndCopy(session, table, work);
-  } catch (error) {
-    await session.query('rollback').catch(() => undefined);
-    throw error;
-  }
 }
 
 function metAnother(error: unknown): boolean {
@@ -121,18 +117,19 @@ function metAnother(error: unknown): boolean {
 
 /** Stores all or nothing; returns the tokens whose profile was left out because another request has them. */
 export async function writeProfiles(
-  session: Session,
-  options: WriteOptions,
-  rows: readonly WriteRow[],
+  client: Client,
+  { schema, partitions }: { schema: string; partitions: PartitionKeeper },
+  batch: Batch,
 ): Promise<string[]> {
-  const { kept, clashes } = withoutRepeats(rows);
-  if (kept.length === 0) return clashes;
-  const table = `${quoted(options.schema)}.hindsight_profiles`;
-  await options.partitions.prepare(session, [...new Set(kept.map(({ startedAt }) => startedAt))]);
+  const { places, clashes } = withoutRepeats(batch);
+  if (places.length === 0) return clashes;
+  const table = tableIn(schema, PARENT);
+  await partitions.prepare(client, [...new Set(batch.rows.map(({ startedAt }) => startedAt))]);
   for (let tries = 1; ; tries++) {
     try {
-      return [...clashes, ...(await writeOnce(session, table, { rows: kept, options }))];
+      return [...clashes, ...(await replaceAndCopy(client, table, { batch, places }))];
     } catch (error) {
+      await rollback(client);
       if (tries === TRIES || !metAnother(error)) throw error;
     }
   }

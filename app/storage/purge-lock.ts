@@ -1,5 +1,5 @@
 /** The transaction of one step of retention: while no other process is at it, and without waiting long for a lock. */
-import type { Pool, Statements } from './pool.ts';
+import { type Client, inTransaction, type Store, withClient } from './pool.ts';
 
 const LOCK_WAIT_MS = 300;
 const STATEMENT_MS = 10_000;
@@ -12,20 +12,20 @@ function isBusy(error: unknown): boolean {
 
 /** Undefined where another process purges, or where a lock can't be had now. */
 export async function alone<T>(
-  { pool, schema }: { pool: Pool; schema: string },
-  work: (trx: Statements) => Promise<T>,
+  { pool, schema }: Store,
+  work: (client: Client) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await pool.transaction(async (trx) => {
-      await trx.raw(
-        `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${STATEMENT_MS}`,
-      );
-      const lock = await trx.raw<{ rows: { held: boolean }[] }>(
-        'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as held',
-        [`hindsight purge ${schema}`],
-      );
-      return lock.rows[0]?.held === true ? work(trx) : undefined;
-    });
+    return await withClient(pool, (client) =>
+      inTransaction(client, STATEMENT_MS, async () => {
+        await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+        const { rows } = await client.query<{ held: boolean }>(
+          'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as held',
+          [`hindsight purge ${schema}`],
+        );
+        return rows[0]?.held === true ? work(client) : undefined;
+      }),
+    );
   } catch (error) {
     if (isBusy(error)) return undefined;
     throw error;

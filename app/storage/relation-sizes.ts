@@ -3,10 +3,9 @@
  * all processes, which writes it down as the table's comment; so a round of retention reads little more than what came
  * since. Deleting rows of a partition takes its comment away.
  */
-import type { Statements } from './pool.ts';
-import { NET, noteOf, type Partition, type PartitionSize } from './partitions.ts';
+import { type Client, inTransaction, type Store, tableIn, withClient } from './pool.ts';
+import { listPartitions, NET, noteOf, type Partition, type PartitionSize } from './partitions.ts';
 import { alone } from './purge-lock.ts';
-import type { Purge } from './purge-partition.ts';
 
 export interface RelationSize extends PartitionSize {
   name: string;
@@ -20,43 +19,40 @@ export interface RelationSize extends PartitionSize {
 const LATE_MS = 60_000;
 const SUM_TIMEOUT_MS = 10_000;
 
-async function measure(
-  trx: Statements,
-  { schema, name, condition }: { schema: string; name: string; condition: string },
-): Promise<PartitionSize> {
-  await trx.raw(`set local statement_timeout = ${SUM_TIMEOUT_MS}`);
-  const result = await trx.raw<{ rows: { requests: string; bytes: string | null }[] }>(
+async function measure(client: Client, table: string, condition: string): Promise<PartitionSize> {
+  const { rows } = await client.query<{ requests: string; bytes: string | null }>(
     `select count(*) filter (where kind = 'request') as requests, sum(bytes) as bytes
-     from ??.?? where ${condition}`,
-    [schema, name],
+     from ${table} where ${condition}`,
   );
-  const row = result.rows[0];
-  return { requests: Number(row?.requests ?? 0), bytes: Number(row?.bytes ?? 0) };
+  return { requests: Number(rows[0]?.requests ?? 0), bytes: Number(rows[0]?.bytes ?? 0) };
 }
 
 /** Undefined where another process purges. */
 async function measureAndNote(
-  { pool, schema }: Purge,
-  name: string,
+  store: Store,
+  table: string,
   condition: string,
 ): Promise<PartitionSize | undefined> {
-  return alone({ pool, schema }, async (trx) => {
-    const size = await measure(trx, { schema, name, condition });
-    await trx.raw(`comment on table ??.?? is '${noteOf(size)}'`, [schema, name]);
+  return alone(store, async (client) => {
+    const size = await measure(client, table, condition);
+    await client.query(`comment on table ${table} is '${noteOf(size)}'`);
     return size;
   });
 }
 
-export async function relationSizes(purge: Purge, condition: string): Promise<RelationSize[]> {
-  const partitions = [...(await purge.partitions())].reverse();
+export async function relationSizes(store: Store, condition: string): Promise<RelationSize[]> {
+  const partitions = (await listPartitions(store.pool, store.schema)).reverse();
   const sizes: RelationSize[] = [];
   for (const partition of [...partitions, null]) {
     const name = partition?.name ?? NET;
+    const table = tableIn(store.schema, name);
     const closed = partition !== null && partition.until < Date.now() - LATE_MS;
-    const known = closed ? (partition.size ?? (await measureAndNote(purge, name, condition))) : undefined;
+    const known = closed ? (partition.size ?? (await measureAndNote(store, table, condition))) : undefined;
     const size =
       known ??
-      (await purge.pool.transaction((trx) => measure(trx, { schema: purge.schema, name, condition })));
+      (await withClient(store.pool, (client) =>
+        inTransaction(client, SUM_TIMEOUT_MS, () => measure(client, table, condition)),
+      ));
     sizes.push({ name, partition, closed, ...size });
   }
   return sizes;

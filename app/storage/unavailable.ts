@@ -1,4 +1,4 @@
-/** Errors of PostgreSQL, Knex and the socket -> one error of the catalogue with a sentence that names the reason. */
+/** Errors of PostgreSQL and the socket -> one error of the catalogue with a sentence that names the reason. */
 import { createError, HindsightError } from '../errors.ts';
 
 /** SQLSTATE: query_canceled, undefined_table, invalid_schema_name, insufficient_privilege. */
@@ -11,14 +11,10 @@ function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** Knex puts the statement, with its values, before the message; it is cut off. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'of an unknown failure.';
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
-  const message = error.message;
-  const cut = codeOf(error) === null ? -1 : message.lastIndexOf(' - ');
-  const reason = cut === -1 ? message : message.slice(cut + 3);
-  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
+  return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
 }
 
 /** Whether the tables are missing or not for this role, which migrations may mend. */

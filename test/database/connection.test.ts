@@ -11,7 +11,7 @@ import {
 } from '../../app/database/connection-settings.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
 import { createPrepare } from '../../app/database/prepare.ts';
-import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
+import { createStorageInProcess } from '../storage/in-process.ts';
 import {
   freshVarDir,
   openKnex,
@@ -91,14 +91,13 @@ describe('the database', function () {
     expect((await (await database.knex()).raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
   });
 
-  it('gives the owner the search path and the profiler none', async () => {
+  it('gives the owner the search path', async () => {
     const database = create(() => Promise.resolve(server().connection));
     database.connect();
     await database.ready;
     const pathOf = async (knex: Awaited<ReturnType<Database['knex']>>): Promise<string | undefined> =>
       (await knex.raw<{ rows: { search_path: string }[] }>('show search_path')).rows[0]?.search_path;
     expect(await pathOf(await database.knex())).to.equal('shop, public');
-    expect(await pathOf(await database.profilerKnex())).to.equal('"$user", public');
     expect(database.state()).to.include({ status: 'ready', message: null });
     expect(lines).to.deep.equal([]);
   });
@@ -150,11 +149,10 @@ describe('the database', function () {
     const admin = openKnex(server().connection);
     await admin.raw('create role late login');
     const database = create(() => Promise.resolve({ ...server().connection, user: 'late' }), { prepare });
-    const storage = createPostgresStorage({
-      knex: () => database.profilerKnex(),
-      schema: 'later',
-      onUnusable: () => database.mend(),
-    });
+    database.connect();
+    await database.ready;
+    const late = { ...server().connection, user: 'late' };
+    const storage = createStorageInProcess(late, { schema: 'later', onUnusable: () => database.mend() });
     const reads = async (): Promise<boolean> => (await storage.read('000001').catch(() => false)) === null;
     const readsWithin = async (tries: number): Promise<boolean> => {
       for (let n = 0; n < tries; n++) {
@@ -173,6 +171,7 @@ describe('the database', function () {
       "Ran the profiler's migrations:",
       "Ran the profiler's migrations:",
     ]);
+    await storage.close();
     await admin.destroy();
   });
 

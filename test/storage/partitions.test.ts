@@ -6,11 +6,13 @@ import type { Knex } from 'knex';
 import { createMigrationSource, profilerMigrationsFolder } from '../../app/database/migration-source.ts';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import { createPool } from '../../app/storage/pool.ts';
+import type { StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { gapAround, listPartitions, type Partition } from '../../app/storage/partitions.ts';
-import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
-import { withSession } from '../../app/storage/session.ts';
+import pg from 'pg';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
 import { profileOf } from './contract.ts';
+import { createStorageInProcess } from './in-process.ts';
 
 const HOUR = 3_600_000;
 const LONGEST_TEST = 5000;
@@ -21,14 +23,18 @@ describe('partitions of profiles', () => {
   const server = withDebianPostgres();
   let thisHour: number;
   let knex: Knex;
+  let pool: pg.Pool;
+  const opened: ProfileStorage[] = [];
   let storage: ProfileStorage;
   let schema: string;
   let number = 0;
 
   before(() => {
     knex = openKnex(server().connection);
+    pool = createPool(pg.Pool, { ...server().connection });
   });
-  after(() => knex.destroy());
+  after(() => Promise.all([knex.destroy(), pool.end()]));
+  afterEach(() => Promise.all(opened.splice(0).map((made) => made.close())));
   beforeEach(async () => {
     // No test may begin in one hour and end in the next.
     const left = HOUR - (Date.now() % HOUR);
@@ -36,11 +42,16 @@ describe('partitions of profiles', () => {
     thisHour = Math.floor(Date.now() / HOUR) * HOUR;
     schema = `parts ${++number}`;
     await runProfilerMigrations({ knex, schema });
-    storage = createPostgresStorage({ knex: () => knex, schema });
+    storage = open();
   });
 
-  const partitions = (): Promise<Partition[]> =>
-    withSession(knex, (session) => listPartitions(session, schema));
+  function open(settings: Omit<StorageSettings, 'schema'> = {}): ProfileStorage {
+    const made = createStorageInProcess(server().connection, { ...settings, schema });
+    opened.push(made);
+    return made;
+  }
+
+  const partitions = (): Promise<Partition[]> => listPartitions(pool, schema);
   const at = (hoursAgo: number): { startedAt: number } => ({ startedAt: thisHour - hoursAgo * HOUR + 5 });
   async function tokens(): Promise<string[]> {
     const { rows } = await storage.find({ limit: 100, offset: 0 });
@@ -57,7 +68,7 @@ describe('partitions of profiles', () => {
 
   it('take in what the net had of their time', async () => {
     // No partition can have such a width: all goes into the net.
-    const net = createPostgresStorage({ knex: () => knex, schema, partitionMs: 0.1 });
+    const net = open({ partitionMs: 0.1 });
     await net.write([profileOf(1, at(0))]);
     await storage.write([profileOf(2, at(0))]);
     expect(await partitions()).to.have.length(1);
@@ -77,7 +88,7 @@ describe('partitions of profiles', () => {
   it('find a clash of tokens in another partition', async () => {
     await storage.write([profileOf(1, at(0))]);
     const clashes: string[] = [];
-    const other = createPostgresStorage({ knex: () => knex, schema, onClash: (all) => clashes.push(...all) });
+    const other = open({ onClash: (all) => clashes.push(...all) });
     await other.write([profileOf(1, at(3))]);
     expect(clashes).to.deep.equal(['000001']);
     const { rows } = await storage.find({ token: '000001', limit: 1, offset: 0 });
@@ -141,7 +152,7 @@ describe('partitions of profiles', () => {
     await storage.purge(everything);
     const whole = { requests: 3, bytes: 3000 };
     expect(await sizes()).to.deep.equal([whole, whole, whole]);
-    const other = createPostgresStorage({ knex: () => knex, schema });
+    const other = open();
     expect(await other.purge({ ...everything, count: 7 })).to.equal(2);
     expect(await sizes()).to.deep.equal([{ requests: 1, bytes: 1000 }, whole, whole]);
     expect(await storage.purge({ ...everything, count: 7, bytes: 6000 })).to.equal(1);
@@ -161,7 +172,7 @@ describe('partitions of profiles', () => {
     const profiles = Array.from({ length: 120 }, (_, i) => profileOf(i, at(i % 12)));
     await storage.write(profiles);
     const limits = { ...everything, olderThan: thisHour - 4 * HOUR, spare };
-    const others = [1, 2, 3].map(() => createPostgresStorage({ knex: () => knex, schema }));
+    const others = [1, 2, 3].map(() => open());
     await Promise.all([
       ...others.map((other) => other.purge(limits)),
       ...[200, 201, 202].map((n) => storage.write([profileOf(n, at(n % 2))])),

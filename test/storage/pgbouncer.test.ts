@@ -6,14 +6,12 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
-import { createPostgresStorage as createHostStorage } from '../../app/compose/create-postgres-storage.ts';
-import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withDebianPostgres } from '../support/postgres.ts';
 import { describeStorageContract } from './contract.ts';
-import { createThreadedStorage } from './threaded.ts';
+import { createStorageInProcess } from './in-process.ts';
 
 const SCHEMA = 'bounced';
 
@@ -47,47 +45,20 @@ describe('storage behind pgbouncer in transaction mode', function () {
     ]),
   );
 
-  const optionsOf = (
-    onClash?: (tokens: readonly string[]) => void,
-  ): StorageSettings & { knex: () => Knex } => ({
-    knex: () => knex,
-    schema: SCHEMA,
-    ...(onClash === undefined ? {} : { onClash }),
-  });
+  const opened: ProfileStorage[] = [];
+  afterEach(() => Promise.all(opened.splice(0).map((storage) => storage.close())));
 
-  describe('on the pool', () => {
-    describeStorageContract({
-      create: (onClash) => Promise.resolve(createPostgresStorage(optionsOf(onClash))),
-    });
-  });
+  function open(onClash?: (tokens: readonly string[]) => void): ProfileStorage {
+    const settings = { schema: SCHEMA, ...(onClash === undefined ? {} : { onClash }) };
+    const storage = createStorageInProcess(connection, settings);
+    opened.push(storage);
+    return storage;
+  }
 
-  describe('in the thread', () => {
-    describeStorageContract({
-      create: (onClash) => createThreadedStorage(optionsOf(onClash), connection),
-    });
-  });
-
-  describe('of a host without Knex', () => {
-    const opened: ProfileStorage[] = [];
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((storage) => storage.close()));
-    });
-
-    describeStorageContract({
-      create(onClash) {
-        const storage = createHostStorage({
-          connection: { ...connection },
-          schema: SCHEMA,
-          ...(onClash === undefined ? {} : { onClash }),
-        });
-        opened.push(storage);
-        return Promise.resolve(storage);
-      },
-    });
-  });
+  describeStorageContract({ create: (onClash) => Promise.resolve(open(onClash)) });
 
   it('leases tokens', async () => {
-    const storage = createPostgresStorage({ knex: () => knex, schema: SCHEMA });
+    const storage = open();
     const starts = await Promise.all(
       Array.from({ length: 10 }, async () => (await storage.leaseTokens?.())?.start),
     );

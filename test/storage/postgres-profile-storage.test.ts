@@ -3,22 +3,15 @@ import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { LEASED_COUNTERS, LEASE_SIZE } from '../../app/profiler/token.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
-import { createPostgresStorage as createHostStorage } from '../../app/compose/create-postgres-storage.ts';
 import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { openKnex, withDebianPostgres, withEmbeddedPostgres, type TestServer } from '../support/postgres.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
-import { createThreadedStorage } from './threaded.ts';
+import { createStorageInProcess } from './in-process.ts';
 
 const SCHEMA = 'odd "schema" é';
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
 
-/**
- * `thread`: writing in the writer's thread, as the service does. `connection`: for a host that has no Knex, which also does in the thread
- * what goes on by itself.
- */
-type Kind = 'pool' | 'thread' | 'connection';
-
-function describePostgresStorage(server: () => TestServer, kind: Kind): void {
+function describePostgresStorage(server: () => TestServer): void {
   let knex: Knex;
   const opened: ProfileStorage[] = [];
   const said: string[] = [];
@@ -41,31 +34,18 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
     expect(said.splice(0)).to.deep.equal([]);
   });
 
-  function optionsOf(
-    options: { onClash?: (tokens: readonly string[]) => void; findTimeoutMs?: number } = {},
-  ): StorageSettings & { knex: () => Knex } {
-    return { knex: () => knex, schema: SCHEMA, say: (sentence) => said.push(sentence), ...options };
-  }
-
-  function open(options: Parameters<typeof optionsOf>[0] = {}): ProfileStorage {
-    const { knex: _knex, ...settings } = optionsOf(options);
-    const storage =
-      kind === 'connection'
-        ? createHostStorage({ ...settings, connection: { ...server().connection } })
-        : createPostgresStorage(optionsOf(options));
-    opened.push(storage);
-    return storage;
-  }
-
-  async function create(options: Parameters<typeof optionsOf>[0] = {}): Promise<ProfileStorage> {
-    if (kind !== 'thread') return open(options);
-    const storage = await createThreadedStorage(optionsOf(options), server().connection);
+  function open(settings: Partial<StorageSettings> = {}): ProfileStorage {
+    const storage = createStorageInProcess(server().connection, {
+      schema: SCHEMA,
+      say: (sentence) => said.push(sentence),
+      ...settings,
+    });
     opened.push(storage);
     return storage;
   }
 
   describeStorageContract({
-    create: (onClash) => create(onClash === undefined ? {} : { onClash }),
+    create: (onClash) => Promise.resolve(open(onClash === undefined ? {} : { onClash })),
   });
 
   it('leases blocks that never meet, with one key for all', async function () {
@@ -93,7 +73,7 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
   });
 
   it('cuts a search off with a clear answer', async () => {
-    await (await create()).write([profileOf(1)]);
+    await open().write([profileOf(1)]);
     await knex.transaction(async (trx) => {
       await trx.raw('lock table ??.hindsight_profiles in access exclusive mode', [SCHEMA]);
       const error: unknown = await open({ findTimeoutMs: 200 })
@@ -105,17 +85,15 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
   });
 
   it('gives up reading and searching where the database says nothing', async () => {
-    const storage = createPostgresStorage({
-      knex: () => knex,
-      schema: SCHEMA,
-      findTimeoutMs: 60_000,
-      answerTimeoutMs: 300,
-    });
+    const storage = open({ findTimeoutMs: 60_000, answerTimeoutMs: 300 });
     const quick = createPostgresStorage({
-      knex: () => new Promise<Knex>(() => undefined),
       schema: SCHEMA,
       findTimeoutMs: 100,
       answerTimeoutMs: 100,
+      connection: () => new Promise(() => undefined),
+      start: () => {
+        throw new Error('not to be started');
+      },
     });
     await knex.transaction(async (trx) => {
       await trx.raw('lock table ??.hindsight_profiles', [SCHEMA]);
@@ -128,7 +106,7 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
   });
 
   it('says that its tables are missing, with no statement in the message', async () => {
-    const storage = createPostgresStorage({ knex: () => knex, schema: 'nowhere' });
+    const storage = open({ schema: 'nowhere' });
     const error: unknown = await storage.read('000001').catch((reason: unknown) => reason);
     expect((error as Error).message)
       .to.match(/tables are missing/)
@@ -137,7 +115,7 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
 
   it('names the reason, not the values, when a write fails', async () => {
     await knex.raw('alter table ??.hindsight_profiles add constraint small check (bytes < 5000)', [SCHEMA]);
-    const storage = await create();
+    const storage = open();
     const error: unknown = await storage
       .write([profileOf(1, { bytes: 9999 }, 'hunter2')])
       .catch((reason: unknown) => reason);
@@ -152,33 +130,32 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
     const batch = Array.from({ length: 600 }, (_, number) =>
       profileOf(number, { bytes: number === 599 ? 9999 : 1 }),
     );
-    const outcome = await (await create()).write(batch).then(
-      () => 'stored',
-      () => 'refused',
-    );
+    const outcome = await open()
+      .write(batch)
+      .then(
+        () => 'stored',
+        () => 'refused',
+      );
     await knex.raw('alter table ??.hindsight_profiles drop constraint small', [SCHEMA]);
     expect(outcome).to.equal('refused');
-    expect((await (await create()).find({ limit: 1, offset: 0 })).total).to.equal(0);
+    expect((await open().find({ limit: 1, offset: 0 })).total).to.equal(0);
   });
 
   it('needs no search path', async () => {
-    const bare = openKnex(server().connection, { searchPath: ['pg_catalog'] });
-    try {
-      const storage = createPostgresStorage({ knex: () => bare, schema: SCHEMA });
-      await storage.write([profileOf(1)]);
-      await storage.amend('000001', 'pin', true);
-      expect((await storage.read('000001'))?.amendments).to.deep.equal({ pin: true });
-      expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(1);
-      await storage.leaseTokens?.();
-      expect(await storage.purge({ ...everything, count: 0 })).to.equal(1);
-    } finally {
-      await bare.destroy();
-    }
+    const options = '-c search_path=pg_catalog';
+    const storage = createStorageInProcess({ ...server().connection, options }, { schema: SCHEMA });
+    opened.push(storage);
+    await storage.write([profileOf(1)]);
+    await storage.amend('000001', 'pin', true);
+    expect((await storage.read('000001'))?.amendments).to.deep.equal({ pin: true });
+    expect((await storage.find({ limit: 1, offset: 0 })).total).to.equal(1);
+    await storage.leaseTokens?.();
+    expect(await storage.purge({ ...everything, count: 0 })).to.equal(1);
   });
 
   it('never meets a purge in a deadlock', async function () {
     this.timeout(20_000);
-    const storage = await create();
+    const storage = open();
     const family = (number: number): ReturnType<typeof profileOf>[] => [
       profileOf(number, { state: number % 3 === 0 ? 'running' : 'final' }),
       profileOf(100_000 - number, { kind: 'error_page', parent: number.toString(16).padStart(6, '0') }),
@@ -219,17 +196,14 @@ function describePostgresStorage(server: () => TestServer, kind: Kind): void {
   });
 
   it('leaves the purge to another process that is at it', async () => {
-    await (await create()).write([profileOf(1)]);
+    await open().write([profileOf(1)]);
     await knex.transaction(async (trx) => {
       await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`hindsight purge ${SCHEMA}`]);
-      expect(await (await create()).purge({ ...everything, count: 0 })).to.equal(0);
+      expect(await open().purge({ ...everything, count: 0 })).to.equal(0);
     });
-    expect(await (await create()).purge({ ...everything, count: 0 })).to.equal(1);
+    expect(await open().purge({ ...everything, count: 0 })).to.equal(1);
   });
 }
 
-describe('storage in the embedded PostgreSQL', () =>
-  describePostgresStorage(withEmbeddedPostgres(), 'thread'));
-describe("storage in Debian's PostgreSQL", () => describePostgresStorage(withDebianPostgres(), 'pool'));
-describe("storage in Debian's PostgreSQL, of a host without Knex", () =>
-  describePostgresStorage(withDebianPostgres(), 'connection'));
+describe('storage in the embedded PostgreSQL', () => describePostgresStorage(withEmbeddedPostgres()));
+describe("storage in Debian's PostgreSQL", () => describePostgresStorage(withDebianPostgres()));

@@ -1,44 +1,37 @@
-/** The steps of a batch, on a session that answers as it is told. */
+/** The steps of a batch, on a connection that answers as it is told. */
 import { expect } from 'chai';
-import { createScratch } from '../../app/storage/copy-csv.ts';
-import { writeProfiles, type WriteOptions } from '../../app/storage/postgres-write.ts';
-import { writeRowOf } from '../../app/storage/rows.ts';
-import type { Session } from '../../app/storage/session.ts';
+import type { Client } from '../../app/storage/pool.ts';
+import { batchOf, writeProfiles } from '../../app/storage/postgres-write.ts';
 import { profileOf } from './contract.ts';
 
-function sessionThat(answer: (sql: string) => unknown[]): { session: Session; sent: string[] } {
+interface Copy {
+  submit(connection: { query(sql: string): void }): void;
+  handleReadyForQuery(): void;
+}
+
+/** `stored`: rows that the look-up finds. */
+function clientThat(stored: () => unknown[]): { client: Client; sent: string[] } {
   const sent: string[] = [];
-  return {
-    sent,
-    session: {
-      query(sql) {
-        sent.push(sql.trim().split(/[ ;]/)[0] ?? '');
-        return Promise.resolve({ rows: answer(sql) });
-      },
-      copy(sql) {
-        sent.push(sql.endsWith('; commit') ? 'copy and commit' : 'copy');
-        return Promise.resolve();
-      },
-      literal: (text) => `'${text}'`,
-    },
+  const query = (asked: string | Copy): unknown => {
+    if (typeof asked === 'string') {
+      sent.push(asked.trim().split(/[ ;]/)[0] ?? '');
+      return Promise.resolve(asked.startsWith('begin') ? [{ rows: stored() }] : { rows: [] });
+    }
+    asked.submit({ query: (sql) => sent.push(sql.endsWith('; commit') ? 'copy and commit' : 'copy') });
+    asked.handleReadyForQuery();
+    return asked;
   };
+  const client = { query, escapeLiteral: (text: string) => `'${text}'` };
+  return { client: client as unknown as Client, sent };
 }
 
-function optionsOf(signal?: AbortSignal): WriteOptions {
-  return {
-    schema: 'app',
-    partitions: { prepare: () => Promise.resolve() },
-    scratch: createScratch(),
-    ...(signal === undefined ? {} : { signal }),
-  };
-}
-
-const rows = [1, 2].map((number) => writeRowOf(profileOf(number)));
+const options = { schema: 'app', partitions: { prepare: () => Promise.resolve() } };
+const profiles = [2, 1].map((number) => profileOf(number));
 
 describe('writing a batch', () => {
   it('takes two round trips where nothing of it is stored', async () => {
-    const { session, sent } = sessionThat(() => []);
-    expect(await writeProfiles(session, optionsOf(), rows)).to.deep.equal([]);
+    const { client, sent } = clientThat(() => []);
+    expect(await writeProfiles(client, options, batchOf(profiles))).to.deep.equal([]);
     expect(sent).to.deep.equal(['begin', 'copy and commit']);
   });
 
@@ -50,22 +43,16 @@ describe('writing a batch', () => {
       process: index.process,
       state: 'running',
     };
-    const { session, sent } = sessionThat((sql) => (sql.startsWith('begin') ? [before] : []));
-    await writeProfiles(session, optionsOf(), rows);
+    const { client, sent } = clientThat(() => [before]);
+    await writeProfiles(client, options, batchOf(profiles));
     expect(sent).to.deep.equal(['begin', 'delete', 'copy and commit']);
   });
 
-  it('reads no bytes any more once it was given up', async () => {
-    const given = new AbortController();
-    const { session, sent } = sessionThat(() => {
-      given.abort();
-      return [];
-    });
-    const outcome = await writeProfiles(session, optionsOf(given.signal), rows).then(
-      () => 'stored',
-      (error: unknown) => (error as Error).message,
-    );
-    expect(outcome).to.match(/too late/);
-    expect(sent).to.deep.equal(['begin', 'rollback']);
+  it('is made ready in the order of tokens, in memory that goes to the thread as it is', () => {
+    const { rows, data, ends } = batchOf(profiles);
+    expect(rows.map(({ token }) => token)).to.deep.equal(['000001', '000002']);
+    expect(data.byteOffset).to.equal(0);
+    expect(data.buffer.byteLength).to.equal(data.length);
+    expect(ends.at(-1)).to.equal(data.length);
   });
 });

@@ -1,0 +1,90 @@
+/** Where a host connects, in the form of `pg` and as a thread can be handed it: as the host says, or read off its Knex. */
+import type { Knex } from 'knex';
+import { createError } from '../errors.ts';
+
+/** Settings of `pg`. */
+export type PgSettings = Record<string, unknown>;
+
+/** A URL, or settings of `pg`. */
+type Place = string | object;
+
+/** A function is asked when a connection is needed. */
+export type GivenConnection = Place | (() => Place | Promise<Place>);
+
+const DEFAULTS = { connectionTimeoutMillis: 5000, keepAlive: true };
+const CLIENTS = new Set(['pg', 'postgres', 'postgresql']);
+/** Functions in the settings that make no difference to what is written here; a password is asked for. */
+const NEEDLESS = new Set(['types', 'expirationChecker', 'password']);
+
+/** What is used of Knex's client; none of it is in its types. */
+interface KnexConfig {
+  client?: unknown;
+  dialect?: unknown;
+  connection?: unknown;
+  connectionPool?: unknown;
+  pool?: { afterCreate?: unknown };
+}
+
+function refuse(problem: string): never {
+  throw createError('BAD_CONFIG', ['createPostgresStorage', problem]);
+}
+
+/** With properties that pg and Knex hide, such as a password or a key. */
+function visible(settings: object): PgSettings {
+  const plain: PgSettings = {};
+  for (const name of Object.getOwnPropertyNames(settings)) {
+    const value: unknown = (settings as PgSettings)[name];
+    if (NEEDLESS.has(name) && typeof value === 'function') continue;
+    plain[name] = name === 'ssl' && typeof value === 'object' && value !== null ? visible(value) : value;
+  }
+  return plain;
+}
+
+function cloned(settings: object): PgSettings {
+  try {
+    return structuredClone(visible(settings));
+  } catch {
+    return refuse(
+      "can't hand these settings to its thread: they hold functions. Leave those out of `connection`.",
+    );
+  }
+}
+
+async function placeOf(given: GivenConnection): Promise<object> {
+  const place = typeof given === 'function' ? await (given as () => Place | Promise<Place>)() : given;
+  return typeof place === 'string' ? { connectionString: place } : place;
+}
+
+/** Settings of `pg` as they are given. */
+export async function settingsIn(given: GivenConnection): Promise<PgSettings> {
+  return { ...DEFAULTS, ...(await placeOf(given)) };
+}
+
+/** The same as a thread can be handed them. */
+export async function threadSettings(given: GivenConnection): Promise<PgSettings> {
+  const place = await placeOf(given);
+  const settings = { ...DEFAULTS, ...cloned(place) };
+  const password: unknown = 'password' in place ? place.password : undefined;
+  return typeof password === 'function'
+    ? { ...settings, password: await (password as () => unknown)() }
+    : settings;
+}
+
+/** Throws where a Knex can't tell how it connects. */
+export function connectionOf(knex: Knex): GivenConnection {
+  const { config } = knex.client as { config: KnexConfig };
+  const client = config.client ?? config.dialect;
+  const unknown = (reason: string): never =>
+    refuse(
+      `can't connect as this Knex does: ${reason}. Give it \`connection\`, a URL or settings of pg, instead.`,
+    );
+  if (typeof client !== 'string' || !CLIENTS.has(client)) return unknown('its client is not "pg"');
+  if (config.connectionPool !== undefined) return unknown('its pool was made elsewhere');
+  if (config.pool?.afterCreate !== undefined)
+    return unknown('its pool prepares connections by `afterCreate`');
+  const { connection } = config;
+  if (typeof connection === 'function' || typeof connection === 'string') return connection;
+  if (typeof connection !== 'object' || connection === null) return unknown('it has no settings');
+  cloned(connection);
+  return connection;
+}

@@ -1,0 +1,117 @@
+/** What the storage's thread does in the database: an operation a message, so that arguments and results are what one can hold. */
+import type { ProfileStorage } from '../profiler/storage.ts';
+import { LEASE_SIZE } from '../profiler/token.ts';
+import { createPartitionKeeper, NET } from './partitions.ts';
+import { type Pool, tableIn, withClient } from './pool.ts';
+import { clearProfiles } from './postgres-clear.ts';
+import { findProfiles } from './postgres-find.ts';
+import { purgeProfiles } from './postgres-purge.ts';
+import { createReader } from './postgres-read.ts';
+import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
+import { keepShared, readShared } from './postgres-shared.ts';
+import { readStanding } from './postgres-standing.ts';
+import { summarizeProfiles } from './postgres-summarize.ts';
+import { surveyProfiles } from './postgres-survey.ts';
+import { type Batch, writeProfiles } from './postgres-write.ts';
+import { storable } from './text.ts';
+
+export interface OperationOptions {
+  schema: string;
+  /** Width of a partition in milliseconds. */
+  partitionMs: number;
+  /** Milliseconds a search may take. */
+  findTimeoutMs: number;
+}
+
+type Contract<Name extends keyof ProfileStorage> = Required<ProfileStorage>[Name];
+
+export interface Operations {
+  /** Returns the tokens that clashed. */
+  write(batch: Batch): Promise<string[]>;
+  keepShared: Contract<'keepShared'>;
+  readShared: Contract<'readShared'>;
+  /** `value`: as JSON. False: no such profile is stored. */
+  amend(token: string, name: string, value: string): Promise<boolean>;
+  read: Contract<'read'>;
+  find: Contract<'find'>;
+  standing: Contract<'standing'>;
+  summarize: Contract<'summarize'>;
+  survey: Contract<'survey'>;
+  clear: Contract<'clear'>;
+  readSetting: Contract<'readSetting'>;
+  writeSetting: Contract<'writeSetting'>;
+  purge: Contract<'purge'>;
+  leasedUntil: Contract<'leasedUntil'>;
+  /** Keys in hexadecimal. */
+  formKey(): Promise<string>;
+  leaseTokens(proposed: string | null): Promise<{ start: number; count: number; key: string }>;
+}
+
+/** `say` takes sentences about what works less well than it could. */
+export function createOperations(
+  pool: Pool,
+  { schema, partitionMs, findTimeoutMs }: OperationOptions,
+  say: (sentence: string) => void,
+): Operations {
+  const store = { pool, schema };
+  const read = createReader(schema);
+  const partitions = createPartitionKeeper({ schema, width: partitionMs, say });
+  const sequence = tableIn(schema, 'hindsight_tokens');
+  let lookedForTrigrams = false;
+
+  async function checkTrigrams(): Promise<void> {
+    if (lookedForTrigrams) return;
+    lookedForTrigrams = true;
+    const { rows } = await pool.query(
+      `select 1 from pg_indexes where schemaname = $1 and tablename = $2 and indexdef like '%trgm_ops%'`,
+      [schema, NET],
+    );
+    if (rows.length === 0)
+      say(
+        'Profiles are searched by parts of their URL without an index, since the extension pg_trgm could not be ' +
+          'created; docs/decisions/0009 says how to add it.',
+      );
+  }
+
+  return {
+    write: (batch) => withClient(pool, (client) => writeProfiles(client, { schema, partitions }, batch)),
+    keepShared: (parts) => keepShared(store, parts),
+    readShared: (ids) => readShared(store, ids),
+    async amend(token, name, value) {
+      const { rowCount } = await pool.query(
+        `insert into ${tableIn(schema, 'hindsight_amendments')} (token, started_at, name, value)
+         select token, started_at, $1::text, $2::text from ${tableIn(schema, 'hindsight_profiles')} where token = $3
+         on conflict (token, name) do update set started_at = excluded.started_at, value = excluded.value`,
+        [storable(name), value, storable(token)],
+      );
+      return (rowCount ?? 0) > 0;
+    },
+    read: (token, wanted) => read(pool, token, wanted),
+    find: (query) => findProfiles(pool, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
+    standing: (query) => readStanding(pool, schema, query),
+    summarize: (query) => summarizeProfiles(pool, { schema, timeoutMs: findTimeoutMs }, query),
+    survey: (query) => surveyProfiles(pool, { schema }, query),
+    clear: () => clearProfiles(store),
+    readSetting: (name) => readSetting(store, name),
+    writeSetting: (name, value) => writeSetting(store, name, value),
+    async purge(limits) {
+      await checkTrigrams();
+      // The next partition is there before the first profile that needs it.
+      const now = Date.now();
+      await withClient(pool, (client) => partitions.prepare(client, [now, now + partitionMs]));
+      return purgeProfiles(store, limits);
+    },
+    async leasedUntil() {
+      const { rows } = await pool.query<{ last: string }>(`select last_value as last from ${sequence}`);
+      return Number(rows[0]?.last ?? 0) + LEASE_SIZE;
+    },
+    formKey: async () => (await formKey(store)).toString('hex'),
+    async leaseTokens(proposed) {
+      const key = await tokenKey(store, proposed === null ? undefined : Buffer.from(proposed, 'hex'));
+      const { rows } = await pool.query<{ start: string }>('select nextval($1::regclass) as start', [
+        sequence,
+      ]);
+      return { start: Number(rows[0]?.start ?? 0), count: LEASE_SIZE, key: key.toString('hex') };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** The thread that speaks with PostgreSQL, so that neither encoding nor a slow database costs a request anything. Loaded as a worker only. */
+import { isDeepStrictEqual } from 'node:util';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { provideNavigator } from './navigator.ts';
+import type { PgSettings } from './pg-settings.ts';
+import { createPool, type Pool } from './pool.ts';
+import { createOperations, type OperationOptions, type Operations } from './postgres-operations.ts';
+import type { FromThread, Order, ToThread } from './thread.ts';
+import { failureOf } from './unavailable.ts';
+
+type Operation = (...given: readonly unknown[]) => Promise<unknown>;
+
+export function serve(port: MessagePort, options: OperationOptions): void {
+  const running = new Set<Promise<void>>();
+  let current: { settings: PgSettings; pool: Pool; operations: Operations } | null = null;
+
+  const answer = (message: FromThread): void => {
+    port.postMessage(message);
+  };
+
+  /** Where the settings are new, a pool before closes its connections when they are idle. */
+  async function operationsAt(settings: PgSettings): Promise<Operations> {
+    const { default: pg } = await import('pg');
+    if (current === null || !isDeepStrictEqual(current.settings, settings)) {
+      const pool = createPool(pg.Pool, settings);
+      const operations = createOperations(pool, options, (notice) => answer({ notice }));
+      current = { settings, pool, operations };
+    }
+    return current.operations;
+  }
+
+  async function run({ id, settings, name, given }: Order): Promise<void> {
+    try {
+      const operations = await operationsAt(settings);
+      answer({ id, result: await (operations[name] as Operation)(...given) });
+    } catch (error) {
+      answer({ id, failure: failureOf(error) });
+    }
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all(running);
+    await current?.pool.end();
+    port.close();
+  }
+
+  port.on('message', (message: ToThread) => {
+    if (message === 'close') {
+      void close();
+      return;
+    }
+    const work = run(message).finally(() => running.delete(work));
+    running.add(work);
+  });
+}
+
+if (parentPort !== null) {
+  provideNavigator();
+  serve(parentPort, workerData as OperationOptions);
+}

@@ -1,0 +1,111 @@
+/**
+ * The storage's thread as the serving one sees it: an operation goes over, its outcome comes back. The thread is started with the
+ * first operation, and with the next one after it has ended; what it had not answered fails.
+ */
+import type { Worker } from 'node:worker_threads';
+import type { PgSettings } from './pg-settings.ts';
+import type { Operations } from './postgres-operations.ts';
+
+export interface Order {
+  id: number;
+  /** For `pg`: where to connect. */
+  settings: PgSettings;
+  name: keyof Operations;
+  given: readonly unknown[];
+}
+
+export type ToThread = Order | 'close';
+
+export type FromThread =
+  | { id: number; result: unknown; failure?: undefined }
+  | { id: number; failure: { message: string; code?: string } }
+  | { notice: string; id?: undefined };
+
+interface Outcome {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+export interface Thread {
+  ask(order: Omit<Order, 'id'>, transferred?: readonly ArrayBuffer[]): Promise<unknown>;
+  /** Ends it when it has answered, or after `withinMs`. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** One that ends before it has answered anything is not started again for so long: it hardly ever would work. */
+const START_AGAIN_MS = 10_000;
+
+export function createThread(start: () => Worker, say: (sentence: string) => void): Thread {
+  const outcomes = new Map<number, Outcome>();
+  let worker: Worker | null = null;
+  let lastId = 0;
+  let hasAnswered = false;
+  let failure: { error: Error; at: number } | null = null;
+  let closed = false;
+
+  function receive(thread: Worker, message: FromThread): void {
+    hasAnswered = true;
+    if (message.id === undefined) {
+      say(message.notice);
+      return;
+    }
+    const outcome = outcomes.get(message.id);
+    outcomes.delete(message.id);
+    if (outcomes.size === 0) thread.unref();
+    if (message.failure === undefined) outcome?.resolve(message.result);
+    else outcome?.reject(Object.assign(new Error(message.failure.message), message.failure));
+  }
+
+  function ended(thread: Worker, reason: string): void {
+    if (worker !== thread) return;
+    worker = null;
+    const error = new Error(closed ? 'the storage is closed.' : `the storage's thread has ended: ${reason}.`);
+    if (!hasAnswered) failure = { error, at: performance.now() };
+    for (const { reject } of outcomes.values()) reject(error);
+    outcomes.clear();
+  }
+
+  function running(): Worker {
+    if (closed) throw new Error('the storage is closed.');
+    if (worker !== null) return worker;
+    if (failure !== null && performance.now() - failure.at < START_AGAIN_MS) throw failure.error;
+    hasAnswered = false;
+    const thread = start();
+    thread.on('message', (message: FromThread) => {
+      receive(thread, message);
+    });
+    thread.on('error', (error: unknown) => {
+      ended(thread, error instanceof Error ? error.message : String(error));
+    });
+    thread.on('exit', (code) => {
+      ended(thread, `exit code ${code}`);
+    });
+    return (worker = thread);
+  }
+
+  return {
+    ask(order, transferred = []) {
+      return new Promise((resolve, reject) => {
+        const thread = running();
+        const id = ++lastId;
+        thread.postMessage({ ...order, id } satisfies ToThread, transferred);
+        outcomes.set(id, { resolve, reject });
+        thread.ref();
+      });
+    },
+    async close(withinMs) {
+      closed = true;
+      const thread = worker;
+      if (thread === null) return;
+      const patience = setTimeout(() => void thread.terminate(), withinMs);
+      await new Promise<void>((resolve) => {
+        thread.once('exit', () => {
+          resolve();
+        });
+        thread.ref();
+        thread.postMessage('close' satisfies ToThread);
+      });
+      clearTimeout(patience);
+    },
+  };
+}

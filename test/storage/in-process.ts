@@ -1,0 +1,28 @@
+/** The storage in PostgreSQL without a thread of its own, which takes half a second to start from source; messages are the same. */
+import { MessageChannel, type Worker } from 'node:worker_threads';
+import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import type { OperationOptions } from '../../app/storage/postgres-operations.ts';
+import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
+import { serve } from '../../app/storage/postgres-thread.ts';
+import type { TestConnection } from '../support/postgres.ts';
+
+function startHere(options: OperationOptions): Worker {
+  const { port1, port2 } = new MessageChannel();
+  serve(port2, options);
+  port1.once('close', () => port1.emit('exit', 0));
+  const terminate = (): void => {
+    port1.close();
+  };
+  return Object.assign(port1, { terminate }) as unknown as Worker;
+}
+
+export function createStorageInProcess(
+  connection: TestConnection & { options?: string },
+  settings: StorageSettings,
+): ProfileStorage {
+  return createPostgresStorage({
+    ...settings,
+    connection: () => Promise.resolve({ ...connection }),
+    start: startHere,
+  });
+}
