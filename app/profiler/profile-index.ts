@@ -42,7 +42,7 @@ export interface ListCell {
   css: string;
   numeric?: true;
   look?: 'mono' | 'quiet';
-  /** View helper that shows the value; absent: views/partials/request-row.ejs has a cell for it. */
+  /** View helper that shows the value; absent: as text. URL, route and time have cells of their own in request-row.ejs. */
   helper?: 'status' | 'method' | 'count' | 'clock' | 'bytes' | 'foreign';
   /** Name of the order in addresses; absent: the list can't be sorted by it. */
   sort?: string;
@@ -122,7 +122,7 @@ export const COLUMNS = {
     column: 'token',
     type: 'text',
     of: ({ document }) => document.token,
-    list: { heading: 'Token', css: 'c-to', look: 'mono', helper: 'foreign' },
+    list: { heading: 'Token', css: 'c-to', look: 'mono' },
   },
   kind: { column: 'kind', type: 'text', of: ({ document }) => document.kind },
   state: { column: 'state', type: 'text', of: ({ document }) => document.state },

@@ -64,7 +64,7 @@ function storedValue(value: ProfileIndex[keyof ProfileIndex], type: Column['type
 
 function readValue(value: unknown, type: Column['type']): unknown {
   if (type === 'marks') return marksIn(value as string | null);
-  return type === 'bigint' ? Number(value) : value;
+  return type === 'bigint' && value !== null ? Number(value) : value;
 }
 
 export function writeRowOf({ index, bytes }: QueuedProfile): WriteRow {
