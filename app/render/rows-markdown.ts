@@ -18,6 +18,7 @@ const MOST_BLOCKS = 60;
 
 function figureLine(figures: readonly Figure[]): string {
   return figures
+    .filter(({ value }) => value !== null)
     .map(({ label, value, unit }) => `${prose(label)}: ${prose(valueText(value, unit))}`)
     .join(' · ');
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { DatabaseData } from '../../app/panels/database/index.ts';
+import type { DatabaseData } from '../../app/panels/database/data.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { DatabaseData } from '../../app/panels/database/index.ts';
+import type { DatabaseData } from '../../app/panels/database/data.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 
 const databaseOf = ({ profile }: Asked): DatabaseData => profile.panels.database?.data as DatabaseData;

@@ -1,13 +1,14 @@
 import * as cheerio from 'cheerio';
 import { expect } from 'chai';
-import { createDatabasePanel, type DatabaseData } from '../../app/panels/database/index.ts';
-import { databaseMarkdown } from '../../app/panels/database/markdown.ts';
+import type { DatabaseData } from '../../app/panels/database/data.ts';
+import { createDatabasePanel } from '../../app/panels/database/index.ts';
+import type { QueryRow } from '../../app/panels/database/list-rows.ts';
 import type { ShownPlan } from '../../app/panels/database/plans.ts';
-import type { QueryRow } from '../../app/panels/database/rows.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { KeptPlans, PlanNode } from '../../app/profiler/query-plan.ts';
 import type { SourceExcerpt } from '../../app/profiler/thrown.ts';
+import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
 import { addBusyPage, query } from '../support/observed-samples.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { profileOf, panelHtml } from '../support/panel-data.ts';
@@ -91,7 +92,7 @@ describe('the page of the database panel', () => {
       `where "name" = 'O''Hara'`,
       '  and "id" = 1907',
     ]);
-    expect($('#q1').text()).not.to.contain('does not run as it ran');
+    expect($('#q1').text()).not.to.contain('be run as is');
   });
 
   it('says so where the copy can not run as it ran', () => {
@@ -100,7 +101,7 @@ describe('the page of the database panel', () => {
     });
     const { $, html } = show(profile);
     expect(html).not.to.contain('hunter22');
-    expect($('#q1').text()).to.contain('does not run as it ran');
+    expect($('#q1').text()).to.contain('be run as is');
   });
 
   it('keeps the lines that loop, are slow or failed, and of the others the place alone', () => {
@@ -130,7 +131,7 @@ describe('the page of the database panel', () => {
     const heights = $('#g1 .spark rect').toArray().map((bar) => bar.attribs.height); // prettier-ignore
     expect(heights).to.have.length(50);
     expect(heights.filter((height) => height === '96.0%')).to.have.length(1);
-    expect($('#g1').text()).to.contain('Each bar is the slowest of 4').and.contain('last, 1.0 ms');
+    expect($('#g1').text()).to.contain('Each bar: slowest of 4 queries').and.contain('last, 1.0 ms');
   });
 
   it('shows a long loop in parts, each below 60 KB', () => {
@@ -236,19 +237,19 @@ describe('the page of the database panel', () => {
     expect(sayings(scan({ terms: { Filter: "((lower(email) = $1) AND ((status)::text = 'a'::text))" } }), large)[0])
       .to.contain('(lower(email), status) may help'); // prettier-ignore
     expect(sayings(scan({ terms: { Filter: '((a = $1) OR (b = $1))' } }), large)[0]).to.contain(
-      'order_items may want an index',
+      'an index on order_items may help',
     );
     const loop: PlanNode = { type: 'Nested Loop', rows: 40, cost: 900, nodes: [{ type: 'Index Scan', rows: 40, cost: 8 }, scan()] }; // prettier-ignore
     expect(sayings(loop, large)[0]).to.contain('once for each of about 40 rows');
     expect(sayings({ type: 'Index Scan', rows: 4, cost: 8 }, {}, 3000)[0]).to.match(
-      /^Expected about 4 rows and 3.000 came/,
+      /^Expected about 4 rows, got 3.000:/,
     );
     const sort: PlanNode = { type: 'Sort', rows: 20_000, cost: 1000, terms: { 'Sort Key': 'created_at DESC' }, nodes: [{ type: 'Seq Scan', rows: 20_000, cost: 400 }] }; // prettier-ignore
     expect(sayings(sort, {}, 20_000)[0]).to.match(/^Sorts about 20.000 rows by created_at DESC/);
     expect(sayings({ ...sort, terms: { 'Sort Key': 'count(*)' } }, {}, 20_000)).to.deep.equal([]);
   });
 
-  it('tells all of it as Markdown: transactions, formatted statements, plans, the lines that loop', () => {
+  it('presents all of it: transactions, formatted statements, query plans, the lines that loop', () => {
     const profile = record((context) => {
       context.add(
         'query',
@@ -256,17 +257,21 @@ describe('the page of the database panel', () => {
       );
       context.add('query', query({ sql: 'BEGIN;', bindings: [], transaction: 'trx1' }));
     });
-    const data = profile.panels.database?.data as DatabaseData;
-    const amendments = planned(scan(), { 'public.order_items': 18_404 });
-    const text = databaseMarkdown(data, { amendments: { ...amendments } });
+    const markdownOf = (amendments: Record<string, unknown>): string =>
+      rowsMarkdown(
+        panel.present?.(profile.panels.database?.data as DatabaseData, { profile, amendments }) ?? {
+          sections: [],
+        },
+      );
+    const text = markdownOf(planned(scan(), { 'public.order_items': 18_404 }));
     expect(text).to.contain('select "id", "name"\nfrom "users"\nwhere "id" = $1');
-    expect(text).to.match(/### Plans\n\nQuery 1: Reads about 18.404 rows/);
+    expect(text).to.match(/### Query plans\n[^#]*`Query 1` \| Reads about 18.404 rows/);
     expect(text).to.contain(
       'Seq Scan on order_items (about 18 rows, 100 % of the cost)\n  Filter: (order_id = 4712)',
     );
-    expect(text).to.contain("   41    await db('products');");
-    expect(text).to.contain('| T1 |');
-    expect(databaseMarkdown(data)).not.to.contain('### Plans');
+    expect(text).to.contain("> 41 |   await db('products');");
+    expect(text).to.match(/\| `T1` \|.*\n\n### Transactions\n[^#]*`T1` \| 0 statements, open for/s);
+    expect(markdownOf({})).not.to.contain('### Query plans');
   });
 
   it('says why there is no plan, and survives what is none', () => {
@@ -289,7 +294,9 @@ describe('the page of the database panel', () => {
     const { $ } = show(profile, { open: 'q2' }, planned(scan(), {}));
     expect($('#q2 .kv tr').last().text()).to.contain('… 20 more');
     expect($('#q2-s').text()).to.contain('99').and.contain('$101').and.contain('$120');
-    expect($('#q2').text()).to.contain('planned at query 1').and.contain('does not run as it ran');
+    expect($('#q2').text())
+      .to.contain('Query plan of the same statement: query 1')
+      .and.contain('be run as is');
   });
 
   it('finds by value, error and place', () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createDatabasePanel, type DatabaseData } from '../../app/panels/database/index.ts';
+import type { DatabaseData } from '../../app/panels/database/data.ts';
+import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
@@ -15,7 +16,7 @@ function collect(fill: (context: Context) => void): DatabaseData {
   return data;
 }
 
-function present(data: DatabaseData, given: Record<string, string> = {}) {
+function drawn(data: DatabaseData, given: Record<string, string> = {}) {
   return panel.draw?.(data, { profile: { durationMs: 313.6 } as Profile, query: given, amendments: {} }) as {
     page: { rows: { query?: { number: string; badges: unknown[] }; group?: { number: string; count: number; members: unknown[]; more: number } }[]; next: number | null; total: number };
     cards: { id: string; differs: string[]; instead: { tokens: [string, string][] }[] | null }[];
@@ -24,7 +25,7 @@ function present(data: DatabaseData, given: Record<string, string> = {}) {
 }
 
 describe('the database panel', () => {
-  it('has nothing to say where no query ran', () => {
+  it('records nothing for a request without queries', () => {
     expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
@@ -88,18 +89,18 @@ describe('the database panel', () => {
 
   it('shows a loop as one row, slowest first, or by statement', () => {
     const data = collect(addBusyPage);
-    const rows = present(data).page.rows.map(({ query: single, group }) => single?.number ?? group?.number);
+    const rows = drawn(data).page.rows.map(({ query: single, group }) => single?.number ?? group?.number);
     expect(rows).to.deep.equal(['1', '2', '3', '4', '5–22', '23', '24']);
-    const byTime = present(data, { order: 'time' });
+    const byTime = drawn(data, { order: 'time' });
     expect(byTime.page.rows).to.have.length(24);
     expect(byTime.page.rows[0]?.query?.badges).to.deep.include({ text: 'N+1 × 18', tone: 'bad' });
-    const byStatement = present(data, { order: 'statement' });
+    const byStatement = drawn(data, { order: 'statement' });
     expect(byStatement.page.rows[0]?.group?.count).to.equal(18);
-    expect(present(data, { order: 'nonsense' }).order).to.equal('run');
+    expect(drawn(data, { order: 'nonsense' }).order).to.equal('run');
   });
 
   it('tells what differs in a loop and which one read may stand for it', () => {
-    const [card] = present(collect(addBusyPage)).cards;
+    const [card] = drawn(collect(addBusyPage)).cards;
     expect(card?.differs).to.deep.equal(['id']);
     const text = (card?.instead ?? [])
       .map(({ tokens }) => tokens.map(([, part]) => part).join(''))
@@ -111,14 +112,14 @@ describe('the database panel', () => {
     const data = collect((context) => {
       addCrowd(context, { queries: 200, lines: 0 });
     });
-    const first = present(data);
+    const first = drawn(data);
     expect(first.page.total).to.equal(200);
     expect(first.page.next).to.be.within(8, 199);
-    const second = present(data, { from: String(first.page.next) });
+    const second = drawn(data, { from: String(first.page.next) });
     expect(second.page.rows[0]?.query?.number).to.equal(String((first.page.next ?? 0) + 1));
-    expect(present(data, { all: '1' }).page.rows).to.have.length(200);
-    expect(present(data, { find: 'table_cac' }).page.total).to.be.within(1, 20);
+    expect(drawn(data, { all: '1' }).page.rows).to.have.length(200);
+    expect(drawn(data, { find: 'table_cac' }).page.total).to.be.within(1, 20);
     for (const from of ['-1', 'x', '1e9', '3.5', ''])
-      expect(present(data, { from }).page.rows.length).to.be.above(0);
+      expect(drawn(data, { from }).page.rows.length).to.be.above(0);
   });
 });

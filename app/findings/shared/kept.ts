@@ -1,5 +1,5 @@
 /** What panels keep, by panel name; each rule picks what it needs. */
-import type { DatabaseData } from '../../panels/database/index.ts';
+import type { DatabaseData } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';

@@ -1,9 +1,9 @@
-/** Loops as the page explains them above the list: the lines that loop, the durations, one read that may stand for all. */
+/** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import type { DatabaseData, DatabaseGroup } from './index.ts';
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
-import { groupLabels, type SharedParts } from './rows.ts';
+import type { SharedParts } from './list-rows.ts';
 
 export interface GroupCard {
   id: string;
@@ -16,14 +16,14 @@ export interface GroupCard {
   caller: string | null;
   excerpt: SourceExcerpt | null;
   durationMs: number;
-  /** In order; where there are many, each is the slowest of `perBar`. */
+  /** In order of execution, each the slowest of `perBar` queries. */
   bars: number[];
   perBar: number;
   firstMs: number;
   lastMs: number;
   slowestMs: number;
   medianMs: number;
-  /** One read that may stand for all; null where the statement does not show it. */
+  /** One query instead of all; null if the statement does not suggest one. */
   instead: { tokens: SqlToken[] }[] | null;
 }
 
@@ -34,7 +34,7 @@ export interface ListedGroup {
 
 const BARS_SHOWN = 60;
 
-/** `where id = $1 limit $2` -> `where id = any($1)`; null where nothing as plain as that is there. */
+/** `where id = $1 limit $2` -> `where id = any($1)`; null for anything less simple. */
 function readInstead(sql: string, column: string, count: number): { tokens: SqlToken[] }[] | null {
   const pattern = new RegExp(`("?${column.replace(/\W/g, '\\$&')}"?\\s*=\\s*)(\\$\\d+)`);
   if (sql.length > 1000 || !pattern.test(sql)) return null;
@@ -59,7 +59,7 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
   const [only] = differs;
   return {
     id: `g${at + 1}`,
-    label: groupLabels[group.kind],
+    label: GROUP_LABELS[group.kind],
     tone: group.kind === 'n+1' ? 'bad' : 'warn',
     count: group.members.length,
     differs,

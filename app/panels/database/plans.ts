@@ -1,11 +1,10 @@
 /**
- * Plans of slow statements as the page draws them: a tree with the share of the cost that each node has by itself, and
- * what stands out in sentences. They are late facts beside the profile (app/profiler/query-plan.ts), values of the
- * statement are put back from the profile's own, masked bindings.
+ * Query plans of slow statements: a tree with each node's share of the cost, and what stands out, in sentences. They are late
+ * facts beside the profile (app/profiler/query-plan.ts); values are put in place from the profile's own, masked bindings.
  */
 import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { DatabaseData, DatabaseQuery } from './index.ts';
+import type { DatabaseData, DatabaseQuery } from './data.ts';
 import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
 import { valuesInPlace } from '../shared/sql-values.ts';
 
@@ -16,36 +15,36 @@ export interface PlanRow {
   /** `on orders as o`, `using orders_pkey`. */
   about: string;
   rows: number;
-  /** Of the whole plan, by itself: 0 to 1. */
+  /** Its own cost as a share of the whole plan, 0 to 1. */
   share: number;
   terms: { name: string; tokens: SqlToken[] }[];
-  /** A sentence tells of it. */
+  /** A sentence is about it. */
   marked: boolean;
 }
 
 export interface ShownPlan {
   id: string;
-  /** Absent where there is none. */
+  /** Absent if there is no plan. */
   tree?: PlanRow[];
-  /** What stands out, worst first; or why there is no plan. */
+  /** What stands out; or why there is no plan. */
   says: string[];
   plannedAt: number | null;
-  /** Nodes left out. */
-  cut: number;
+  /** Nodes that were not kept. */
+  dropped: number;
 }
 
 const { count } = numberHelpers;
-/** Smaller tables are read whole for good reason. */
+/** Reading all rows of a smaller table is right. */
 const LARGE_TABLE = 1000;
-/** A filter that keeps no more than this share wants an index. */
+/** A filter that keeps at most this share of the rows suggests an index. */
 const KEPT_SHARE = 0.1;
 const MANY_SORTED = 10_000;
-/** A sort of plain columns is named from this share of the cost on. */
+/** A sort of plain columns is named from this share of the cost. */
 const SORT_SHARE = 0.2;
 const PLAIN_KEYS = /^[\w$."]+(?: DESC)?(?:, [\w$."]+(?: DESC)?)*$/;
 const CHANGES = new Set(['Insert', 'Update', 'Delete', 'Merge']);
 const REPEATED = 10;
-/** From here on an estimate is called wrong. */
+/** From here on an estimate is wrong. */
 const WRONG_BY = 10;
 const WRONG_ROWS = 100;
 const LONGEST_VALUE = 60;
@@ -58,7 +57,7 @@ function bareName(relation: string): string {
   return relation.slice(relation.lastIndexOf('.') + 1);
 }
 
-/** Columns that a condition compares; none where one of several would do. */
+/** Columns that a condition compares; none for alternatives (OR). */
 function comparedColumns(condition: string): string[] {
   if (/\bOR\b/.test(condition)) return [];
   const columns = Array.from(condition.matchAll(COMPARED), ([, column = '']) => column);
@@ -69,11 +68,11 @@ interface Visit {
   node: PlanNode;
   parent: PlanNode | null;
   depth: number;
-  /** What it costs by itself, without what lies below. */
+  /** Its own cost, without the nodes below. */
   own: number;
 }
 
-/** Part of a node's cost that is spent: one above that costs less, such as a limit, stops it before its end. */
+/** Share of a node's cost that is spent: a cheaper node above, such as a limit, stops it early. */
 function spentOf(node: PlanNode, above: PlanNode): number {
   return node.cost > above.cost && node.cost > 0 ? above.cost / node.cost : 1;
 }
@@ -96,7 +95,7 @@ function visits(root: PlanNode): Visit[] {
   return found;
 }
 
-/** The other input of a loop that runs this node again for each of its rows. */
+/** The outer input of a nested loop that runs this node once for each of its rows. */
 function outerOf(parent: PlanNode | null, node: PlanNode): PlanNode | null {
   const [outer, inner] = parent?.nodes ?? [];
   return parent?.type === 'Nested Loop' && inner === node && outer !== undefined ? outer : null;
@@ -115,11 +114,8 @@ function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string
     return again === '' ? null : `Reads all of about ${count(total, 'row')} of ${name}${again}`;
   }
   const columns = comparedColumns(filter);
-  const index =
-    columns.length === 0
-      ? `${name} may want an index`
-      : `an index on ${name} (${columns.join(', ')}) may help`;
-  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(node.rows)}${again}: ${index}`;
+  const index = columns.length === 0 ? name : `${name} (${columns.join(', ')})`;
+  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(node.rows)}${again}: an index on ${index} may help`;
 }
 
 function sayOfSort({ node, own }: Visit, whole: number): string | null {
@@ -127,14 +123,14 @@ function sayOfSort({ node, own }: Visit, whole: number): string | null {
   const key = node.terms?.['Sort Key'] ?? '';
   if (node.type !== 'Sort' || rows < MANY_SORTED || !PLAIN_KEYS.test(key)) return null;
   if (own < whole * SORT_SHARE) return null;
-  return `Sorts about ${count(rows, 'row')} by ${key}: an index in that order may save it`;
+  return `Sorts about ${count(rows, 'row')} by ${key}: an index in that order may avoid the sort`;
 }
 
 function sayOfEstimate(root: PlanNode, { rows }: DatabaseQuery): string | null {
   if (rows === null || CHANGES.has(root.type) || Math.abs(rows - root.rows) < WRONG_ROWS) return null;
   const [less, more] = [Math.max(1, Math.min(rows, root.rows)), Math.max(rows, root.rows)];
   if (more / less < WRONG_BY) return null;
-  return `Expected about ${count(root.rows, 'row')} and ${count(rows)} came: the statistics of its tables may be old (ANALYZE)`;
+  return `Expected about ${count(root.rows, 'row')}, got ${count(rows)}: table statistics may be outdated (run ANALYZE)`;
 }
 
 function aboutOf({ relation, alias, index, role }: PlanNode): string {
@@ -162,7 +158,7 @@ function rowOf({ node, depth, own }: Visit, whole: number, query: DatabaseQuery,
 }
 
 function showPlan(plan: QueryPlan, query: DatabaseQuery): ShownPlan {
-  const { root, tables, plannedAt, cut = 0 } = plan;
+  const { root, tables, plannedAt, cut: dropped = 0 } = plan;
   const marked = new Set<PlanNode>();
   const says: string[] = [];
   const found = visits(root);
@@ -179,7 +175,7 @@ function showPlan(plan: QueryPlan, query: DatabaseQuery): ShownPlan {
     tree: found.map((visit) => rowOf(visit, root.cost, query, marked.has(visit.node))),
     says,
     plannedAt,
-    cut,
+    dropped,
   };
 }
 
@@ -191,14 +187,14 @@ function isMissing(plan: QueryPlan | MissingPlan): plan is MissingPlan {
   return 'problem' in plan;
 }
 
-/** By index of the query; nothing where none was slow, or none could be planned. */
+/** By index of the query; only slow ones may have a plan. */
 export function shownPlans(data: DatabaseData, amendment: unknown): Map<number, ShownPlan> {
   const shown = new Map<number, ShownPlan>();
   if (!isPlans(amendment)) return shown;
   for (const plan of amendment.plans) {
     const query = data.queries[plan.query];
     if (query === undefined) continue;
-    const missing = { id: `p${plan.query + 1}`, plannedAt: null, cut: 0 };
+    const missing = { id: `p${plan.query + 1}`, plannedAt: null, dropped: 0 };
     shown.set(plan.query, isMissing(plan) ? { ...missing, says: [plan.problem] } : showPlan(plan, query));
   }
   return shown;

@@ -1,18 +1,7 @@
 import { lasting, SHORTEST_WAIT_MS, type SpanDraft } from '../../profiler/span.ts';
+import type { DatabaseData } from './data.ts';
 
-/** What of the kept data has a place on the time axis. */
-interface TimedQueries {
-  statements: { sql: string; label: string }[];
-  queries: {
-    statement: number;
-    startMs: number;
-    durationMs: number | null;
-    waitMs: number;
-    group: number | null;
-  }[];
-}
-
-export function querySpans({ statements, queries }: TimedQueries, endMs: number): SpanDraft[] {
+export function querySpans({ statements, queries }: DatabaseData, endMs: number): SpanDraft[] {
   const drafts: SpanDraft[] = [];
   for (const [index, query] of queries.entries()) {
     const { sql, label } = statements[query.statement] ?? { sql: '', label: '' };

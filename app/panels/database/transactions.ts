@@ -1,15 +1,18 @@
-/** Transactions as they ran: which queries each holds, where it begins and ends, and how. */
-import type { DatabaseData, DatabaseQuery } from './index.ts';
+/** Transactions as they ran: the queries of each, where it begins, where and how it ends. */
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { DatabaseData, DatabaseQuery } from './data.ts';
 
-/** What a row says of the transaction that it ran in. */
+const { count, durationText } = numberHelpers;
+
+/** The transaction that a query ran in. */
 export interface TransactionMark {
-  /** `T1`, in the order of beginning. */
+  /** `T1`, in the order of their begin. */
   name: string;
-  /** 1 or 2: those that are open side by side are drawn beside each other. */
+  /** 1 or 2: transactions that overlap are drawn side by side. */
   lane: 1 | 2;
-  /** Where the row lies in it. */
+  /** Place of the query in it. */
   edge: 'begins' | 'ends' | 'inside';
-  /** On its first row: `6 statements, open for 34.0 ms, committed`. */
+  /** On its first query: `6 statements, open for 34.0 ms, committed`. */
   says: string | null;
 }
 
@@ -37,8 +40,8 @@ function sayOf(data: DatabaseData, { members }: Transaction): string {
   const end = endOf(data, lastIndex);
   const inner = Math.max(0, members.length - (end === null ? 1 : 2));
   const openMs = first === undefined || last === undefined ? 0 : endMs(last) - first.startMs;
-  const how = end ?? 'not ended when this was recorded';
-  return `${inner} ${inner === 1 ? 'statement' : 'statements'}, open for ${openMs.toFixed(1)} ms, ${how}`;
+  const how = end ?? 'still open when this was recorded';
+  return `${count(inner, 'statement')}, open for ${durationText(openMs)}, ${how}`;
 }
 
 /** By index of a query. */

@@ -11,7 +11,6 @@ import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../../app/panels/runtime/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../../app/panels/views/index.ts';
-import { firstRows } from '../../../app/panels/shared/preview.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
 import { rowsCard } from '../../../app/render/rows-card.ts';
@@ -51,11 +50,6 @@ async function previews(more: (context: Context) => void): Promise<Record<string
 }
 
 describe('previews of panels', () => {
-  it('show few rows, and count the rest', () => {
-    const shown = firstRows([1, 2, 3, 4, 5, 6, 7], (number) => ({ text: String(number) }));
-    expect([shown.rows.length, shown.more]).to.deep.equal([5, 2]);
-  });
-
   it('say something of each panel that recorded something, in few words', async () => {
     const shown = await previews(addBusyPage);
     expect(Object.keys(shown)).to.include.members([

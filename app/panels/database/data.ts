@@ -1,0 +1,61 @@
+import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import type { GroupKind } from '../shared/query-groups.ts';
+import type { Binding } from '../shared/sql-values.ts';
+
+export interface DatabaseQuery {
+  /** Index in `statements`. */
+  statement: number;
+  bindings: Binding[];
+  startMs: number;
+  durationMs: number | null;
+  rows: number | null;
+  connection: string | null;
+  transaction: string | null;
+  /** Spent waiting for a connection of the pool. */
+  waitMs: number;
+  error: string | null;
+  caller: string | null;
+  instance: string;
+  /** Index in `groups`; null if it is in none. */
+  group: number | null;
+}
+
+export interface DatabaseGroup {
+  kind: GroupKind;
+  statement: number;
+  caller: string | null;
+  /** Indexes in `queries`. */
+  members: number[];
+  durationMs: number;
+}
+
+export interface KeptExcerpt {
+  /** `src/orders/order-view.ts:41`. */
+  place: string;
+  excerpt: SourceExcerpt;
+}
+
+export interface DatabaseData {
+  /** Each text once. */
+  statements: { sql: string; label: string }[];
+  queries: DatabaseQuery[];
+  groups: DatabaseGroup[];
+  /** Source around the lines that loop, are slow or fail; absent if there are none. */
+  excerpts?: KeptExcerpt[];
+  totals: {
+    queries: number;
+    /** Different ones, values aside. */
+    statements: number;
+    /** Sum over all queries. */
+    durationMs: number;
+    /** Time in which at least one ran. */
+    busyMs: number;
+    waitMs: number;
+    rows: number;
+    connections: number;
+    failed: number;
+  };
+}
+
+export const GROUP_LABELS = { 'n+1': 'N+1', loop: 'writes in a loop', duplicate: 'duplicate' } as const;
+export const GROUP_TONES = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain' } as const;

@@ -1,0 +1,106 @@
+/** What the list of the database page holds, in which order, and how much room each item takes. */
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES } from './data.ts';
+
+export interface Badge {
+  text: string;
+  tone: 'bad' | 'warn' | 'plain' | 'accent';
+}
+
+/** Characters of a statement in the line of a row. */
+export const LINE_LENGTH = 240;
+/** Characters of a statement below its row. */
+export const STATEMENT_LENGTH = 3000;
+export const MEMBERS_SHOWN = 8;
+/** In the group that the address opens. */
+export const MEMBERS_OPEN = 80;
+/** Estimated characters of HTML of a member of a group. */
+const MEMBER_COST = 400;
+
+/** A row of the list before it is built: only those of one page are. */
+export interface ListItem {
+  /** Indexes of queries. */
+  members: readonly number[];
+  /** That of a group; null for a single query. */
+  id: string | null;
+  badge: Badge | null;
+}
+
+export function badgeOf({ kind, members }: DatabaseGroup): Badge {
+  return { text: `${GROUP_LABELS[kind]} × ${members.length}`, tone: GROUP_TONES[kind] };
+}
+
+function single(index: number): ListItem {
+  return { members: [index], id: null, badge: null };
+}
+
+/** In the order they ran; a group takes the place of its first member. */
+export function asRun(data: DatabaseData): ListItem[] {
+  const items: ListItem[] = [];
+  data.queries.forEach((query, index) => {
+    const group = query.group === null ? undefined : data.groups[query.group];
+    if (group === undefined) items.push(single(index));
+    else if (group.members[0] === index)
+      items.push({ members: group.members, id: `r${(query.group ?? 0) + 1}`, badge: badgeOf(group) });
+  });
+  return items;
+}
+
+export function byTime(data: DatabaseData): ListItem[] {
+  return data.queries
+    .map(({ durationMs }, index) => ({ index, durationMs: durationMs ?? Infinity }))
+    .sort((a, b) => b.durationMs - a.durationMs)
+    .map(({ index }) => single(index));
+}
+
+export function failedOnly(data: DatabaseData): ListItem[] {
+  return data.queries.flatMap(({ error }, index) => (error === null ? [] : [single(index)]));
+}
+
+/** One item per statement, the longest total time first. */
+export function byStatement(data: DatabaseData): ListItem[] {
+  const members = data.statements.map((): number[] => []);
+  const total = data.statements.map(() => 0);
+  data.queries.forEach(({ statement, durationMs }, index) => {
+    members[statement]?.push(index);
+    total[statement] = (total[statement] ?? 0) + (durationMs ?? 0);
+  });
+  return members
+    .map((list, statement) => ({ list, statement }))
+    .sort((a, b) => (total[b.statement] ?? 0) - (total[a.statement] ?? 0))
+    .map(({ list, statement }) => ({ members: list, id: `t${statement + 1}`, badge: null }));
+}
+
+function statementText(data: DatabaseData, index: number): string {
+  return data.statements[data.queries[index]?.statement ?? 0]?.sql ?? '';
+}
+
+/** Estimated characters of HTML: the line of an item, and unless `brief` its statement and values. */
+export function costOf(data: DatabaseData, { members, id }: ListItem, brief: boolean): number {
+  const [first = 0] = members;
+  const text = statementText(data, first);
+  const { length } = text;
+  // Each becomes an entity, except those around plain names, which are not shown.
+  const quotes = text.slice(0, LINE_LENGTH).split('"').length - 1;
+  const bindings = data.queries[first]?.bindings ?? [];
+  const line = 560 + Math.min(length, LINE_LENGTH) * 1.8 + quotes * 2.5 + Math.min(bindings.length, 8) * 24;
+  if (id !== null) return line + 240 + (brief ? 0 : Math.min(members.length, MEMBERS_SHOWN) * MEMBER_COST);
+  if (brief) return line;
+  const values = JSON.stringify(bindings).length;
+  return line + 800 + Math.min(length, STATEMENT_LENGTH) * 2.2 + bindings.length * 150 + values * 2;
+}
+
+/** The same of the item that the address opens. */
+export function openCostOf(data: DatabaseData, item: ListItem): number {
+  if (item.id === null) return costOf(data, item, false);
+  return costOf(data, item, true) + Math.min(item.members.length, MEMBERS_OPEN) * MEMBER_COST;
+}
+
+export function matches(data: DatabaseData, { members }: ListItem, text: string): boolean {
+  const [first = 0] = members;
+  if (statementText(data, first).toLowerCase().includes(text)) return true;
+  return members.some((index) => {
+    const { caller, error, bindings } = data.queries[index] ?? { caller: null, error: null, bindings: [] };
+    const values = bindings.map(({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)));
+    return [caller ?? '', error ?? '', ...values].some((part) => part.toLowerCase().includes(text));
+  });
+}

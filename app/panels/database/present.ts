@@ -1,0 +1,191 @@
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Presentation, Row, Section } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { excerptText } from '../../view-helpers/source.ts';
+import { sqlLines } from '../shared/sql-lines.ts';
+import { sqlTokens } from '../shared/sql-tokens.ts';
+import type { StatementBook } from '../shared/statement-book.ts';
+import { isControl } from '../shared/statements.ts';
+import {
+  type DatabaseData,
+  type DatabaseGroup,
+  type DatabaseQuery,
+  GROUP_LABELS,
+  GROUP_TONES,
+} from './data.ts';
+import { type ShownPlan, shownPlans } from './plans.ts';
+import { transactionMarks } from './transactions.ts';
+
+const { count } = numberHelpers;
+/** Characters of a statement that are compared in colours. */
+const COLOURED = 300;
+
+interface Presenting {
+  book: StatementBook;
+  slowMs: number;
+}
+
+function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, index: number): Row {
+  const { kind, statement, caller, members, durationMs } = group;
+  const failed = members.filter((member) => (queries[member]?.error ?? null) !== null).length;
+  return {
+    id: `g${index + 1}`,
+    text: statements[statement]?.label ?? '',
+    times: members.length,
+    number: durationMs,
+    tone: failed > 0 ? 'bad' : GROUP_TONES[kind],
+    badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${count(failed)} failed`] : [])],
+    place: caller,
+  };
+}
+
+function queryRows(
+  { statements, queries }: DatabaseData,
+  marks: ReturnType<typeof transactionMarks>,
+  slowMs: number,
+): Row[] {
+  return queries.map((query, index): Row => {
+    const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, group } = query;
+    const isSlow = durationMs !== null && durationMs >= slowMs;
+    return {
+      id: `q${index + 1}`,
+      text: statements[statement]?.label ?? '',
+      number: durationMs,
+      tone: error !== null ? 'bad' : isSlow ? 'warn' : 'plain',
+      badges: [...(error === null ? [] : ['failed']), ...(isSlow ? ['slow'] : [])],
+      note: rows === null ? null : count(rows, 'row'),
+      place: caller,
+      fields: [
+        { label: 'Query', value: index + 1, unit: 'count' },
+        { label: 'Start', value: startMs, unit: 'at' },
+        { label: 'SQL', value: `S${statement + 1}` },
+        {
+          label: 'Bindings',
+          value: bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ') || null,
+        },
+        { label: 'Waiting for a connection', value: waitMs > 0 ? waitMs : null, unit: 'ms' },
+        { label: 'Transaction', value: marks.get(index)?.name ?? null },
+        { label: 'Error', value: error },
+      ],
+      ...(group === null ? {} : { within: `g${group + 1}` }),
+    };
+  });
+}
+
+function statementRows({ statements, queries, groups }: DatabaseData, book: StatementBook): Row[] {
+  const ran = statements.map((): DatabaseQuery[] => []);
+  for (const query of queries) ran[query.statement]?.push(query);
+  return statements.map(({ sql, label }, index): Row => {
+    const members = ran[index] ?? [];
+    const isLoop = members.some(({ group }) => group !== null && groups[group]?.kind === 'n+1');
+    const key = book.about(sql).shape;
+    return {
+      label: `S${index + 1}`,
+      text: label,
+      times: members.length,
+      number: members.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0),
+      badges: isLoop ? [GROUP_LABELS['n+1']] : [],
+      block: {
+        text: sqlLines(sql)
+          .map((line) => line.map(([, text]) => text).join(''))
+          .join('\n'),
+        language: 'sql',
+      },
+      ...(sql === '' || isControl(sql) ? {} : { key, tokens: sqlTokens(key.slice(0, COLOURED)) }),
+    };
+  });
+}
+
+function planText({ tree = [] }: ShownPlan): string {
+  return tree
+    .flatMap(({ depth, title, about, rows, share, terms }) => {
+      const indent = '  '.repeat(depth);
+      const cost = Math.round(share * 100);
+      return [
+        `${indent}${`${title} ${about}`.trim()} (about ${count(rows, 'row')}, ${cost} % of the cost)`,
+        ...terms.map(({ name, tokens }) => `${indent}  ${name}: ${tokens.map(([, text]) => text).join('')}`),
+      ];
+    })
+    .join('\n');
+}
+
+function planRow([index, plan]: [number, ShownPlan]): Row {
+  return {
+    id: plan.id,
+    label: `Query ${index + 1}`,
+    note: plan.says.join('; ') || null,
+    ...(plan.tree === undefined ? {} : { block: { text: planText(plan) } }),
+  };
+}
+
+export function presentQueries(
+  data: DatabaseData,
+  { profile: { durationMs }, amendments }: PresentFrom,
+  { book, slowMs }: Presenting,
+): Presentation {
+  const { statements, queries, groups, excerpts = [], totals } = data;
+  const asked = statements.map(({ sql }) => !isControl(sql));
+  const marks = transactionMarks(data);
+  const sections: Section[] = [
+    {
+      id: 'repeated',
+      title: 'Repeated statements',
+      columns: { text: 'Statement', place: 'Called from' },
+      rows: groups.map((group, index) => groupRow(data, group, index)),
+      card: 'largest',
+    },
+    {
+      id: 'queries',
+      title: 'Queries',
+      note: 'in the order they ran',
+      columns: { text: 'Statement', note: 'Result', place: 'Called from' },
+      rows: queryRows(data, marks, slowMs),
+      card: 'largest',
+    },
+    {
+      id: 'transactions',
+      title: 'Transactions',
+      columns: { label: 'Transaction' },
+      rows: [...marks.values()].flatMap(({ name, says }) =>
+        says === null ? [] : { label: name, note: says },
+      ),
+    },
+    {
+      id: 'statements',
+      title: 'Statements',
+      columns: { label: 'SQL', text: 'Statement', number: 'Total time' },
+      rows: statementRows(data, book),
+    },
+    {
+      id: 'plans',
+      title: 'Query plans',
+      columns: { label: 'Query', note: 'What stands out' },
+      rows: [...shownPlans(data, amendments.plan)].map(planRow),
+    },
+    {
+      id: 'source',
+      title: 'Source',
+      rows: excerpts.map(({ place, excerpt }) => ({
+        label: place,
+        block: { text: excerptText(excerpt, Number(/\d+$/.exec(place))), language: 'ts' },
+      })),
+    },
+  ];
+  return {
+    figures: [
+      {
+        label: 'Queries',
+        value: queries.filter(({ statement }) => asked[statement]).length,
+        compare: 'cost',
+      },
+      { label: 'Different statements', value: asked.filter(Boolean).length },
+      { label: 'Query time', value: totals.durationMs, unit: 'ms', compare: 'cost' },
+      { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
+      { label: 'Waiting for a connection', value: totals.waitMs, unit: 'ms', compare: 'cost' },
+      { label: 'Rows', value: totals.rows },
+      { label: 'Connections', value: totals.connections },
+      { label: 'Failed', value: totals.failed > 0 ? totals.failed : null, tone: 'bad' },
+    ],
+    sections,
+  };
+}
