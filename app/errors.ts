@@ -1,11 +1,9 @@
 /**
- * The catalogue of errors that the service and the profiler themselves raise: code, status, message.
- *
- * Every entry is listed in docs/errors.md (a test compares the two). Messages carry the offending value,
- * never a secret. Errors thrown by applications are not wrapped: their own status and message count.
+ * The errors that the service and the profiler raise. A test compares them with docs/errors.md. Messages contain the offending
+ * value, never a secret. Errors of the application are not wrapped; they keep their own status and message.
  */
 
-/** How each entry is answered; `message` gets the offending values and returns one sentence. */
+/** `message` gets the offending values and returns one sentence. */
 const catalogue = {
   ROUTE_NOT_FOUND: {
     status: 404,
@@ -34,16 +32,19 @@ const catalogue = {
     message: (panel: string, token: string) => `Panel "${panel}" is not available for token "${token}".`,
   },
   BAD_FILTER: { status: 400, message: (name: string, problem: string) => `The filter "${name}" ${problem}.` },
-  UNAUTHORIZED: { status: 401, message: () => "The profiler's pages ask for the password of this service." },
-  FORBIDDEN: { status: 403, message: () => "This application does not let you see the profiler's pages." },
+  UNAUTHORIZED: { status: 401, message: () => "The profiler's pages require the password of this service." },
+  FORBIDDEN: {
+    status: 403,
+    message: () => "This application does not allow you to see the profiler's pages.",
+  },
   CROSS_SITE: {
     status: 403,
     message: () =>
-      "Only the profiler's own pages may ask for this: the request names another origin, or none.",
+      "Only the profiler's own pages may do this: the request comes from another origin, or names none.",
   },
   FORM_EXPIRED: {
     status: 403,
-    message: () => 'This form is older than an hour, or was made elsewhere; load its page again.',
+    message: () => 'This form has expired, or another service made it. Reload its page.',
   },
   EXPECTATION_FAILED: {
     status: 417,
@@ -51,7 +52,7 @@ const catalogue = {
   },
   STORAGE_UNAVAILABLE: {
     status: 503,
-    message: (reason: string) => `The stored profiles can't be read now: ${reason}`,
+    message: (reason: string) => `The stored profiles can't be read: ${reason}`,
   },
   BAD_CONFIG: { status: 500, message: (name: string, problem: string) => `${name} ${problem}` },
 } as const;
@@ -65,7 +66,7 @@ function nameOf(code: ErrorCode): string {
   return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`;
 }
 
-/** An error of the catalogue. `expose` as http-errors defines it: the message may be shown where debug is off. */
+/** An error of the catalogue. `expose`, as in http-errors: the message may be shown with debug off. */
 export class HindsightError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -92,7 +93,7 @@ export function listErrorCodes(): { code: ErrorCode; status: number }[] {
   return (Object.keys(catalogue) as ErrorCode[]).map((code) => ({ code, status: catalogue[code].status }));
 }
 
-/** Makes an error of the catalogue; `details` are the values its message names. */
+/** `details` are the values that the message names. */
 export function createError<C extends ErrorCode>(
   code: C,
   details: MessageArguments<C>,
@@ -104,16 +105,16 @@ export function createError<C extends ErrorCode>(
 }
 
 /**
- * The 404 of a path that no route answers, with the failed second try as its cause. `path` as sent, without query;
- * `second`: the spelling that was tried then; `referer`: masked already, empty or absent where there is none.
+ * The 404 of an unknown path, with the failed second try as its cause. `path`: as sent, without query; `second`: the other
+ * spelling that was tried; `referer`: already masked.
  */
-export function createRouteNotFound(asked: {
+export function createRouteNotFound(request: {
   method: string;
   path: string;
   second: string;
   referer?: string | undefined;
 }): HindsightError {
-  const { method, path, second, referer = '' } = asked;
+  const { method, path, second, referer = '' } = request;
   const { message, code, status } = createError('ROUTE_NOT_FOUND', [method, path]);
   const suffix = referer === '' ? '' : ` (from "${referer}")`;
   return new HindsightError(code, message + suffix, { status, cause: createError('ROUTE_MISS', [second]) });

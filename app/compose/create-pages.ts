@@ -9,6 +9,7 @@ import type { PageParts } from './page-parts.ts';
 import { panelMarkdown } from './panel-markdown.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
 import type { FormSigner } from '../profiler/form-signature.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';
@@ -32,7 +33,8 @@ export interface PageHandlerOptions {
 }
 
 function describeRetention({ retentionHours, retentionCount, retentionMb }: ProfilerSettings): string {
-  return `Profiles are kept for ${retentionHours} hours, at most ${retentionCount} of them and ${retentionMb} MiB.`;
+  const { count } = numberHelpers;
+  return `Kept: ${count(retentionHours, 'hour')}, up to ${count(retentionCount, 'profile')} or ${count(retentionMb)} MiB.`;
 }
 
 export function createPageHandler(

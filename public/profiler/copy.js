@@ -1,4 +1,4 @@
-// data-copy names an element to read; empty means the value of the row, or the code of the section, that the button stands in.
+// data-copy is the id of the element to copy; empty: the value of the button's row, or the code of its section.
 // Our remarks (.say) are not copied, a folded value is copied whole, and a time is copied in UTC.
 import { say } from './say.js';
 
@@ -26,7 +26,7 @@ function createButton(name, href) {
   return button;
 }
 
-// A copy button on each row of names and values, and on each log line: made here, as without script it would be of no use.
+// A copy button on each row of names and values and on each log line; made here because it needs script.
 export function addCopyButtons() {
   const mark = document.querySelector('.brand use')?.getAttribute('href');
   if (!mark) return;
@@ -77,9 +77,9 @@ function confirmCopy(button) {
   }, SHOWN_FOR);
 }
 
-const REFUSED = 'The browser did not let us copy.';
+const REFUSED = 'The browser refused to copy.';
 
-// True where there is something to copy on this page.
+// True if there is something to copy on this page.
 export function copyFrom(button) {
   const place = findCopied(button);
   if (place === null || navigator.clipboard === undefined) return false;
@@ -96,8 +96,8 @@ async function read(url) {
   return response.text();
 }
 
-// Copies the page that a link leads to. As a promise of text where the browser takes one: some allow copying only at once,
-// not after an answer. What can't be copied is opened.
+// Copies the page that a link leads to, as a promise if the browser takes one: some allow copying only during the click. If
+// copying fails, the page is opened.
 export function copyPage(link) {
   if (navigator.clipboard === undefined) return false;
   const text = read(link.href);

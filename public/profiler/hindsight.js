@@ -1,5 +1,5 @@
 // The profiler's pages in the browser: theme, local times, copy, filter, folds, keyboard. Every page is complete without it.
-// What it acts on is declared in the markup: data-theme-toggle, data-copy, data-copy-page,
+// The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
 // data-filter, data-fold, data-key, data-go, data-confirm, data-live.
 import { showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
@@ -17,7 +17,7 @@ function onClick(event) {
   );
   if (at === null) return;
   if (at.matches('[data-copy]')) {
-    // A link whose text is not on this page leads to where it is.
+    // If its text is not on this page, the link leads there.
     if (copyFrom(at)) event.preventDefault();
     return;
   }
@@ -26,7 +26,7 @@ function onClick(event) {
     if (!opensElsewhere && copyPage(at)) event.preventDefault();
     return;
   }
-  // Such a link outside a dialog leads away.
+  // Outside a dialog it is an ordinary link.
   if (at.matches('[data-close]')) {
     if (closeDialog(at)) event.preventDefault();
     return;

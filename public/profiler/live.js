@@ -1,13 +1,13 @@
-// The list, kept up to date: the server says that requests are new, and the page is asked for again and its parts exchanged. What
-// somebody has opened, marked or focused stays so. Further down the page a button says how many are new instead.
+// Keeps the list up to date: when the server reports new requests, the page is fetched again and its parts are replaced; what is
+// open, selected or focused stays so. If the reader has scrolled down, a button says how many requests are new.
 import { closeFolds } from './fold.js';
 import { say } from './say.js';
 import { showLocalTimes } from './times.js';
 
 const NAME = 'hindsight.live';
-// What changes with the requests; the filters stay as they are being typed.
-const PARTS = ['views', 'pulse', 'found'];
-// Pixels from the top up to which the list may move by itself.
+// Parts that change with the requests; the filter form stays as typed.
+const PARTS = ['views', 'histogram', 'found'];
+// Pixels; the list only moves by itself if it is scrolled less than this.
 const NEAR_TOP = 160;
 
 let source = null;
@@ -33,7 +33,7 @@ function remember(wanted) {
   }
 }
 
-// What somebody has done to the list, to be done again to the new one.
+// What the reader did to the list, to be restored in the new one.
 function takeState() {
   const checked = [...document.querySelectorAll('#found [name=t]:checked')].map((box) => box.value);
   const open = [...document.querySelectorAll('#found [aria-expanded=true]')].map((link) => link.dataset.fold);
@@ -57,9 +57,9 @@ async function refresh() {
   }
   asking = true;
   try {
-    const answer = await fetch(location.href);
-    if (!answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const response = await fetch(location.href);
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     const state = takeState();
     for (const id of PARTS) {
       const part = page.getElementById(id);
@@ -70,7 +70,7 @@ async function refresh() {
     fresh = new Set();
     showNews();
   } catch {
-    // The next event asks again.
+    // The next event tries again.
   } finally {
     asking = false;
     if (missed) {
@@ -88,7 +88,7 @@ function showNews() {
   if (fresh.size > 0) say(text);
 }
 
-// `now`: the newest when the server began to look, which a page that was made before may lack; `new`: what came or has ended since.
+// `now`: the newest requests at the start, which the page may be too old to show; `new`: requests that appeared or ended since.
 function onMessage({ data }) {
   const { now, new: tokens = now } = JSON.parse(data);
   if (now?.every((token) => byId(`r-${token}`) !== null)) return;
@@ -107,7 +107,7 @@ function connect() {
   let before = false;
   opened.addEventListener('message', onMessage);
   opened.addEventListener('open', () => {
-    // What came while it was not connected.
+    // After a reconnect, catch up.
     if (before) void refresh();
     before = true;
   });
@@ -138,7 +138,7 @@ export function startLive() {
     window.scrollTo(0, 0);
     void refresh();
   });
-  // A page that nobody sees asks nothing.
+  // A hidden page does not ask.
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) disconnect();
     else if (isWanted()) {

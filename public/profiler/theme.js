@@ -1,4 +1,4 @@
-// System, light or dark; the choice stays in this browser.
+// System, light or dark; remembered by this browser.
 import { say } from './say.js';
 
 const MODES = ['system', 'light', 'dark'];

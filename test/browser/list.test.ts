@@ -134,12 +134,12 @@ describe('the list in a browser', function () {
       expect(page.url().endsWith('/-/clear')).to.equal(!script);
       await page
         .locator(script ? '#clear' : 'main')
-        .getByText('Keep them')
+        .getByText('Cancel')
         .click();
       await list(page);
       expect(await page.locator(`#r-${other}`).count()).to.equal(1);
       await page.getByRole('button', { name: 'Clear…' }).click();
-      await page.getByRole('button', { name: 'Delete them' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.waitForURL(/\/_profiler\/$/);
       expect(await page.locator(`#r-${other}`).count()).to.equal(0);
       expect(await page.locator(`#r-${token}`).count()).to.equal(1);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { join } from 'node:path';
 import { readFilters } from '../../app/controllers/profiler/filters.ts';
 import { createListModel } from '../../app/controllers/profiler/list-model.ts';
-import { createPulse, pulseQuery } from '../../app/controllers/profiler/pulse.ts';
+import { createHistogram, histogramQuery } from '../../app/controllers/profiler/request-histogram.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
@@ -45,7 +45,7 @@ describe('the list', () => {
       rows.map((row) => [row.token, [{ ...row, kind: 'error_page' as const, token: row.child ?? '' }]]),
     );
     const found = { rows, total: 5000, totalIsExact: true, notice: null };
-    const asked = pulseQuery(filters.query, rows, Date.UTC(2026, 10, 1) + 600_000);
+    const asked = histogramQuery(filters.query, rows, Date.UTC(2026, 10, 1) + 600_000);
     if (asked === undefined) throw new Error('Nothing to draw.');
     const renderPage = createPageRenderer({
       viewsFolder: join(packageRoot(), 'views'),
@@ -56,7 +56,7 @@ describe('the list', () => {
         found,
         children,
         survey: { counts: [2001, 2001, 2001, 2001, 2001], pulse: null },
-        pulse: createPulse(asked, {
+        histogram: createHistogram(asked, {
           parts: Array.from({ length: asked.parts }, (_, i) => ({ count: 900 + i, errors: 400 - i })),
           since: asked.from + 1,
         }),

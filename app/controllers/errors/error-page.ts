@@ -1,45 +1,42 @@
 /**
- * The page that a failed request gets while debug is on: which view it is, and what that shows.
- *
- * In: a snapshot of the failed request (already masked, so that nothing here has to be), what was thrown, and the token of
- * the page's own profile. Out: HTML. The exception panel is the page: both include one view. What no route answered gets
- * the route debugger, `/` a welcome, an unknown token or panel a page of its own, and who may not see the profiler's
- * pages one that tells nothing of the service. The first and last line repeat status
- * and message as a comment, for those who ask with curl.
+ * A snapshot of the failed request, already masked -> its error page. An exception shows the exception panel, a 404 the route
+ * debugger. The first and last line repeat status and message as a comment, for readers of curl's output.
  */
 import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
-import { askedToken, readException, readRouting, type RoutingView } from './recorded.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { SafeHtml } from '../../view-helpers/safe-html.ts';
+import { readException, readRouting, requestedToken, type RoutingView } from './recorded.ts';
 import { routeSnippet, welcomeEntry, welcomeRouter } from './snippets.ts';
 
 export interface ErrorPageInput {
   /** Snapshot of the failed request. */
   profile: Profile;
-  /** What was thrown; used for what travels with the profiler's own errors only. */
+  /** The error; only the profiler's own errors carry something for their page. */
   error?: unknown;
-  /** Token of the profile of this page's rendering. */
+  /** Token of the child profile that records the rendering of this page. */
   child: string | null;
   /** Code of an error of the catalogue. */
   code: ErrorCode | null;
-  /** Status of the answer. */
+  /** Status of the response. */
   status: number;
 }
 
 export interface ErrorPageOptions {
   renderPage: (view: string, model: object) => string;
-  /** Names and titles, in the order of the menu. */
+  /** Names and titles, in menu order. */
   panels: readonly { name: string; title: string }[];
   /** Lines of the foot. */
   foot: readonly string[];
-  /** Model of the page for an unknown token, where the error carries one. */
+  /** Model of the page for an unknown token; null if the error carries none. */
   unknownTokenModel: (error: unknown) => object | null;
 }
 
 export type RenderError = (input: ErrorPageInput) => string;
 
-/** What the head of every error page shows. */
+/** The head of every error page. */
 export interface ErrorFrame {
   title: string;
   status: number;
@@ -48,22 +45,22 @@ export interface ErrorFrame {
   /** Origin and target. */
   address: string;
   token: string;
-  /** Panel that the profile opens with. */
+  /** Panel that the link to the profile opens. */
   panel: string;
-  facts: { label: string; value: string; link?: string }[];
+  facts: { label: string; value: string | SafeHtml; link?: string }[];
   foot: readonly string[];
 }
 
 const LONGEST_TITLE = 400;
-/** Bytes: a little less than the 60 KB that no page exceeds. */
+/** Bytes; no page may exceed 60 KB. */
 const LONGEST_PAGE = 58_000;
 const LONGEST_ADDRESS = 600;
 
-function cut(text: string, limit: number): string {
+function truncate(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
-/** Text inside a comment: it can't end it, stays on one line, and turns no direction of writing. */
+/** Text for a comment: it can't end the comment, stays on one line and can't change the writing direction. */
 function commentText(text: string): string {
   const markup: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return text
@@ -80,20 +77,20 @@ function pathOf(target: string): string {
 
 function factsOf({ profile, child }: ErrorPageInput): ErrorFrame['facts'] {
   const facts: ErrorFrame['facts'] = [];
-  if (profile.route !== null) facts.push({ label: 'Route', value: cut(profile.route, 200) });
+  if (profile.route !== null) facts.push({ label: 'Route', value: truncate(profile.route, 200) });
   const queries = profile.panels.database?.summary;
   if (queries) facts.push({ label: 'Queries', value: queries.text });
-  facts.push({ label: 'At', value: `${new Date(profile.startedAt).toISOString().slice(11, 23)} UTC` });
+  facts.push({ label: 'At', value: numberHelpers.timestamp(profile.startedAt) });
   facts.push({ label: 'Token', value: profile.token, link: urls.profile(profile.token) });
   if (child !== null) facts.push({ label: 'Error page', value: child, link: urls.profile(child) });
   return facts;
 }
 
-function askedRows({ profile }: ErrorPageInput): { name: string; value: string; say?: string }[] {
+function requestRows({ profile }: ErrorPageInput): { name: string; value: string; say?: string }[] {
   const { url, method, origin, clientAddress } = profile;
   const path = pathOf(url);
   const rows = [
-    { name: 'Path as sent', value: path },
+    { name: 'Path', value: path },
     ...(path === url ? [] : [{ name: 'Query', value: url.slice(path.length) }]),
     { name: 'Method', value: method },
   ];
@@ -112,11 +109,11 @@ export function createErrorPage({
     const phrase = STATUS_CODES[status] ?? 'Error';
     const target = profile.url.startsWith('/') ? `${profile.origin ?? ''}${profile.url}` : profile.url;
     return {
-      title: `${cut(message, LONGEST_TITLE)} (${status} ${phrase})`,
+      title: `${truncate(message, LONGEST_TITLE)} (${status} ${phrase})`,
       status,
       phrase,
       method: profile.method,
-      address: cut(target, LONGEST_ADDRESS),
+      address: truncate(target, LONGEST_ADDRESS),
       token: profile.token,
       panel,
       facts: factsOf(input),
@@ -147,7 +144,7 @@ export function createErrorPage({
       chain,
       link,
       snippet,
-      asked: askedRows(input),
+      requested: requestRows(input),
     });
   }
 
@@ -157,10 +154,10 @@ export function createErrorPage({
       const model = unknownTokenModel(error);
       if (model !== null) return renderPage('errors/unknown-token', model);
     }
-    const asked = code === 'UNKNOWN_PANEL' ? askedToken(profile.url) : null;
-    if (asked !== null) {
+    const token = code === 'UNKNOWN_PANEL' ? requestedToken(profile.url) : null;
+    if (token !== null) {
       const page = frameOf(input, message, 'request');
-      return renderPage('errors/unknown-panel', { page, message, panels, asked });
+      return renderPage('errors/unknown-panel', { page, message, panels, token });
     }
     if (code === 'UNAUTHORIZED' || code === 'FORBIDDEN') {
       const page = { ...frameOf(input, message, 'exception'), foot: [] };
@@ -174,7 +171,7 @@ export function createErrorPage({
       profile,
     };
     const html = renderPage('errors/error', { ...model, lean: false });
-    // Rare: many errors in one request, each with a long stack. What is left out is counted, the profile has it.
+    // Rare: many errors in one request, each with a long stack. The page counts what it leaves out; the profile has it.
     return Buffer.byteLength(html) > LONGEST_PAGE
       ? renderPage('errors/error', { ...model, lean: true })
       : html;
@@ -183,7 +180,7 @@ export function createErrorPage({
   return (input) => {
     const data = readException(input.profile, input.status);
     const message = data.errors[0]?.thrown.chain[0]?.message ?? input.profile.error?.message ?? '';
-    const line = `<!-- ${commentText(`${cut(message, LONGEST_TITLE)} (${input.status} ${STATUS_CODES[input.status] ?? 'Error'})`)} -->`;
+    const line = `<!-- ${commentText(`${truncate(message, LONGEST_TITLE)} (${input.status} ${STATUS_CODES[input.status] ?? 'Error'})`)} -->`;
     return `${line}\n${render(input, message).trim()}\n${line}\n`;
   };
 }

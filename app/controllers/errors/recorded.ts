@@ -1,12 +1,9 @@
-/**
- * What a snapshot holds of the two panels that the error pages show. A panel that failed, or was left out, costs its
- * part only: the error is then known by its name and message.
- */
+/** Reads the two panels that error pages show from a snapshot. If a panel failed, the error still has a name and a message. */
 import type { Profile } from '../../profiler/profile.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN } from '../../urls.ts';
 
-/** As far as it is read here; the view shows the rest. */
+/** The part that is read here; the view shows the rest. */
 export interface ExceptionView {
   errors: { origin: string; thrown: Thrown; [name: string]: unknown }[];
   errorsCut: number;
@@ -32,7 +29,7 @@ function isRouting(data: unknown): data is RoutingView {
   return isRecord(data) && Array.isArray(data.allow) && Array.isArray(data.trace);
 }
 
-/** Name and message only, where the panel could not tell more. */
+/** Name and message only, for a panel that failed. */
 function bareThrown({ error }: Profile): Thrown {
   const link = {
     class: error?.name ?? 'Error',
@@ -50,7 +47,7 @@ function bareThrown({ error }: Profile): Thrown {
   return { chain: [link], chainEnd: 'root' };
 }
 
-/** The error that is answered now comes first; what else went wrong in the request follows. */
+/** The error that this page answers comes first; other errors of the request follow. */
 export function readException(profile: Profile, status: number): ExceptionView {
   const data = profile.panels.exception?.data;
   if (isException(data)) {
@@ -84,8 +81,8 @@ export function readRouting(profile: Profile): RoutingView {
   return { ...nothing, routes: null, allow: [] };
 }
 
-/** The token that a URL of the profiler names; null where it names none. */
-export function askedToken(url: string): string | null {
+/** The token in a URL of the profiler; null if there is none. */
+export function requestedToken(url: string): string | null {
   const [prefix, token = ''] = url.slice(1).split(/[/?#]/, 2);
   return `/${prefix ?? ''}` === PROFILER_PREFIX && TOKEN_PATTERN.test(token) ? token : null;
 }

@@ -1,10 +1,10 @@
-/** The few lines that an error page suggests. */
+/** Code that an error page suggests. */
 
-/** Paths that can be written into code as they are: no quote, no pattern. */
+/** Paths that can be written into code unchanged: no quote, no pattern. */
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A route that would answer; null where the path can't be written down safely. */
+/** A route for this request; null if the path can't be written into code safely. */
 export function routeSnippet(method: string, path: string): readonly string[] | null {
   if (!PLAIN_PATH.test(path) || !METHODS.has(method)) return null;
   const name = method === 'HEAD' ? 'get' : method.toLowerCase();

@@ -1,17 +1,15 @@
 /**
- * What changes state, each a POST of a signed form of our own pages: pin and unpin a profile, clear the list, pause and resume
- * recording. Afterwards the browser is sent back to the page it came from (303). There is no cookie, so that what a foreign page
- * lacks is the signature, and what it can't hide is where it is.
+ * State changes: pin, unpin, clear, pause, resume. Each is a POST of a signed form from the same origin, followed by a 303 back
+ * to the page. There is no cookie to forge: another site lacks the signature and can't fake its origin.
  */
 import { createError } from '../../errors.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN, urls } from '../../urls.ts';
 import { readForm } from './form-body.ts';
-import { isOwnPage } from './own-page.ts';
+import { isSameOrigin } from './same-origin.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-/** By the names of their addresses. */
 export interface ActionsController {
   pin: PageAction;
   unpin: PageAction;
@@ -20,10 +18,10 @@ export interface ActionsController {
   resume: PageAction;
 }
 
-/** Longer than any address of our pages; clients refuse longer heads. */
+/** Longer than any address of these pages. */
 const LONGEST_BACK = 4000;
 
-/** A page of ours as the form names it; else the list. */
+/** The page of the profiler that the form names, otherwise the list. */
 function backOf(form: URLSearchParams): string {
   const base = 'http://profiler';
   const given = form.get('back') ?? '';
@@ -38,12 +36,12 @@ export function createActionsController(services: PageServices): ActionsControll
   const { profiles, forms, recording, renderPage, foot } = services;
   const respond = createRespond(services);
 
-  /** What a form asks for; its answer is the page it came from, unless it has answered by itself. */
+  /** Runs the action, then redirects back, unless the action has sent a response itself. */
   function action(
-    work: (form: URLSearchParams, page: PageRequest) => Promise<'answered' | undefined>,
+    work: (form: URLSearchParams, page: PageRequest) => Promise<'responded' | undefined>,
   ): PageAction {
     return async (page) => {
-      if (!isOwnPage(page.req, page.origin())) throw createError('CROSS_SITE', []);
+      if (!isSameOrigin(page.req, page.origin())) throw createError('CROSS_SITE', []);
       const form = await readForm(page.req);
       if (!(await forms.holds(form.get('csrf') ?? ''))) throw createError('FORM_EXPIRED', []);
       if ((await work(form, page)) === undefined) redirect(respond, page, backOf(form), 303);
@@ -61,9 +59,9 @@ export function createActionsController(services: PageServices): ActionsControll
     unpin: action((form) => setPin(form, null)),
     clear: action(async (form, page) => {
       if (form.get('sure') !== 'yes') {
-        const model = { title: 'Clear the list', csrf: await forms.sign(), foot };
+        const model = { title: 'Delete profiles', csrf: await forms.sign(), foot };
         respond(page, { type: HTML, body: renderPage('profiler/clear', model) });
-        return 'answered';
+        return 'responded';
       }
       await profiles.clear();
       return undefined;

@@ -1,14 +1,11 @@
-/**
- * Styles and scripts: cached for a year under the hash of their content; the exception panel's stylesheet and the toolbar's script
- * also by a fixed name.
- */
+/** Styles and scripts, cached for a year under their content hash; two of them also have a fixed name. */
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { requireProfile } from './require-profile.ts';
 import { createPageNotFound } from './route-errors.ts';
 
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
-/** A page of another origin loads it as a script, which tells us nothing of where it is; it holds no data. */
+/** Pages of other origins load the toolbar as a script, without an Origin header; it holds no data. */
 const FOR_FRONT_ENDS = { 'cross-origin-resource-policy': 'cross-origin' };
 
 export function createAssetController(services: PageServices): {

@@ -1,9 +1,6 @@
 /**
- * The files of public/profiler by hashed name, in memory. Which there are is read once, and each file when it is first asked for,
- * never again: a request names one of these files, never a path, so that no address reaches the file system.
- *
- * `hindsight.css` is served as `hindsight.<hash>.css`. Modules import each other by plain name; as those names are hashed
- * too, the import is rewritten when the file is read (an import map would need an inline script).
+ * The files of public/profiler in memory, served as `<name>.<hash>.<ext>`. A request looks a name up in this list and never
+ * reaches the file system. Imports between modules are rewritten to hashed names: an import map would need an inline script.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -38,7 +35,7 @@ interface Entry {
   hashedName: string;
 }
 
-/** `hindsight.0123456789ab.css`: name, hash, ending. */
+/** `hindsight.0123456789ab.css`: name, hash, extension. */
 const HASHED_NAME = /^(.+)\.([0-9a-f]{12})(\.[a-z]+)$/;
 
 export function createAssets(folder: string): Assets {
@@ -51,20 +48,20 @@ export function createAssets(folder: string): Assets {
   }
 
   function read(file: string, above: readonly string[]): Entry {
-    const known = entries.get(file);
-    if (known !== undefined) return known;
+    const cached = entries.get(file);
+    if (cached !== undefined) return cached;
     if (!knows(file) || above.includes(file))
-      throw new Error(`The asset "${file}" is missing, or imports itself.`);
+      throw new Error(`The asset "${file}" is missing or imports itself.`);
     const text = readFileSync(join(folder, file), 'utf8').replace(
       IMPORT,
       (_all, head: string, name: string) => `${head}'./${read(name, [...above, file]).hashedName}'`,
     );
     const body = Buffer.from(text);
     const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_LENGTH);
-    const ending = extname(file);
+    const extension = extname(file);
     const entry = {
-      asset: { type: TYPES[ending] ?? '', body, etag: `"${hash}"` },
-      hashedName: `${file.slice(0, -ending.length)}.${hash}${ending}`,
+      asset: { type: TYPES[extension] ?? '', body, etag: `"${hash}"` },
+      hashedName: `${file.slice(0, -extension.length)}.${hash}${extension}`,
     };
     entries.set(file, entry);
     return entry;
@@ -73,9 +70,9 @@ export function createAssets(folder: string): Assets {
   return {
     url: (file) => urls.asset(read(file, []).hashedName),
     get(name) {
-      const [, stem = '', , ending = ''] = HASHED_NAME.exec(name) ?? [];
-      if (!knows(`${stem}${ending}`)) return undefined;
-      const { asset, hashedName } = read(`${stem}${ending}`, []);
+      const [, stem = '', , extension = ''] = HASHED_NAME.exec(name) ?? [];
+      if (!knows(`${stem}${extension}`)) return undefined;
+      const { asset, hashedName } = read(`${stem}${extension}`, []);
       return hashedName === name ? asset : undefined;
     },
     plain: (file) => read(file, []).asset,

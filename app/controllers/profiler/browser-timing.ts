@@ -1,7 +1,4 @@
-/**
- * What a browser measured of a page, as the toolbar sends it: read hard, for it is a request's body. Known names only, numbers
- * and a few known words.
- */
+/** Browser timings as the toolbar sends them, checked strictly: known names only, with numbers or a few known words. */
 import { createError } from '../../errors.ts';
 import type { BrowserTiming } from '../../profiler/browser-timing.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
@@ -19,19 +16,21 @@ function bad(sentence: string): never {
 function numberUpTo(most: number, unit: string): Reader {
   return (value, name) => {
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || value > most)
-      bad(`"${name}" of the timing is no number from 0 to ${most}${unit}.`);
+      bad(`"${name}" of the timing must be a number from 0 to ${most}${unit}.`);
     return Math.round(value * 10_000) / 10_000;
   };
 }
 
 function wholeUpTo(most: number): Reader {
   const read = numberUpTo(most, '');
-  return (value, name) => (Number.isInteger(value) ? read(value, name) : bad(`"${name}" of the timing is no whole number.`)); // prettier-ignore
+  return (value, name) => (Number.isInteger(value) ? read(value, name) : bad(`"${name}" of the timing must be a whole number.`)); // prettier-ignore
 }
 
 function oneOf(...words: readonly string[]): Reader {
   return (value, name) =>
-    words.includes(value as string) ? value : bad(`"${name}" of the timing is none of ${words.join(', ')}.`);
+    words.includes(value as string)
+      ? value
+      : bad(`"${name}" of the timing must be one of ${words.join(', ')}.`);
 }
 
 const ms = numberUpTo(LONGEST_MS, ' ms');
@@ -51,7 +50,7 @@ const FIELDS: Readonly<Record<keyof BrowserTiming, Reader>> = {
   cls: numberUpTo(1000, ''),
   longTasks(value, name) {
     if (!Array.isArray(value) || value.length > MOST_TASKS)
-      bad(`"${name}" of the timing is no list of at most ${MOST_TASKS}.`);
+      bad(`"${name}" of the timing must be a list of at most ${MOST_TASKS}.`);
     return value.map((task) => readFields(task, TASK, name, Object.keys(TASK)));
   },
   moreLongTasks: wholeUpTo(1_000_000),
@@ -69,29 +68,29 @@ function readFields(
   where: string,
   required: readonly string[] = [],
 ): Record<string, unknown> {
-  if (!isRecord(given)) bad(`"${where}" is no object.`);
+  if (!isRecord(given)) bad(`"${where}" must be an object.`);
   const missing = required.find((name) => given[name] === undefined);
-  if (missing !== undefined) bad(`"${missing}" is missing in "${where}".`);
+  if (missing !== undefined) bad(`"${where}" lacks "${missing}".`);
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const read = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      // A name that is none of ours is not repeated: it is whatever a page wrote.
-      if (read === undefined) bad(`"${where}" has a name that is not known; known are ${Object.keys(fields).join(', ')}.`); // prettier-ignore
+      // An unknown name is not repeated: it is whatever the page sent.
+      if (read === undefined) bad(`"${where}" has an unknown name; known names are ${Object.keys(fields).join(', ')}.`); // prettier-ignore
       return [name, read(value, name)];
     }),
   );
 }
 
-/** Token and timing of a body. Throws BAD_REQUEST, saying what is wrong with it. */
+/** Throws BAD_REQUEST that says what is wrong. */
 export function readTiming(body: string): { token: string; timing: BrowserTiming } {
   let given: unknown;
   try {
     given = JSON.parse(body);
   } catch {
-    bad('The body is no JSON.');
+    bad('The body is not JSON.');
   }
-  if (!isRecord(given)) bad('The body is no object of token and timing.');
+  if (!isRecord(given)) bad('The body must be an object with "token" and "timing".');
   const { token, timing } = given;
-  if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) bad('"token" is not six hexadecimal digits.');
+  if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) bad('"token" must be six hexadecimal digits.');
   return { token, timing: readFields(timing, FIELDS, 'timing') };
 }

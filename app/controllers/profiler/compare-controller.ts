@@ -1,4 +1,4 @@
-/** Two profiles side by side: tokens -> profiles -> what differs, as page or JSON; else the form that asks for them. */
+/** Compares two profiles, as page, JSON or Markdown. Without two tokens the page is a form that asks for them. */
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -14,7 +14,7 @@ import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respo
 
 /** Version of the JSON form. */
 const COMPARE_VERSION = 1;
-/** Requests offered to choose from. */
+/** Requests offered as a choice. */
 const OFFERED = 12;
 
 export interface CompareController {
@@ -26,7 +26,7 @@ export interface CompareController {
 interface Read {
   a: FoundProfile | null;
   b: FoundProfile | null;
-  /** Why there is nothing to compare; null where there is. */
+  /** Why there is nothing to compare; null if there is. */
   problem: string | null;
 }
 
@@ -47,10 +47,10 @@ export function createCompareController(services: PageServices): CompareControll
     ] as const) {
       if (token === null || profile !== null) continue;
       if (profiles.isSampledOut(token))
-        return `The request ${token} was sampled out: nothing of it is recorded.`;
-      return `No profile has the token “${token}”. ${retention}`;
+        return `The request ${token} was not recorded: it was not sampled, or recording was paused.`;
+      return `No profile with token ${token}. ${retention}`;
     }
-    return a !== null && a === b ? 'A and B are the same request; choose another one.' : null;
+    return a !== null && a === b ? 'A and B are the same request. Choose another one.' : null;
   }
 
   async function readBoth(query: CompareQuery): Promise<Read> {
@@ -58,7 +58,7 @@ export function createCompareController(services: PageServices): CompareControll
     return { a, b, problem: problemOf(query, { a, b }) };
   }
 
-  /** Both, for what is read by machines: an error instead of a form. */
+  /** Both profiles, for JSON and Markdown: a missing one is an error. */
   async function readPair(page: PageRequest): Promise<{ a: FoundProfile; b: FoundProfile }> {
     const query = queryOf(page);
     for (const name of ['a', 'b'] as const)
@@ -70,7 +70,7 @@ export function createCompareController(services: PageServices): CompareControll
     return { a, b };
   }
 
-  /** The newest requests, of the route of `like` where it has one, without those given. */
+  /** The newest requests, of the same route as `like` if it has one, without those given. */
   async function findOthers(
     like: Profile | null,
     without: readonly (string | null)[],

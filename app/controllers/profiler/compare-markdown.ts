@@ -1,4 +1,4 @@
-/** A comparison as Markdown: the sentence, both requests, what differs. What is alike is counted. */
+/** A comparison as Markdown: summary, both requests, differences. Identical values are only counted. */
 import type { Profile } from '../../profiler/profile.ts';
 import { blocks, code, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -8,7 +8,7 @@ import { summarizeComparison } from './compare-summary.ts';
 const { bytesText, count, durationText, timestampText } = numberHelpers;
 
 function requestLine(name: string, { token, method, url, status, startedAt }: Profile): string {
-  return `- ${name}: ${code(token)} ${code(`${method} ${url}`)}, ${status ?? 'no answer'}, ${timestampText(startedAt)}`;
+  return `- ${name}: ${code(token)} ${code(`${method} ${url}`)}, ${status ?? 'no response'}, ${timestampText(startedAt)}`;
 }
 
 function amount(value: number | null, unit: FigureRow['unit']): string {
@@ -84,7 +84,7 @@ export function compareMarkdown(a: Profile, b: Profile, comparison: Comparison):
       ],
       values,
     ),
-    `${count(valuesAlike, 'value is', 'values are')} alike.`,
+    `${count(valuesAlike, 'value is', 'values are')} identical.`,
   ]);
   return `${text}\n`;
 }

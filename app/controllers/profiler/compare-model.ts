@@ -1,15 +1,15 @@
-/** A comparison -> the view model of its page: what is shown of it, bounded, and the links from it. */
+/** A comparison -> the view model of its page, bounded in rows and length. */
 import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
 import type { Comparison, FigureRow, ValueRow, WorkRow, WorkSection } from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
 import { summarizeComparison } from './compare-summary.ts';
-import { LANE_BOX, type Lane, laneOf, scaleOf } from './lanes.ts';
+import { scaleOf, TIMELINE_BOX, type TimelineDrawing, timelineDrawing } from './compare-timeline.ts';
 
 interface ShownSection extends Omit<WorkSection, 'rows'> {
   id: string;
   rows: WorkRow[];
-  /** Rows that are alike and not shown, and others for which there is no room. */
+  /** Rows that are not shown: unchanged ones, and others for lack of space. */
   alike: number;
   more: number;
 }
@@ -18,11 +18,11 @@ interface Side {
   name: 'A' | 'B';
   profile: Profile;
   release: string | null;
-  lane: Lane | null;
+  timeline: TimelineDrawing | null;
 }
 
 interface FigureBar extends FigureRow {
-  /** From the middle of its drawing, -1 to 1: the change as a share of the larger of both. */
+  /** -1 to 1, from the middle of the bar: the change as a share of the larger value. */
   bar: number;
 }
 
@@ -31,28 +31,28 @@ export interface CompareModel {
   sides: [Side, Side];
   summary: string;
   scaleMs: number;
-  laneBox: string;
-  /** Kinds of work that are drawn. */
+  timelineBox: string;
+  /** Kinds of work in the drawing. */
   kinds: string[];
   figures: FigureBar[];
   work: ShownSection[];
   values: ValueRow[];
   valuesMore: number;
   comparison: Comparison;
-  /** True: also what is alike is shown. */
+  /** Unchanged rows are shown too. */
   all: boolean;
   links: { swap: string; all: string; json: string; markdown: string; newest: string | null };
   foot: readonly string[];
 }
 
-/** Rows of a section; with `all`, as many as there is room for. */
+/** Rows per section, by default and with `all`. */
 const MOST_ROWS = 16;
 const ALL_ROWS = 200;
-/** Of each section, whatever the others take. */
+/** Rows that each section gets, however long the others are. */
 const LEAST_ROWS = 5;
 const MOST_VALUES = 25;
 const ALL_VALUES = 50;
-/** Characters that the rows of all sections may take together, so that the page stays below 60 KB. */
+/** Characters of HTML for the rows of all sections, so that the page stays below 60 KB. */
 const ROOM = 24_000;
 
 function releaseOf({ panels }: Profile): string | null {
@@ -79,7 +79,7 @@ function costOf({ label, tokens }: WorkRow): number {
   return 330 + label.length + 24 * (tokens ?? []).filter(([kind]) => kind !== '').length;
 }
 
-/** Sections share the room: what one does not need is left to those behind it. */
+/** Sections share the room; what one does not use is left to those after it. */
 function shownSections(sections: readonly WorkSection[], all: boolean): ShownSection[] {
   let room = ROOM;
   return sections.map(({ rows, ...section }, index): ShownSection => {
@@ -117,17 +117,17 @@ export function createCompareModel(options: {
     name,
     profile,
     release: releaseOf(profile),
-    lane: laneOf(profile, scaleMs),
+    timeline: timelineDrawing(profile, scaleMs),
   });
   const sides: [Side, Side] = [side('A', a), side('B', b)];
-  const kinds = new Set(sides.flatMap(({ lane }) => lane?.paths.map(({ kind }) => kind) ?? []));
+  const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
   const shown = comparison.values.slice(0, all ? ALL_VALUES : MOST_VALUES);
   return {
     title: `${a.token} and ${b.token} compared`,
     sides,
     summary: summarizeComparison(a, b, comparison.figures),
     scaleMs,
-    laneBox: LANE_BOX,
+    timelineBox: TIMELINE_BOX,
     kinds: [...kinds],
     figures: comparison.figures.map(figureBar),
     work: shownSections(comparison.work, all),

@@ -1,4 +1,4 @@
-/** Two profiles -> what differs between them, by what their panels give to be compared by. Plain data: page and JSON show it. */
+/** Two profiles -> their differences, from what each panel offers for comparison. Plain data for page, JSON and Markdown. */
 import type { Comparable, ComparedFigure, ComparedValue, ComparedWork } from '../../profiler/comparable.ts';
 import type { Finding } from '../../profiler/finding.ts';
 import type { Panel } from '../../profiler/panel.ts';
@@ -11,9 +11,9 @@ export interface FigureRow {
   unit: ComparedFigure['unit'];
   a: number | null;
   b: number | null;
-  /** null where one of them has none. */
+  /** null if one of them has no value. */
   change: number | null;
-  /** Of A's; null where that is 0 or there is none. */
+  /** Change as a share of A's value; null if that is 0 or missing. */
   ratio: number | null;
   /** `plain`: less than NOTABLE, or neither better nor worse. */
   tone: 'good' | 'bad' | 'plain';
@@ -26,7 +26,7 @@ export interface WorkRow {
   in: 'a' | 'b' | 'both';
   a: { times: number; ms: number | null } | null;
   b: { times: number; ms: number | null } | null;
-  /** Both did it as often, and took as long but for less than NOTABLE. */
+  /** Same count in both, and their times differ by less than NOTABLE. */
   alike: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface WorkSection {
 export interface ValueRow {
   section: string;
   name: string;
-  /** null: not there. */
+  /** null: absent. */
   a: string | null;
   b: string | null;
 }
@@ -58,12 +58,12 @@ export interface Comparison {
   failed: string[];
 }
 
-/** Share of A's figure below which a change is not called one. */
+/** A smaller change, as a share of A's value, counts as none. */
 export const NOTABLE = 0.1;
-/** Milliseconds below which it is not, whatever the share. */
+/** The same in milliseconds, whatever the share. */
 const NOTABLE_MS = 0.5;
 
-/** A profile with what lies beside it. */
+/** A profile with its amendments. */
 type Compared = Pick<FoundProfile, 'profile' | 'amendments'>;
 
 interface Side {
@@ -72,7 +72,7 @@ interface Side {
   values: ComparedValue[];
 }
 
-/** null where the panel recorded nothing, or can't be compared. */
+/** null if the panel recorded nothing or can't be compared. */
 function comparableOf(
   { profile, amendments }: Compared,
   panel: Panel,
@@ -84,7 +84,7 @@ function comparableOf(
     if (panel.present !== undefined) return rowsComparable(panel.present(data, { profile, amendments }));
     return panel.comparable?.(data, amendments) ?? null;
   } catch {
-    // What another release stored may have another form.
+    // Another release may have stored another format.
     failed.add(panel.title);
     return null;
   }
@@ -104,25 +104,26 @@ function sideOf(compared: Compared, panels: readonly Panel[], failed: Set<string
   };
 }
 
-/** What one or both have. */
 interface Pair<T> {
   a: T | null;
   b: T | null;
-  /** That of A, where it is there. */
-  known: T;
+  /** A's member, or B's if A has none. */
+  either: T;
 }
 
-/** Members of both under one key, in the order of A and then of B. */
+/** Pairs the members of A and B by key, in the order of A, then of B. */
 function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
-  const pairs = new Map(a.map((item): [string, Pair<T>] => [keyOf(item), { a: item, b: null, known: item }]));
+  const pairs = new Map(
+    a.map((item): [string, Pair<T>] => [keyOf(item), { a: item, b: null, either: item }]),
+  );
   for (const item of b) {
     const before = pairs.get(keyOf(item));
-    pairs.set(keyOf(item), { a: before?.a ?? null, b: item, known: before?.known ?? item });
+    pairs.set(keyOf(item), { a: before?.a ?? null, b: item, either: before?.either ?? item });
   }
   return [...pairs.values()];
 }
 
-/** A figure that a request recorded nothing for is 0, where it may be none of it: not its time, nor its memory. */
+/** A missing figure is 0 if the request was recorded in full, except for time and memory, which are then unknown. */
 function valueOf(
   figure: ComparedFigure | null,
   { unit, measured }: ComparedFigure,
@@ -133,8 +134,8 @@ function valueOf(
 }
 
 function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]): FigureRow {
-  const { label, unit, cost } = pair.known;
-  const [a, b] = [valueOf(pair.a, pair.known, wholeA), valueOf(pair.b, pair.known, wholeB)];
+  const { label, unit, cost } = pair.either;
+  const [a, b] = [valueOf(pair.a, pair.either, wholeA), valueOf(pair.b, pair.either, wholeB)];
   const change = a === null || b === null ? null : b - a;
   const ratio = change === null || a === null || a === 0 ? null : change / a;
   const isSmall = unit === 'ms' && Math.abs(change ?? 0) < NOTABLE_MS;
@@ -144,7 +145,7 @@ function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boole
   return { label, unit, a, b, change, ratio, tone };
 }
 
-/** Recorded in full: what is not there did not happen. */
+/** Recorded in full, so what is missing did not happen. */
 function isWhole({ outline }: Profile): boolean {
   return outline === null;
 }
@@ -159,11 +160,11 @@ function isAlike(a: WorkRow['a'], b: WorkRow['b']): boolean {
   return change < NOTABLE_MS || change < NOTABLE * (a.ms ?? 0);
 }
 
-function workRow({ a: left, b: right, known }: Pair<ComparedWork>): WorkRow {
+function workRow({ a: left, b: right, either }: Pair<ComparedWork>): WorkRow {
   const [a, b] = [amountOf(left), amountOf(right)];
   return {
-    label: known.label,
-    tokens: known.tokens ?? null,
+    label: either.label,
+    tokens: either.tokens ?? null,
     mark: left?.mark ?? right?.mark ?? null,
     in: left === null ? 'b' : right === null ? 'a' : 'both',
     a,
@@ -176,12 +177,12 @@ function weightOf({ a, b }: WorkRow): number {
   return Math.abs((b?.ms ?? 0) - (a?.ms ?? 0));
 }
 
-/** The time of a layer holds that of all else. */
+/** The time of a layer includes all others, so layers come last. */
 function layersLast(left: string, right: string): number {
   return Number(left === 'Layers') - Number(right === 'Layers');
 }
 
-/** The largest change first; where none has a duration, in the order they ran. */
+/** Largest change first; without durations, in execution order. */
 function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]): WorkSection[] {
   const titles = new Set([...a, ...b].map(({ section }) => section));
   return [...titles].sort(layersLast).map((title): WorkSection => {
@@ -204,7 +205,7 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
   const [left, right] = [sideOf(one, panels, failed), sideOf(other, panels, failed)];
   const values = pairUp(left.values, right.values, ({ section, name }) =>
     JSON.stringify([section, section.endsWith('header') ? name.toLowerCase() : name]),
-  ).map(({ a: one, b: other, known: { section, name } }): ValueRow => ({
+  ).map(({ a: one, b: other, either: { section, name } }): ValueRow => ({
     section,
     name,
     a: one?.value ?? null,
@@ -219,8 +220,8 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
     values: values.filter((row) => row.a !== row.b),
     valuesAlike: values.filter((row) => row.a === row.b).length,
     findings: {
-      gained: findings.flatMap((pair) => (pair.a === null ? [pair.known] : [])),
-      lost: findings.flatMap((pair) => (pair.b === null ? [pair.known] : [])),
+      gained: findings.flatMap((pair) => (pair.a === null ? [pair.either] : [])),
+      lost: findings.flatMap((pair) => (pair.b === null ? [pair.either] : [])),
       both: findings.filter((pair) => pair.a !== null && pair.b !== null).length,
     },
     failed: [...failed],

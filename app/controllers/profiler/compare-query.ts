@@ -6,16 +6,16 @@ import { readOne } from './filters.ts';
 export interface CompareQuery {
   a: string | null;
   b: string | null;
-  /** B is to be the newest other request of A's route. */
+  /** B is the newest other request to A's route. */
   newest: boolean;
-  /** Also what is alike. */
+  /** Show unchanged rows too. */
   all: boolean;
 }
 
-/** As much as is said of one that is no token. */
+/** Longer values are truncated in the error message. */
 const LONGEST_BOX = 2000;
 
-/** In the place of a token. */
+/** Stands for a token. */
 export const NEWEST = 'newest';
 
 function bad(name: string, problem: string): Error {
@@ -32,7 +32,7 @@ function checked(name: string, value: string): string | null {
 
 function readBoxes(query: URLSearchParams): (string | null)[] {
   const boxes = query.getAll('t').map((box) => box.slice(0, LONGEST_BOX));
-  if (boxes.length > 2) throw bad('t', `is given ${boxes.length} times; two requests are compared`);
+  if (boxes.length > 2) throw bad('t', `is given ${boxes.length} times; select two requests`);
   return boxes.map((value) => checked('t', value));
 }
 
@@ -44,6 +44,6 @@ export function readCompareQuery(query: URLSearchParams): CompareQuery {
   const b = newest ? null : checked('b', second);
   const all = readOne(query, 'all') === '1';
   if (one === null && other === null) return { a, b, newest, all };
-  if (a !== null || second !== '') throw bad('t', 'stands beside "a" or "b"; give one pair');
+  if (a !== null || second !== '') throw bad('t', 'can’t be combined with "a" or "b"; give one pair');
   return { a: one ?? other, b: one === null ? null : other, newest, all };
 }

@@ -1,13 +1,12 @@
-/** A comparison in a sentence or two: how much longer, and where that time went. From recorded figures only. */
+/** A comparison in a sentence or two: how much longer B took, and where that time went. */
 import type { Profile } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type FigureRow, NOTABLE } from './compare-profiles.ts';
 
-/** Reasons that are named. */
 const MOST_REASONS = 3;
-/** Share of the difference that a reason must make up. */
+/** A reason is named from this share of the difference on. */
 const LEAST_SHARE = 0.1;
-/** Milliseconds. */
+/** And from this many milliseconds on. */
 const LEAST_MS = 0.5;
 
 interface Share {
@@ -15,26 +14,26 @@ interface Share {
   ms: number;
 }
 
-/** How each share of the timeline is told of; `counted`: the figure that says how often. */
-const TOLD: Readonly<Record<string, { counted?: string; one: string; many: string; plain: string }>> = {
-  Database: { counted: 'Queries', one: 'query', many: 'queries', plain: 'its queries' },
+/** Words for each share of the timeline; `figure` is the figure that counts it. */
+const WORDS: Readonly<Record<string, { figure?: string; one: string; many: string; plain: string }>> = {
+  Database: { figure: 'Queries', one: 'query', many: 'queries', plain: 'in queries' },
   'Outgoing calls': {
-    counted: 'Outgoing calls',
+    figure: 'Outgoing calls',
     one: 'outgoing call',
     many: 'outgoing calls',
-    plain: 'its outgoing calls',
+    plain: 'in outgoing calls',
   },
-  Views: { one: '', many: '', plain: 'its views' },
+  Views: { one: '', many: '', plain: 'in views' },
   'Event loop blocked': { one: '', many: '', plain: 'blocked time' },
   'Garbage collection': { one: '', many: '', plain: 'garbage collection' },
   'Connection pool wait': { one: '', many: '', plain: 'waiting for a connection' },
   Unaccounted: { one: '', many: '', plain: 'unaccounted time' },
-  'Own code': { one: '', many: '', plain: 'own code' },
+  'Own code': { one: '', many: '', plain: 'in own code' },
 };
 
 const { durationText } = numberHelpers;
 
-/** Where the time of a profile went, each millisecond once; empty where its timeline does not say. */
+/** Where the time of a request went, each millisecond once; empty without a timeline. */
 function sharesOf({ panels }: Profile): Share[] {
   const shares = (panels.timeline?.data as { shares?: unknown } | null | undefined)?.shares;
   if (!Array.isArray(shares)) return [];
@@ -50,17 +49,21 @@ function changesOf(a: Profile, b: Profile): Share[] {
   return Array.from(changes, ([label, ms]) => ({ label, ms }));
 }
 
-/** `18 more queries`, or `its queries` where there were as many. */
-function tell(label: string, figures: readonly FigureRow[]): string {
-  const told = TOLD[label];
-  if (told === undefined) return `“${label.toLowerCase()}”`;
-  const more = figures.find((figure) => figure.label === told.counted)?.change ?? 0;
-  if (more === 0) return told.plain;
+/** `18 more queries`; null if both have as many, or nothing counts them. */
+function countChange(label: string, figures: readonly FigureRow[]): string | null {
+  const words = WORDS[label];
+  const more = figures.find((figure) => figure.label === words?.figure)?.change ?? 0;
+  if (words === undefined || more === 0) return null;
   const count = Math.abs(more);
-  return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? told.one : told.many}`;
+  return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? words.one : words.many}`;
 }
 
-/** What changed by a notable part of the whole change, in its direction or against it; the largest first. */
+/** `in queries`, `garbage collection`. */
+function plainOf(label: string): string {
+  return WORDS[label]?.plain ?? `in “${label.toLowerCase()}”`;
+}
+
+/** Changes that are a notable share of the whole change, in one direction; largest first. */
 function notable(changes: readonly Share[], change: number, direction: number): Share[] {
   return changes
     .filter(({ ms }) => Math.sign(ms) === direction)
@@ -70,20 +73,23 @@ function notable(changes: readonly Share[], change: number, direction: number): 
 
 function reasonsOf(a: Profile, b: Profile, figures: readonly FigureRow[], change: number): string {
   const changes = changesOf(a, b);
-  const tellOf =
-    (how: string) =>
-    ({ label, ms }: Share): string =>
-      `${durationText(Math.abs(ms))}${how} in ${tell(label, figures)}`;
-  const reasons = notable(changes, change, Math.sign(change)).slice(0, MOST_REASONS).map(tellOf(''));
+  const reasons = notable(changes, change, Math.sign(change))
+    .slice(0, MOST_REASONS)
+    .map(({ label, ms }) => {
+      const counted = countChange(label, figures);
+      return `${durationText(Math.abs(ms))} ${counted === null ? plainOf(label) : `in ${counted}`}`;
+    });
   if (reasons.length === 0) return '';
-  // Where some of it took less, the reasons add up to more than the whole.
-  const [against] = notable(changes, change, -Math.sign(change)).map(tellOf(change > 0 ? ' less' : ' more'));
-  return `: ${reasons.join(', ')}${against === undefined ? '' : `; in return ${against}`}`;
+  // If some of it changed the other way, the reasons add up to more than the whole.
+  const [against] = notable(changes, change, -Math.sign(change)).map(
+    ({ label, ms }) => `${durationText(Math.abs(ms))} ${change > 0 ? 'less' : 'more'} ${plainOf(label)}`,
+  );
+  return `: ${reasons.join(', ')}${against === undefined ? '' : `, but ${against}`}`;
 }
 
 function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): string {
   if (a.durationMs === null || b.durationMs === null)
-    return `${a.durationMs === null ? 'A' : 'B'} has not ended; compared is what it did so far.`;
+    return `${a.durationMs === null ? 'A' : 'B'} is still running; compared is what it did so far.`;
   const change = b.durationMs - a.durationMs;
   const than = change < 0 ? 'less' : 'longer';
   const times = b.durationMs / a.durationMs;
@@ -93,9 +99,9 @@ function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): st
       : numberHelpers.percentText(Math.abs(change), a.durationMs);
   const size = durationText(Math.abs(change));
   if (Math.abs(change) < LEAST_MS || Math.abs(change) < NOTABLE * a.durationMs) {
-    const queries = figures.find(({ label }) => label === 'Queries')?.change ?? 0;
-    const told = queries === 0 ? '' : `; it ran ${tell('Database', figures)}`;
-    return `B took about as long as A, ${size} ${than}${told}.`;
+    const counted = countChange('Database', figures);
+    const ran = counted === null ? '' : `; it ran ${counted}`;
+    return `B took about as long as A (${size} ${than})${ran}.`;
   }
   return `B took ${size} ${than} (${share})${reasonsOf(a, b, figures, change)}.`;
 }
@@ -105,10 +111,8 @@ export function summarizeComparison(a: Profile, b: Profile, figures: readonly Fi
   if (a.status !== b.status)
     sentences.push(`A answered ${a.status ?? 'nothing'}, B ${b.status ?? 'nothing'}.`);
   if (a.route !== b.route || a.method !== b.method)
-    sentences.push(
-      'They were answered by different routes, so that little of it can be set beside each other.',
-    );
+    sentences.push('The routes differ, so most sections are not comparable.');
   if (a.outline !== null || b.outline !== null)
-    sentences.push(`${a.outline === null ? 'B' : 'A'} is recorded in outline only.`);
+    sentences.push(`${a.outline === null ? 'B' : 'A'} was not sampled: only its summary was recorded.`);
   return sentences.join(' ');
 }

@@ -1,6 +1,6 @@
 /**
- * `(req, res, next)` over a table of routes: plain Node types, so that it can be mounted into any Express application
- * (or used without one). What is not below the profiler's prefix goes on; what is, is answered here or is an error.
+ * `(req, res, next)` over a table of routes, in plain Node types, so that it can be mounted with or without Express. It calls
+ * next() for paths outside the profiler's prefix; every path below it gets a response or an error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HindsightError } from '../../errors.ts';
@@ -13,24 +13,24 @@ import { createMethodNotAllowed, createPageNotFound, pathOf } from './route-erro
 export interface PageRoute {
   name: string;
   method: 'GET' | 'POST';
-  /** Of the whole path as sent; named groups become the parameters. */
+  /** Matches the whole path as sent; named groups become parameters. */
   path: RegExp;
   action: PageAction;
-  /** Answered to everybody: it holds nothing of a request. */
+  /** Not guarded: it holds no data of any request. */
   open?: true;
-  /** Answered to pages of front ends of other origins too. */
+  /** Front ends of other origins may read it. */
   shared?: true;
 }
 
 export interface DispatchOptions extends Pick<PageServices, 'ownHeaders' | 'redactText'> {
   routes: readonly PageRoute[];
-  /** `scheme://host[:port]` as the client sees it; null where the host is invalid: addresses are relative then. */
+  /** `scheme://host[:port]` as the client sees it; null if the host is invalid, and addresses are relative then. */
   originOf: (req: IncomingMessage) => string | null;
-  /** Address of who asks; default: not known. */
+  /** Client address; default: unknown. */
   clientOf?: (req: IncomingMessage) => string;
-  /** Origins of separate front ends; default: there are none. */
+  /** Origins of separate front ends; default: none. */
   frontEnds?: ReadonlySet<string>;
-  /** Rejects where the caller may not see the pages. */
+  /** Rejects if the caller may not see the pages. */
   guard?: (req: IncomingMessage) => Promise<void>;
 }
 
@@ -51,8 +51,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return routes.filter((route) => route.path.test(path));
   }
 
-  /** The toolbar shows what it is told in one sentence; a page of an error would be rendered for nobody. Failures of ours go on as such. */
-  function refuseBar(req: IncomingMessage, res: ServerResponse, error: unknown): boolean {
+  /** The toolbar shows a refusal as one sentence, so it gets JSON instead of an error page. A 5xx goes to the error handler. */
+  function refuseToolbar(req: IncomingMessage, res: ServerResponse, error: unknown): boolean {
     const isRefusal = error instanceof HindsightError && error.status < 500;
     if (!isRefusal || req.headers[TOOLBAR_HEADER] === undefined) return false;
     const { code, status, message, headers } = error;
@@ -61,19 +61,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return true;
   }
 
-  /** The same path with its last slash added or taken away, where that has a route. */
+  /** The same path with its trailing slash added or removed; null if that has no route. */
   function otherSpelling(path: string): string | null {
     const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
     return matching(other).some(({ method }) => method === 'GET') ? other : null;
   }
 
-  function miss(req: IncomingMessage, res: ServerResponse, { path, query }: ReturnType<typeof pathOf>): void {
+  function handleMiss(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { path, query }: ReturnType<typeof pathOf>,
+  ): void {
     const other = methodOf(req) === 'GET' ? otherSpelling(path) : null;
     if (other === null) throw createPageNotFound(req, redactText);
     redirect(respond, { req, res }, `${originOf(req) ?? ''}${other}${query}`, 301);
   }
 
-  /** Values masked as what is stored was: a secret typed here is shown on no page, and still finds its own. */
+  /** Values are masked as stored values are: a secret typed here is never shown, yet a search still finds it. */
   function queryOf(text: string): URLSearchParams {
     const pairs = Array.from(new URLSearchParams(text), ([name, value]) => [name, redactText(value)]);
     return new URLSearchParams(pairs as [string, string][]);
@@ -91,7 +95,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       await serve(req, res, { target, routed });
     } catch (error) {
-      if (!isShared || res.headersSent || !refuseBar(req, res, error)) throw error;
+      if (!isShared || res.headersSent || !refuseToolbar(req, res, error)) throw error;
     }
   }
 
@@ -102,7 +106,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   ): Promise<void> {
     if (!routed.some(({ open }) => open === true)) await guard?.(req);
     if (routed.length === 0) {
-      miss(req, res, target);
+      handleMiss(req, res, target);
       return;
     }
     const route = routed.find(({ method }) => method === methodOf(req));

@@ -1,8 +1,6 @@
 /**
- * GET parameters of the list -> a checked query, and back into addresses. Each parameter may stand once; an empty one
- * counts as absent; a value that can't be meant is a BAD_FILTER that says what is expected. Unknown names are ignored.
- *
- * Names a user of Symfony's search types are understood too: status_code, start, end.
+ * GET parameters of the list <-> a checked query. An empty parameter counts as absent, an invalid or repeated one is a
+ * BAD_FILTER that says what is expected, unknown names are ignored. Symfony's names (status_code, start, end) work too.
  */
 import { createError } from '../../errors.ts';
 import type { ProfileKind } from '../../profiler/context.ts';
@@ -17,7 +15,7 @@ export const FILTER_NAMES = [
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Partial<Record<FilterName, string>>;
 
-/** What narrows nothing. */
+/** Parameters that filter nothing. */
 const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page']);
 
 export function isPresentation(name: string): boolean {
@@ -25,17 +23,17 @@ export function isPresentation(name: string): boolean {
 }
 
 export interface Filters {
-  /** As typed, cleaned of spaces; what the form is filled with. */
+  /** As typed, trimmed; the form is filled with them. */
   values: FilterValues;
   query: ProfileQuery;
   page: number;
 }
 
 const ALIASES: Readonly<Record<string, FilterName>> = { status_code: 'status', start: 'from', end: 'until' };
-/** As many as stay below 60 KB, each with an error and its error page. */
+/** Keeps the page below 60 KB even if every row has an error and an error page. */
 const DEFAULT_LIMIT = 25;
 const MOST_ROWS = 200;
-/** Deeper pages are better reached by a filter. */
+/** Beyond it, filters are faster than paging. */
 const DEEPEST_OFFSET = 1_000_000;
 const LONGEST_VALUE = 2000;
 const DAY = 24 * 3_600_000;
@@ -48,7 +46,7 @@ const KINDS: Readonly<Record<string, readonly ProfileKind[]>> = {
 };
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** Milliseconds back from now; null: whatever is kept. */
+/** Milliseconds back from now; null: everything stored. */
 const SPANS: Readonly<Record<string, number | null>> = {
   '15m': 15 * MINUTE,
   '1h': HOUR,
@@ -74,13 +72,13 @@ function bad(name: string, problem: string): Error {
 
 function nameOf(name: string): FilterName | undefined {
   const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : name;
-  return FILTER_NAMES.find((known) => known === alias);
+  return FILTER_NAMES.find((listed) => listed === alias);
 }
 
-/** A parameter that may stand once and holds plain text; null where it is absent. */
+/** A parameter that may occur once and holds plain text; null if it is absent. */
 export function readOne(query: URLSearchParams, name: string): string | null {
   if (query.has(`${name}[]`) || [...query.keys()].some((key) => key.startsWith(`${name}[`)))
-    throw bad(name, 'holds one value, not a list');
+    throw bad(name, 'takes one value, not a list');
   const values = query.getAll(name);
   if (values.length > 1) throw bad(name, 'is given more than once');
   const value = values[0] ?? null;
@@ -110,14 +108,14 @@ function readStatus(text: string): NonNullable<ProfileQuery['status']> {
   throw bad('status', `is "${text}"; give a status such as 404, or a class such as 4xx`);
 }
 
-/** `2026-11-20`, `2026-11-20 14:32`, `2026-11-20T14:32:07Z`: the moment, and the width of what was left open. */
+/** `2026-11-20`, `2026-11-20 14:32`, `2026-11-20T14:32:07Z`: the moment, and the length of its day, minute or second. */
 function readMoment(name: string, text: string): { at: number; width: number } {
-  // The plus of an offset arrives as a space where it was not encoded.
+  // An unencoded plus of an offset arrives as a space.
   const plain = MOMENT.exec(text.replace(/(:\d\d(?:\.\d{1,3})?) (?=\d\d:\d\d$)/, '$1+'));
   if (plain !== null) {
     const [, day = '', minute, second = '', zone = 'Z'] = plain;
     const at = Date.parse(`${day}T${minute ?? '00:00'}${second}${zone}`);
-    // Date.parse takes 30 February for 2 March; such a day is a mistake.
+    // Date.parse reads 30 February as 2 March.
     const sameDay = new Date(`${day}T00:00:00Z`);
     if (!Number.isNaN(at) && !Number.isNaN(sameDay.getTime()) && sameDay.toISOString().startsWith(day))
       return { at, width: minute === undefined ? DAY : second === '' ? 60_000 : 1000 };
@@ -145,13 +143,13 @@ function readChoice<T>(name: string, text: string, choices: Readonly<Record<stri
   return choice;
 }
 
-/** What was typed into the one box at the top: part of a URL where it looks like one, else a text. */
+/** The search box at the top: part of a URL if it looks like one, otherwise text. */
 function readTyped(typed: string): Partial<ProfileQuery> {
   const address = typed.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
   return address.startsWith('/') ? { url: address.replace(/#.*$/s, '') } : { text: typed };
 }
 
-/** The later of two moments of which either may be absent. */
+/** The later of `since` and `from`. */
 function readStart(values: FilterValues, now: number): number | undefined {
   const span = values.since === undefined ? null : readChoice('since', values.since, SPANS);
   const from = values.from === undefined ? undefined : readMoment('from', values.from).at;
@@ -159,7 +157,7 @@ function readStart(values: FilterValues, now: number): number | undefined {
   return Math.max(from ?? -Infinity, now - span);
 }
 
-/** Filters that narrow the list, without order and paging. */
+/** Filters without order and paging. */
 function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery> {
   const narrowing: Partial<ProfileQuery> = {
     ...(values.q === undefined ? {} : readTyped(values.q)),
@@ -186,7 +184,6 @@ function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery>
   return narrowing;
 }
 
-/** `now`: what `since` counts back from. */
 export function readFilters(query: URLSearchParams, now: number = Date.now()): Filters {
   const values = readValues(query);
   const limit = readCount('limit', values.limit, DEFAULT_LIMIT, MOST_ROWS);
@@ -200,14 +197,14 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   };
 }
 
-/** True where nothing but a token was asked for. */
+/** True if the only filter is a token. */
 export function isTokenAlone({ values }: Filters): boolean {
   return (
     values.token !== undefined && Object.keys(values).every((name) => name === 'token' || name === 'limit')
   );
 }
 
-/** Parameters of an address that shows the same with some filters changed; undefined takes one away. */
+/** Parameters of the same list with some filters changed; undefined removes one. */
 export function withFilters(
   values: FilterValues,
   changes: Partial<Record<FilterName, string | undefined>>,

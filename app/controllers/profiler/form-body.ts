@@ -1,13 +1,10 @@
-/**
- * The fields of a small form of the profiler's own pages, read from the request itself: its pages stand before any parser.
- * Where a host parses bodies before it, what its parser left is taken.
- */
+/** Small request bodies of the profiler's pages, read without a parser, or from `req.body` if the host has parsed it. */
 import type { IncomingMessage } from 'node:http';
 import { createError } from '../../errors.ts';
 
 const LARGEST_FORM = 64 * 1024;
-/** Bytes beyond that which are thrown away, so that the answer reaches who sent them. */
-const THROWN_AWAY = 1024 * 1024;
+/** Up to here a larger body is still read, so that the client gets the response instead of a reset connection. */
+const DISCARDED = 1024 * 1024;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 function fieldsOf(body: unknown): URLSearchParams {
@@ -21,7 +18,7 @@ function sizeOf(bytes: number): string {
   return `${bytes / 1024} KiB`;
 }
 
-/** A body as text; what a host's parser made of it, where that stands before us. Throws BODY_TOO_LARGE. */
+/** The body as text; throws BODY_TOO_LARGE. */
 export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Promise<string> {
   const { body } = req as IncomingMessage & { body?: unknown };
   if (body !== undefined) return parsedText(body, largest);
@@ -31,17 +28,18 @@ export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Pr
     for await (const chunk of req as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes <= largest) chunks.push(chunk);
-      else if (bytes > THROWN_AWAY) break;
+      else if (bytes > DISCARDED) break;
     }
   } catch (error) {
-    // Who sent it has gone: no fault of ours, and nobody to answer.
-    throw createError('BAD_REQUEST', ['The body broke off.'], { cause: error });
+    throw createError('BAD_REQUEST', ['The connection closed before the whole body had arrived.'], {
+      cause: error,
+    });
   }
   if (bytes > largest) throw createError('BODY_TOO_LARGE', [sizeOf(largest), `at least ${bytes} bytes`]);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** What is too deep to be written again, or is no JSON, is nothing of ours. */
+/** Empty if the parsed body can't be written as JSON; then the profiler's pages have not sent it. */
 function printed(body: unknown): string {
   try {
     const text: unknown = JSON.stringify(body);
@@ -63,6 +61,6 @@ export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
   const { body } = req as IncomingMessage & { body?: unknown };
   if (body !== undefined) return fieldsOf(body);
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type !== FORM_TYPE) throw createError('BAD_REQUEST', [`The body is no form (${FORM_TYPE}).`]);
+  if (type !== FORM_TYPE) throw createError('BAD_REQUEST', [`The body must be a form (${FORM_TYPE}).`]);
   return new URLSearchParams(await readText(req));
 }

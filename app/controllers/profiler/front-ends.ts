@@ -1,15 +1,13 @@
 /**
- * Front ends of other origins that may ask what the toolbar asks: the CORS grant (Fetch, 3.2) of the few addresses that it needs,
- * to the origins that were set up and to nobody else.
- *
- * With credentials: a service behind a password is asked with it, and an origin that is set up is trusted as our own pages are.
+ * CORS (Fetch, 3.2) for the few addresses that the toolbar needs, granted to the configured front ends only. It allows
+ * credentials, because the service may have a password, and a configured origin is trusted like the service's own pages.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TOOLBAR_HEADER } from '../../urls.ts';
 
-/** What a script of another origin may read of our answers, and of the host's. */
+/** Response headers that scripts of another origin may read. */
 const EXPOSED = 'x-debug-token, x-debug-token-link';
-/** Seconds that a browser need not ask again. */
+/** Seconds for which browsers cache a preflight. */
 const PREFLIGHT_FOR = '600';
 
 function addVary(res: ServerResponse): void {
@@ -22,7 +20,7 @@ function addVary(res: ServerResponse): void {
     res.setHeader('vary', [...names, 'origin'].join(', '));
 }
 
-/** Grants a front end to read the answer; false where another origin asks, or none. Errors that follow keep it. */
+/** Lets a front end read the response, errors included; false for any other origin. */
 export function grantFrontEnd(
   frontEnds: ReadonlySet<string>,
   { headers }: IncomingMessage,
@@ -42,7 +40,7 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-/** `methods` as they are written: `GET, HEAD`. */
+/** `methods`: `GET, HEAD`. */
 export function answerPreflight(res: ServerResponse, methods: string): void {
   res.statusCode = 204;
   res.setHeader('access-control-allow-methods', methods);

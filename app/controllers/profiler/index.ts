@@ -1,4 +1,4 @@
-/** All controllers of the profiler's pages, by the names that the table of routes uses. */
+/** All actions of the profiler's pages, by the names in the table of routes. */
 import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';

@@ -1,16 +1,16 @@
-/** Home, search, latest and the search form: questions to `profiles.find`, answered as page, fragment or JSON. */
+/** The list, the newest profile and the search form, as page, fragment or JSON. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { type Filters, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
 import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { createPulse, pulseQuery } from './pulse.ts';
+import { createHistogram, histogramQuery } from './request-histogram.ts';
 import { createRespond, HTML, JSON_TYPE, redirect } from './respond.ts';
 
 /** Version of the JSON form of the list. */
 const LIST_VERSION = 1;
-/** Milliseconds after the end of a request in which its error page begins at the latest. */
+/** An error page starts at most this many milliseconds after the end of its request. */
 const CHILD_WINDOW = 60_000;
 const MOST_CHILDREN = 1000;
 
@@ -28,7 +28,7 @@ export function createListController(services: PageServices): ListController {
   const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));
   const filtersOf = ({ query }: PageRequest): Filters => readFilters(query);
 
-  /** Error pages of the listed requests, by the token of their request: one question for the whole list. */
+  /** Error pages of the listed requests, by the token of their request: one query for the whole list. */
   async function findChildren(rows: readonly ProfileIndex[]): Promise<Map<string, ProfileIndex[]>> {
     const parents = rows.filter(({ child }) => child !== null);
     const byParent = new Map<string, ProfileIndex[]>();
@@ -53,10 +53,10 @@ export function createListController(services: PageServices): ListController {
 
   async function list(page: PageRequest, filters: Filters): Promise<void> {
     const found = await profiles.find(filters.query);
-    const asked = pulseQuery(filters.query, found.rows, Date.now());
+    const histogram = histogramQuery(filters.query, found.rows, Date.now());
     const [children, survey, csrf] = await Promise.all([
       findChildren(found.rows),
-      profiles.survey({ counts: viewQueries(), ...(asked === undefined ? {} : { pulse: asked }) }),
+      profiles.survey({ counts: viewQueries(), ...(histogram === undefined ? {} : { pulse: histogram }) }),
       forms.sign(),
       recording.refresh(),
     ]);
@@ -65,7 +65,7 @@ export function createListController(services: PageServices): ListController {
       found,
       children,
       survey,
-      pulse: asked === undefined ? null : (createPulse(asked, survey.pulse) ?? 'too many'),
+      histogram: histogram === undefined ? null : (createHistogram(histogram, survey.pulse) ?? 'too many'),
       titles,
       pausedAt: recording.pausedAt(),
       csrf,
@@ -74,8 +74,8 @@ export function createListController(services: PageServices): ListController {
     respond(page, { type: HTML, body: renderPage('profiler/list', model) });
   }
 
-  /** The profile that a search means, where it names one; else null. */
-  async function meantToken(filters: Filters): Promise<string | null> {
+  /** The token that the search asks for, if it names one profile; otherwise null. */
+  async function requestedToken(filters: Filters): Promise<string | null> {
     const { token, q } = filters.values;
     if (isTokenAlone(filters) && TOKEN_PATTERN.test(token?.toLowerCase() ?? ''))
       return token?.toLowerCase() ?? null;
@@ -88,7 +88,7 @@ export function createListController(services: PageServices): ListController {
     home: (page) => list(page, filtersOf(page)),
     async search(page) {
       const filters = filtersOf(page);
-      const token = await meantToken(filters);
+      const token = await requestedToken(filters);
       if (token === null) await list(page, filters);
       else redirect(respond, page, urls.profile(token));
     },

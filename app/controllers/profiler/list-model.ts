@@ -1,4 +1,4 @@
-/** Found rows -> the list page's view model: visits with what is folded under them, columns with their sort links, pages. */
+/** Found rows -> the view model of the list: visits with folded rows, columns with sort links, pages. */
 import { COLUMN_ENTRIES, type ListCell, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import type { Survey, TextSearch } from '../../profiler/storage.ts';
@@ -6,29 +6,29 @@ import type { TextPlace } from '../../profiler/find-text.ts';
 import { urls } from '../../urls.ts';
 import { type Filters, isPresentation, withFilters } from './filters.ts';
 import { createViews, type ListView } from './list-views.ts';
-import type { PulseModel } from './pulse.ts';
+import type { HistogramModel } from './request-histogram.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
 export interface ListColumn extends Omit<ListCell, 'sort'> {
   field: keyof ProfileIndex;
-  /** Address of the list sorted by it; null where it can't be sorted. */
+  /** Address of the list sorted by it; null if it can't be sorted. */
   href: string | null;
   direction: 'ascending' | 'descending' | null;
 }
 
 export interface ListRow {
   profile: ProfileIndex;
-  /** Length of the bar, 0 to 1: the square root of its share of the slowest shown. */
+  /** Length of the bar, 0 to 1: the square root of its share of the slowest row. */
   bar: number;
   pinned: boolean;
-  /** Where the text that was looked for stands. */
+  /** Where the searched text was found. */
   place: TextPlace | null;
 }
 
 export interface ListEntry extends ListRow {
-  /** Error pages, redirects, what a page fetched, the same request before. */
+  /** Error pages, redirects, fetches of the page, identical requests before it. */
   folded: readonly ListRow[];
-  /** `1 redirect, 3 fetches`; null where nothing is folded. */
+  /** `1 redirect, 3 fetches`; null if nothing is folded. */
   label: string | null;
 }
 
@@ -38,30 +38,30 @@ export interface ListModel {
   entries: readonly ListEntry[];
   columns: readonly ListColumn[];
   total: number;
-  /** False where the total is an estimate. */
+  /** False if the total is an estimate. */
   totalIsExact: boolean;
   /** Numbers of the first and last row shown. */
   first: number;
   last: number;
   slowestMs: number;
   pages: { newer: string | null; older: string | null; current: number; count: number };
-  /** Address of this list as it is. */
+  /** Permanent link to this list. */
   permanent: string;
   json: string;
-  /** Where new requests are told of; null where the newest do not stand first. */
+  /** Address of the event stream of new requests; null unless the newest come first. */
   live: string | null;
   views: readonly ListView[];
-  /** null: there is nothing to draw; `too many`: drawing it took too long. */
-  pulse: PulseModel | 'too many' | null;
-  /** How far a search for text went; null for any other. */
+  /** null: nothing to draw; `too many`: counting took too long. */
+  histogram: HistogramModel | 'too many' | null;
+  /** How many requests a text search read; null without one. */
   looked: TextSearch | null;
   /** Names of processes on this page. */
   processes: readonly string[];
-  /** Titles of panels by name. */
+  /** Panel titles by name. */
   titles: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970; null: requests are recorded. */
+  /** Milliseconds since 1970; null: recording is on. */
   pausedAt: number | null;
-  /** For forms that change something. */
+  /** Signature for forms that change state. */
   csrf: string;
   filtered: boolean;
   notice: string | null;
@@ -76,7 +76,7 @@ function columnsOf({ values, query }: Filters): ListColumn[] {
     const { sort, ...cell } = list;
     const current = sort !== undefined && sort === sorted;
     const order = current && descending ? 'asc' : 'desc';
-    // What is found by its text comes newest first.
+    // A text search lists the newest first.
     const canSort = sort !== undefined && query.text === undefined;
     return {
       ...cell,
@@ -97,7 +97,7 @@ export interface ListModelOptions {
   /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
   survey: Survey;
-  pulse: ListModel['pulse'];
+  histogram: ListModel['histogram'];
   titles: ListModel['titles'];
   pausedAt: number | null;
   csrf: string;
@@ -121,7 +121,7 @@ function entriesOf({ filters, found, children }: ListModelOptions, slowestMs: nu
       ...counted(pagesOf(head).length, 'error page', 'error pages'),
       ...counted(redirects.length, '1 redirect', 'redirects'),
       ...counted(fetches.length, '1 fetch', 'fetches'),
-      ...counted(alike.length, '1 alike', 'alike'),
+      ...counted(alike.length, '1 identical', 'identical'),
     ];
     return { ...rowOf(head), folded: folded.map(rowOf), label: label.length === 0 ? null : label.join(', ') };
   }
@@ -138,7 +138,7 @@ function liveOf({ values, query, page }: Filters): string | null {
 }
 
 export function createListModel(options: ListModelOptions): ListModel {
-  const { filters, found, survey, pulse, titles, pausedAt, csrf, foot } = options;
+  const { filters, found, survey, histogram, titles, pausedAt, csrf, foot } = options;
   const { values, page, query } = filters;
   const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
   const count = Math.max(1, Math.ceil(found.total / query.limit));
@@ -164,7 +164,7 @@ export function createListModel(options: ListModelOptions): ListModel {
     json: urls.searchJson(withFilters(values, {})),
     live: liveOf(filters),
     views: createViews(values, survey.counts),
-    pulse,
+    histogram,
     looked: found.looked ?? null,
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
     titles,

@@ -1,4 +1,4 @@
-/** The saved views above the list: what each narrows by, and how many it holds, where counting them is cheap. */
+/** The saved views above the list, with their counts if counting is cheap. */
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { MOST_COUNTED } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
@@ -8,7 +8,7 @@ export interface ListView {
   title: string;
   href: string;
   current: boolean;
-  /** `2,000+` where there are more; null where it was not counted. */
+  /** Shown as `2,000+` if there are more; null if it was not counted. */
   count: { number: number; more: boolean } | null;
 }
 
@@ -24,13 +24,13 @@ const VIEWS: readonly SavedView[] = [
   { title: 'Over 1 s', values: { over: '1000' }, counted: true },
   { title: 'N+1', values: { has: 'n+1' }, counted: true },
   { title: 'Pinned', values: { has: 'pin' }, counted: true },
-  { title: 'The profiler’s own', values: { kind: 'profiler' }, counted: false },
+  { title: 'Profiler’s own pages', values: { kind: 'profiler' }, counted: false },
 ];
 
 const queryOf = ({ values }: SavedView): ProfileQuery =>
   readFilters(new URLSearchParams(values as Record<string, string>)).query;
 
-/** What is counted, in the order of the views that are. */
+/** Queries of the counted views, in their order. */
 export function viewQueries(): ProfileQuery[] {
   return VIEWS.filter(({ counted }) => counted).map(queryOf);
 }

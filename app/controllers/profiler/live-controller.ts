@@ -1,4 +1,4 @@
-/** `/_profiler/live`: server-sent events that say which requests are new to a list with these filters. */
+/** `/_profiler/live`: server-sent events with the requests that are new in a list with these filters. */
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -6,10 +6,10 @@ import { createRespond } from './respond.ts';
 import { readFilters } from './filters.ts';
 
 const NO_CONTENT = 204;
-/** Bytes that a client leaves unread; one that reads nothing is let go. */
+/** Bytes; a client that leaves more unread is disconnected. */
 const MOST_UNREAD = 64 * 1024;
 
-/** Whether the server of a request has stopped to accept; Node keeps it on the socket. */
+/** Whether the server has stopped accepting connections; Node.js keeps it on the socket. */
 function isClosing({ socket }: IncomingMessage): boolean {
   const { server } = socket as typeof socket & { server?: Server };
   return server?.listening === false;
@@ -42,9 +42,9 @@ export function createLiveController(services: PageServices): { live: PageAction
         isLeaving: () => isClosing(req),
         end: () => res.end(),
       };
-      // Whose server closes would be ended before its head is out.
+      // If the server is closing, the stream would end before its headers are sent.
       const leave = isEnding ? null : live.listen(listener);
-      // The browser does not try again after this answer.
+      // After a 204 an EventSource does not reconnect.
       if (leave === null) {
         respond(page, { status: NO_CONTENT, type: 'text/event-stream', body: '' });
         return;

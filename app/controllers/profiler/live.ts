@@ -1,6 +1,6 @@
 /**
- * What is new, for the lists that are open: the storage is asked once a second and process, for all of them together, and only
- * while somebody listens. A request is told of when it first shows up, and when it has ended; one that takes longer than a minute is told of once.
+ * Tells open lists about new requests. One query per second and process serves all of them, and only while one is open. A
+ * request is reported when it appears and when it ends, or only once if it takes longer than a minute.
  */
 import { AsyncResource } from 'node:async_hooks';
 import { matchesQuery } from '../../profiler/match-query.ts';
@@ -9,22 +9,22 @@ import type { ProfileQuery } from '../../profiler/storage.ts';
 
 export interface LiveListener {
   query: ProfileQuery;
-  /** Tokens of the newest that match when it begins to listen: its page may be older than that. */
+  /** Called once, with the newest matching tokens: the page may be older than them. */
   greet(tokens: readonly string[]): void;
-  /** Tokens that are new to it, the newest first. */
+  /** New tokens, newest first. */
   tell(tokens: readonly string[]): void;
-  /** Nothing was new for a while. */
+  /** Called if nothing was new for a while. */
   keepAlive(): void;
-  /** Its server takes no more connections. */
+  /** The server has stopped accepting connections. */
   isLeaving(): boolean;
-  /** It is told nothing more. */
+  /** Called at the end. */
   end(): void;
 }
 
 export interface Live {
-  /** Returns the function that ends it; null where too many listen already. */
+  /** Returns a function that stops listening; null if there are too many listeners. */
   listen(listener: LiveListener): (() => void) | null;
-  /** Ends all of them, and takes no more. */
+  /** Ends all listeners and accepts no more. */
   close(): void;
 }
 
@@ -34,20 +34,20 @@ export interface LiveOptions {
   mostListeners?: number;
 }
 
-/** Milliseconds before now in which a request may have begun that shows up only now. */
+/** Milliseconds; a request that started earlier is not reported when it appears. */
 const WINDOW_MS = 60_000;
-/** Requests looked at per second at most, the newest. */
+/** Newest requests read per poll. */
 const MOST_NEW = 200;
-/** Polls between two signs of life. */
+/** Polls between two keep-alive comments. */
 const KEEP_ALIVE_POLLS = 15;
 
-/** To be made outside of any request: what it asks belongs to none. */
+/** Create it outside any request, so that its queries belong to none. */
 export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
   const outside = new AsyncResource('HindsightLive');
   const listeners = new Set<LiveListener>();
   const ungreeted = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
-  /** What was seen of each request of the window, by its token; null before the first look. */
+  /** Requests seen within the window, by token; null before the first poll. */
   let seen: Map<string, Pick<ProfileIndex, 'startedAt' | 'state'>> | null = null;
   let polls = 0;
   let asking = false;
@@ -70,7 +70,7 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     listener.end();
   }
 
-  /** The newest of the window, and what of them is new. */
+  /** The newest requests within the window, and those of them that are new. */
   async function look(): Promise<{ rows: readonly ProfileIndex[]; fresh: ProfileIndex[] }> {
     const from = Date.now() - WINDOW_MS;
     const { rows } = await find({ kinds: ['request', 'error_page'], from, limit: MOST_NEW, offset: 0 });
@@ -85,7 +85,7 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     for (const listener of listeners) if (listener.isLeaving()) end(listener);
     if (asking || listeners.size === 0) return;
     asking = true;
-    // A storage that fails is said by the list itself.
+    // The list itself reports a failing storage.
     const { rows, fresh } = await look().catch(() => ({ rows: null, fresh: [] }));
     asking = false;
     polls++;

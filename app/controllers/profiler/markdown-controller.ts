@@ -1,4 +1,4 @@
-/** `/_profiler/<token>.md`: a profile, or with `?panel=` one panel of it, as Markdown. */
+/** `/_profiler/<token>.md`: a profile as Markdown, or one panel of it with `?panel=`. */
 import { createError } from '../../errors.ts';
 import { readOne } from './filters.ts';
 import { createFindingsModel } from './findings-model.ts';
@@ -22,6 +22,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
         findings: createFindingsModel(profile, services.rules ?? {}, amendments),
         amendments,
         panels,
+        allPanels: all,
         builtIn: services.panelMarkdown ?? {},
         query: Object.fromEntries(page.query),
       });

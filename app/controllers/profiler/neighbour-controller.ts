@@ -1,7 +1,4 @@
-/**
- * `/_profiler/<token>/newer` and `/older`: to the request recorded after or before this one, at the same panel. Asked for when
- * someone goes there, so that no page pays for it.
- */
+/** `/_profiler/<token>/newer` and `/older` redirect to the next or previous request; looked up only when followed. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { urls } from '../../urls.ts';
 import { readOne } from './filters.ts';
@@ -9,7 +6,7 @@ import type { PageAction, PageServices } from './page-services.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, redirect } from './respond.ts';
 
-/** Requests that may have begun in one millisecond. */
+/** Requests that may have started in the same millisecond. */
 const WINDOW = 50;
 
 export interface NeighbourController {
@@ -30,12 +27,12 @@ export function createNeighbourController(services: PageServices): NeighbourCont
       limit: WINDOW,
       offset: 0,
     });
-    // Storages differ in how they order those of one millisecond.
+    // Storages order requests of the same millisecond differently.
     const sign = isOlder ? -1 : 1;
     return rows.toSorted((a, b) => sign * (a.startedAt - b.startedAt || (a.token < b.token ? -1 : 1)));
   }
 
-  /** At either end it stays where it is. */
+  /** At either end it stays on the same profile. */
   function leadTo(isOlder: boolean): PageAction {
     return async (page) => {
       const panel = readOne(page.query, 'panel') ?? undefined;

@@ -1,7 +1,4 @@
-/**
- * The calls of a page as the toolbar lists them: which they are is worked out as for the list (visits.ts), from index rows
- * alone. No document is read: one search, bounded by a number of rows, finds all of them.
- */
+/** The calls of a page for the toolbar, found by one bounded search over index rows, with the rules of visits.ts. */
 import type { Profile } from '../../profiler/profile.ts';
 import { indexOf, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
@@ -15,15 +12,15 @@ export interface PageCall {
   token: string;
   method: string;
   url: string;
-  /** null while no headers went out. */
+  /** null until the headers are sent. */
   status: number | null;
   type: 'fetch' | 'xhr' | 'eventsource' | 'websocket' | 'beacon' | 'document' | 'other';
-  /** Milliseconds since 1970, by the clock of the server. */
+  /** Milliseconds since 1970, by the server's clock. */
   startedAt: number;
   /** null while it runs. */
   durationMs: number | null;
   tone: Tone;
-  /** In words; null where nothing is to be said. */
+  /** What is wrong with it; null if nothing is. */
   why: string | null;
   href: string;
   state: ProfileIndex['state'];
@@ -32,25 +29,25 @@ export interface PageCall {
 export interface PageCalls {
   /** Oldest first. */
   calls: PageCall[];
-  /** Older ones that are left out. */
+  /** Number of older calls left out. */
   moreCalls: number;
 }
 
-/** For a bar, which knows by their tokens which calls its page made. */
+/** For the toolbar, which knows the tokens of the calls that its page made. */
 export interface AskedCalls extends PageCalls {
-  /** Such as another page of the client may have made just as well, by all that the service knows; oldest first. */
+  /** Calls that another page of the same client may have made; oldest first. */
   others: PageCall[];
 }
 
-/** The newest requests of the client that are looked at; a page that polls has no end of them. */
+/** Newest requests of the client that are read; a polling page makes any number. */
 const MOST_ROWS = 200;
 const MOST_CALLS = 100;
 /** Milliseconds from which on a call is slow. */
 const SLOW_MS = 1000;
-/** Milliseconds for which a call that began before `since` may have gone on. */
+/** Milliseconds; a call that started before `since` may have run this long. */
 const LONGEST_MS = 600_000;
-/** Milliseconds that a call takes at most to be seen by another process, and more. */
-const SEEN_WITHIN = 2000;
+/** Milliseconds after which every process sees a call. */
+const VISIBLE_WITHIN = 2000;
 
 const TYPES: Readonly<Record<string, PageCall['type']>> = {
   empty: 'fetch',
@@ -66,7 +63,7 @@ function isRefused({ status, state }: ProfileIndex): boolean {
   return status === null ? state === 'final' : status >= 400;
 }
 
-/** Images, styles and scripts of a page, and preflights, are no calls unless something is wrong with them. */
+/** Images, styles, scripts and preflights only count as calls if they failed. */
 function isCall(row: ProfileIndex): boolean {
   return isRefused(row) || (Object.hasOwn(TYPES, row.dest ?? '') && row.method !== 'OPTIONS');
 }
@@ -78,7 +75,7 @@ function typeOf({ dest, method }: ProfileIndex): PageCall['type'] {
 function judge(row: ProfileIndex): { tone: Tone; why: string | null } {
   const { status, state, durationMs, error, marks } = row;
   const worst = marks.find(({ severity }) => severity !== 'info');
-  if (status === null && state === 'final') return { tone: 'bad', why: 'no answer went out' };
+  if (status === null && state === 'final') return { tone: 'bad', why: 'no response was sent' };
   if (status !== null && status >= 500) return { tone: 'bad', why: error ?? `answered ${status}` };
   if (status !== null && status >= 400) return { tone: 'warn', why: error ?? `answered ${status}` };
   if (worst?.severity === 'bad') return { tone: 'bad', why: worst.label };
@@ -107,9 +104,8 @@ function callOf(row: ProfileIndex): PageCall {
   };
 }
 
-/** Those that ran at some moment since then. */
 function ranSince(row: ProfileIndex, since: number): boolean {
-  return row.state === 'running' || row.startedAt + (row.durationMs ?? 0) >= since - SEEN_WITHIN;
+  return row.state === 'running' || row.startedAt + (row.durationMs ?? 0) >= since - VISIBLE_WITHIN;
 }
 
 function listed(rows: readonly ProfileIndex[], since: number): PageCalls {
@@ -120,19 +116,19 @@ function listed(rows: readonly ProfileIndex[], since: number): PageCalls {
   };
 }
 
-/** What has to be known of a page to find its calls. */
+/** The index row of a page whose profile has been read. */
 export function pageRowOf(profile: Profile): ProfileIndex {
   const trail = { location: null, referrer: null, dest: 'document' };
   return indexOf({ document: { ...profile, panels: {} }, queries: 0, trail });
 }
 
-/** What a page opened since took for its own, though it names the same address, or none: two tabs are told apart by nothing. */
-function mayBeOf(page: ProfileIndex, { startedAt, dest, referrer }: ProfileIndex): boolean {
+/** Calls attributed to a later page with the same address or no referrer: the service can't tell two tabs apart. */
+function mayBelongTo(page: ProfileIndex, { startedAt, dest, referrer }: ProfileIndex): boolean {
   const isFetched = dest !== null && dest !== 'document';
   return isFetched && startedAt >= page.startedAt && (referrer === null || referrer === page.url);
 }
 
-/** `since`: only those that ran at some moment since then, in milliseconds since 1970. */
+/** `since`: only calls that were running at that moment or later, in milliseconds since 1970. */
 export async function findPageCalls(
   profiles: Pick<Profiles, 'find'>,
   page: ProfileIndex,
@@ -147,14 +143,14 @@ export async function findPageCalls(
     offset: 0,
     counted: false,
   });
-  const own = fetchesOf(page, rows);
-  const taken = new Set(own.map(({ token }) => token));
-  const others = rows.filter((row) => !taken.has(row.token) && mayBeOf(page, row)).reverse();
+  const calls = fetchesOf(page, rows);
+  const tokens = new Set(calls.map(({ token }) => token));
+  const others = rows.filter((row) => !tokens.has(row.token) && mayBelongTo(page, row)).reverse();
   const from = since ?? startedAt;
-  return { ...listed(own, from), others: listed(others, from).calls };
+  return { ...listed(calls, from), others: listed(others, from).calls };
 }
 
-/** Calls that the pages of another origin made, of one client. */
+/** Calls that pages of another origin made, for one client. */
 export async function findCallsFrom(
   profiles: Pick<Profiles, 'find'>,
   { origin, clientAddress, since }: { origin: string; clientAddress: string; since: number },

@@ -1,7 +1,4 @@
-/**
- * What the profiler's controllers get, as one object, and what an action is: a question to `profiles`, a view model,
- * an answer. Nothing here knows Express, a database, or a panel by name.
- */
+/** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
@@ -15,43 +12,43 @@ import type { ToolbarScript } from './toolbar-script.ts';
 export interface PageServices {
   profiles: Profiles;
   recording: Recording;
-  /** For forms that change something. */
+  /** Signs forms that change state. */
   forms: FormSigner;
   live: Live;
-  /** In the order of the menu. */
+  /** In menu order. */
   panels: readonly Panel[];
-  /** Of the rules by which findings are made; default: none are explained. */
+  /** Texts of the finding rules; default: findings are not explained. */
   rules?: RuleTexts;
   /** Markdown of the built-in panels, by name. */
   panelMarkdown?: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
   renderPage: (view: string, model: object) => string;
   assets: Assets;
   toolbarScript: ToolbarScript;
-  /** Security headers of every answer that is the profiler's own: the policy, nosniff, frames, referrer. */
+  /** Security headers of the profiler's own responses: policy, nosniff, frames, referrer. */
   ownHeaders: () => readonly (readonly [name: string, value: string])[];
-  /** Origins of separate front ends that may ask what the toolbar asks. */
+  /** Origins of separate front ends that may read what the toolbar needs. */
   frontEnds: ReadonlySet<string>;
-  /** Masks secrets in a text that stands alone. */
+  /** Masks secrets in a single text. */
   redactText: (text: string) => string;
-  /** Lines of the foot: version, Node, process, storage. */
+  /** Lines of the footer: version, Node.js, process, storage. */
   foot: readonly string[];
-  /** What is kept and for how long, one sentence; shown where a token is not found. */
+  /** What is stored and for how long, one sentence; shown if a token is not found. */
   retention: string;
 }
 
-/** One request to a page; its path has been matched. */
+/** A request whose path matched a page. */
 export interface PageRequest {
   req: IncomingMessage;
   res: ServerResponse;
   /** Parts of the path by name: `token`, `file`. */
   params: Readonly<Record<string, string>>;
-  /** Secrets in its values are masked. */
+  /** With secrets masked. */
   query: URLSearchParams;
-  /** `scheme://host[:port]` as the client sees it; null where the host is invalid. */
+  /** `scheme://host[:port]` as the client sees it; null if the host is invalid. */
   origin: () => string | null;
-  /** Address of who asks, as it is recorded. */
+  /** Client address, as recorded. */
   client: () => string;
 }
 
-/** Answers, or throws an error of the catalogue, which the host's error handler answers. */
+/** Sends a response, or throws an error of the catalogue for the error handler. */
 export type PageAction = (page: PageRequest) => void | Promise<void>;

@@ -1,4 +1,4 @@
-/** One panel of a profile -> what the page shows of it: its own view, its rows, its empty state, or why there is nothing. */
+/** One panel of a profile -> what its page shows: its own view, its rows, its empty state, or an error. */
 import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Presentation } from '../../profiler/rows.ts';
@@ -11,19 +11,19 @@ export interface PanelShown {
   profile: Profile;
   query: PanelPage['query'];
   data: unknown;
-  /** Could not be recorded, and why. */
+  /** Why it could not be recorded. */
   error: string | null;
-  /** Was recorded, and can't be shown. */
+  /** Why it can't be shown although it was recorded. */
   failure: string | null;
-  /** Set where nothing was recorded. */
+  /** Set if nothing was recorded. */
   empty: EmptyState | null;
-  /** What the panel presents; null where it presents nothing. */
+  /** What the panel presents; null if it presents nothing. */
   presented: Presentation | null;
-  /** The same, bounded: for a panel without a view of its own. */
+  /** The same, bounded, for a panel without its own view. */
   rows: RowsPage | null;
-  /** What its own view needs beside the rows. */
+  /** What its own view needs besides the rows. */
   model: object | null;
-  /** Facts that were not kept, with their noun. */
+  /** Facts beyond the recording limit, with their noun. */
   dropped: { count: number; noun: string }[];
 }
 

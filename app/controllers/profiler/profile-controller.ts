@@ -1,4 +1,4 @@
-/** One profile: its page, the body of its exception panel, the toolbar's fragment, and all of it as JSON. */
+/** One profile: its page, the body of its exception panel, the toolbar fragment, and JSON. */
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelRecord, Profile } from '../../profiler/profile.ts';
@@ -12,7 +12,7 @@ import { requireProfile } from './require-profile.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML, JSON_TYPE } from './respond.ts';
 
-/** Version of the JSON form of a profile with what lies beside it. */
+/** Version of the JSON form. */
 const JSON_VERSION = 1;
 
 export interface ProfileController {
@@ -22,7 +22,7 @@ export interface ProfileController {
   json: PageAction;
 }
 
-/** What a panel works out when it is asked for may fail; here too that costs the panel only. */
+/** Replaces a panel whose data can't be written as JSON by its error, so that the rest is still sent. */
 function withoutFailing(profile: Profile, jsonOf: (profile: Profile) => string): string {
   try {
     return jsonOf(profile);
@@ -43,7 +43,7 @@ export function createProfileController(services: PageServices): ProfileControll
   const { profiles, recording, forms, renderPage, foot, rules = {} } = services;
   const respond = createRespond(services);
 
-  /** A profile names its child; most have none, and then there is nothing to ask for. */
+  /** Most profiles name no child, which saves the query. */
   async function childrenOf({ token, child }: Profile): Promise<readonly ProfileIndex[]> {
     return child === null ? [] : profiles.children(token);
   }
@@ -62,7 +62,7 @@ export function createProfileController(services: PageServices): ProfileControll
       const { profile, amendments } = found;
       const name = wanted ?? defaultPanel(profile);
       const panels = panelsOf(profile, services.panels);
-      const panel = panels.find((known) => known.name === name);
+      const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const [children, standing, redirects, csrf] = await Promise.all([
         childrenOf(profile),

@@ -1,7 +1,4 @@
-/**
- * A profile as Markdown: for an issue, a chat, or a program that reads text. What is stored is masked already; here it is
- * made harmless to a renderer (app/view-helpers/markdown.ts).
- */
+/** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
 import { STATUS_CODES } from 'node:http';
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -10,13 +7,14 @@ import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown } from '../../render/rows-markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
-import { hasContent } from './profile-model.ts';
+import { droppedTexts, hasContent } from './profile-model.ts';
 
 export interface MarkdownOptions {
   profile: Profile;
   findings: FindingsModel;
-  /** Those that are wanted, in their order; one of them stands alone, without what other panels found. */
+  /** The panels to write, in order; a single one is written without findings. */
   panels: readonly Panel[];
+  allPanels: readonly Panel[];
   /** Markdown of the built-in panels, by name. */
   builtIn: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
   query: PanelPage['query'];
@@ -24,9 +22,9 @@ export interface MarkdownOptions {
 }
 
 function statusOf({ status, outcome, state }: Profile): string {
-  if (status === null) return state === 'running' ? 'running' : 'not answered';
+  if (status === null) return state === 'running' ? 'running' : 'no response';
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  return outcome === 'aborted' ? `${phrase}, cut off` : phrase;
+  return outcome === 'aborted' ? `${phrase}, aborted` : phrase;
 }
 
 function headOf(profile: Profile): string {
@@ -51,7 +49,7 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
     const at = place === undefined ? '' : ` (${code(place)})`;
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}`;
   });
-  // Ours, and Markdown already.
+  // These texts are Markdown already.
   const texts = rules.map(({ labels, why, fix }) => `- ${prose(labels.join(', '))}: ${why} ${fix}`.trim());
   return blocks([
     heading(2, 'Findings'),
@@ -77,16 +75,16 @@ function bodyOf(panel: Panel, { profile, query, builtIn, amendments = {} }: Mark
   return presented === null ? '' : rowsMarkdown(presented);
 }
 
-function cutOf({ cut }: Profile): string {
-  const parts = Object.entries(cut).map(([name, count]) => `${count} of ${code(name)}`);
-  return parts.length === 0 ? '' : `Left out, as the budget of the request was spent: ${parts.join(', ')}.`;
+function droppedOf({ cut }: Profile, panels: readonly Panel[]): string {
+  const parts = droppedTexts(cut, panels).map(prose);
+  return parts.length === 0 ? '' : `Recording limit reached: ${parts.join(', ')} not kept.`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Of what the request ran on, as recorded; it may be of another build, or missing. */
+/** Versions the request ran on, as recorded, possibly by another release. */
 function versionsOf({ panels }: Profile): string {
   const data = panels.configuration?.data;
   if (!isRecord(data)) return '';
@@ -110,7 +108,7 @@ export function profileMarkdown(options: MarkdownOptions): string {
     headOf(profile),
     panels.length === 1 ? '' : findingsOf(options.findings),
     ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, options)]),
-    cutOf(profile),
+    droppedOf(profile, options.allPanels),
     versionsOf(profile),
   ]);
   return `${document}\n`;

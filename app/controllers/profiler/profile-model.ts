@@ -5,6 +5,7 @@ import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Redirects } from './redirects.ts';
 import type { Standing } from '../../profiler/route-summary.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type PanelShown, panelShown } from './panel-shown.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 
@@ -12,51 +13,61 @@ export interface MenuItem {
   name: string;
   title: string;
   summary: PanelSummary | null;
-  /** Pressed after `g`. */
+  /** Key that opens it after `g`. */
   key: string | null;
 }
 
 export interface ProfileModel {
   title: string;
   profile: Profile;
-  /** Late facts beside it, by name. */
+  /** Amendments by name. */
   amendments: Readonly<Record<string, unknown>>;
-  /** For forms that change something. */
+  /** Signature for forms that change state. */
   csrf: string;
   children: readonly ProfileIndex[];
   redirects: Redirects;
-  /** What requests of its route took before it; null where there are too few to tell. */
-  standing: Standing | null;
+  /** Durations of earlier requests to its route; null if there are too few. */
+  routeTimes: Standing | null;
   panel: Panel;
   shown: PanelShown;
+  /** Facts beyond the recording limit that the shown panel does not mention. */
+  dropped: string[];
   menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
   findings: FindingsModel;
-  /** Of the panels by name. */
+  /** Panel titles by name. */
   titles: Readonly<Record<string, string>>;
-  /** GET parameters as they came. */
+  /** GET parameters. */
   query: Readonly<Record<string, string>>;
-  /** Kind of work kept in colour in the strip; null: all. */
+  /** Kind of work that stays coloured in the strip; null: all. */
   kind: string | null;
   foot: readonly string[];
 }
 
 const TITLE_LENGTH = 160;
 
-/** A panel that a stored profile has and this process does not know: shown as plain data. */
+/** A panel of a stored profile that this process does not know is shown as plain data. */
 function unknownPanel(name: string): Panel {
   return { name, title: name, collect: () => null };
 }
 
-/** The panels of a page in order: those of the process, then what else the profile holds. */
-export function panelsOf(profile: Profile, known: readonly Panel[]): Panel[] {
-  const names = new Set(known.map(({ name }) => name));
+/** The panels of a page in order: those of this process, then any others in the profile. */
+export function panelsOf(profile: Profile, installed: readonly Panel[]): Panel[] {
+  const names = new Set(installed.map(({ name }) => name));
   const others = Object.keys(profile.panels).filter((name) => !names.has(name));
-  return [...known, ...others.map(unknownPanel)];
+  return [...installed, ...others.map(unknownPanel)];
 }
 
 export function hasContent(profile: Profile, name: string): boolean {
   const record = profile.panels[name];
   return record !== undefined && (record.data !== null || record.error !== null);
+}
+
+/** `4,000 log lines`, for each kind of fact beyond the recording limit, except those of one panel. */
+export function droppedTexts(cut: Profile['cut'], panels: readonly Panel[], except?: Panel): string[] {
+  const nouns: Record<string, string> = Object.assign({}, ...panels.map(({ facts }) => facts));
+  return Object.entries(cut)
+    .filter(([name, count]) => count > 0 && except?.facts?.[name] === undefined)
+    .map(([name, count]) => `${numberHelpers.count(count)} ${nouns[name] ?? `“${name}”`}`);
 }
 
 export function defaultPanel(profile: Profile): string {
@@ -82,17 +93,17 @@ function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'
   return menu;
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.length > TITLE_LENGTH ? `${text.slice(0, TITLE_LENGTH)}…` : text;
 }
 
 function titleOf(profile: Profile, panel: Panel): string {
   if (profile.error !== null && panel.name === 'exception')
-    return `${cut(profile.error.message)} (${profile.status ?? 'no answer'})`;
-  return `${cut(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
+    return `${truncate(profile.error.message)} (${profile.status ?? 'no response'})`;
+  return `${truncate(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
 }
 
-/** Requests from which on their percentiles say something. */
+/** With fewer requests, percentiles mean nothing. */
 const FEWEST = 5;
 
 export function createProfileModel(options: {
@@ -106,7 +117,7 @@ export function createProfileModel(options: {
   panel: Panel;
   query: URLSearchParams;
   foot: readonly string[];
-  /** Of the rules by which findings are made. */
+  /** Texts of the finding rules. */
   rules: RuleTexts;
 }): ProfileModel {
   const { profile, amendments, csrf, children, redirects, standing, panels, panel, query, foot, rules } =
@@ -119,9 +130,10 @@ export function createProfileModel(options: {
     csrf,
     children,
     redirects,
-    standing: standing === null || standing.count < FEWEST ? null : standing,
+    routeTimes: standing === null || standing.count < FEWEST ? null : standing,
     panel,
     shown: panelShown(panel, { profile, query: given, amendments }),
+    dropped: droppedTexts(profile.cut, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),

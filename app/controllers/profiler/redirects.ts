@@ -1,4 +1,4 @@
-/** The requests before and after a profile in a chain of redirects, known as visits.ts knows them. */
+/** The requests before and after a profile in a chain of redirects, found with the rules of visits.ts. */
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
@@ -11,26 +11,26 @@ export interface Redirects {
   to: ProfileIndex | null;
 }
 
-/** Milliseconds that a redirecting request may have taken itself. */
+/** Milliseconds that a redirecting request may take. */
 const LONGEST = 60_000;
 const MOST_ROWS = 50;
 
-/** Whether a client asked that may follow redirects to pages; looking for what led to each call of an API would cost a search. */
+/** Whether the client is a browser that loads a page; for API calls the search is not worth its cost. */
 function isNavigation({ panels }: Profile): boolean {
   const data = panels.request?.data as { headers?: { name: string; value: string }[] } | null | undefined;
   return (data?.headers ?? []).some(({ name, value }) => {
-    const known = name.toLowerCase();
+    const lower = name.toLowerCase();
     return (
-      (known === 'sec-fetch-dest' && value === 'document') ||
-      (known === 'accept' && /text\/html/i.test(value))
+      (lower === 'sec-fetch-dest' && value === 'document') ||
+      (lower === 'accept' && /text\/html/i.test(value))
     );
   });
 }
 
-/** Steps of a chain that are followed back. */
+/** Redirects that are followed back. */
 const MOST_STEPS = 10;
 
-/** The redirects that led to a page, oldest first: one search, whatever their number. */
+/** The redirects that led to a page, oldest first, in a single search. */
 export async function findCameFrom(
   profiles: Pick<Profiles, 'find'>,
   profile: Profile,
@@ -72,8 +72,8 @@ export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: P
 
   async function findAfter(): Promise<ProfileIndex | null> {
     if (status === null || status < 300 || status > 399) return null;
-    const [own] = (await profiles.find({ token, limit: 1, offset: 0 })).rows;
-    const location = own?.location ?? null;
+    const [row] = (await profiles.find({ token, limit: 1, offset: 0 })).rows;
+    const location = row?.location ?? null;
     if (location === null) return null;
     const { rows } = await profiles.find({
       clientAddress,

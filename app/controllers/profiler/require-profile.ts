@@ -1,4 +1,4 @@
-/** The profile that a path names, or the error that says there is none. */
+/** The profile named in the path; throws if there is none. */
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
 import { createUnknownTokenError } from './unknown-token.ts';

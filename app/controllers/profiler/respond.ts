@@ -1,28 +1,27 @@
-/** How the profiler's pages answer: `res.end` with a length of its own, so that nothing of the host rewrites them. */
+/** Responses of the profiler's pages: `res.end` with a Content-Length, so that nothing in the host rewrites them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { markup } from '../../view-helpers/safe-html.ts';
 import type { PageServices } from './page-services.ts';
 
-/** Every page shows what is true now; assets have an address per content instead. */
+/** Pages show the current state; assets have a content hash in their address instead. */
 const UNCACHED = 'no-cache, private';
 
-export interface Answer {
+export interface PageResponse {
   status?: number;
   type: string;
   body: string | Buffer;
   cacheControl?: string;
-  /** Quoted; a request that has it already gets 304. */
+  /** Quoted; a request with a matching If-None-Match gets a 304. */
   etag?: string;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Both sides of the request that is answered. */
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
 }
 
-export type Respond = (page: Exchange, answer: Answer) => void;
+export type Respond = (page: Exchange, response: PageResponse) => void;
 
 /** RFC 9110, 13.1.2: a list of tags, weak or not, or `*`. */
 function hasTag(header: string | undefined, etag: string): boolean {
@@ -49,7 +48,7 @@ export function createRespond({ ownHeaders }: Pick<PageServices, 'ownHeaders'>):
     res.statusCode = status;
     res.setHeader('content-type', type);
     res.setHeader('content-length', Buffer.byteLength(body));
-    // A text goes out in one piece with its head, without a copy of its own.
+    // As a string, the body is written together with the headers, without a copy.
     res.end(req.method === 'HEAD' ? undefined : body);
   };
 }

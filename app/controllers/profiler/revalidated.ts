@@ -1,15 +1,15 @@
-/** Which request it was that a browser found its kept page to be still good by (304): the page has the token of an earlier one. */
+/** Finds the 304 by which a browser revalidated its cached page: that page carries the token of an earlier request. */
 import type { Profiles } from '../../profiler/profiles.ts';
 
-/** Milliseconds between the moment that the browser names and that of the request: clocks, a busy server, a slow question. */
+/** Milliseconds between the browser's time of the request and the server's: clock difference, a busy server, a slow lookup. */
 const WITHIN = 5000;
 const MOST_ROWS = 200;
 
 export interface Revalidated {
-  /** From the root, with its query. */
+  /** Path with query. */
   url: string;
   clientAddress: string;
-  /** Milliseconds since 1970, by the clock of the server, as well as the browser could tell. */
+  /** Milliseconds since 1970, by the server's clock as estimated by the browser. */
   at: number;
 }
 
@@ -17,7 +17,7 @@ function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** The nearest to that moment; null where there is none. A value in the query may be masked in one of the two only. */
+/** The token of the closest one; null if there is none. The query may be masked in only one of the two. */
 export async function findRevalidated(
   profiles: Pick<Profiles, 'find'>,
   { url, clientAddress, at }: Revalidated,

@@ -1,8 +1,8 @@
-/** The errors of a path below the profiler's prefix that no route answers: the same words as everywhere in the service. */
+/** 404 and 405 below the profiler's prefix, worded as in the rest of the service. */
 import type { IncomingMessage } from 'node:http';
 import { createError, createRouteNotFound, type HindsightError } from '../../errors.ts';
 
-/** The path of a request target as sent, without query; of an absolute-form target, the part after the authority. */
+/** The path as sent, without the query; for an absolute-form target, the part after the authority. */
 export function pathOf(target: string): { path: string; query: string } {
   const local = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
   const at = local.indexOf('?');

@@ -1,4 +1,4 @@
-/** One summary with its requests -> the page of a route: figures, percentiles over time, durations, what was found. */
+/** One summary with its requests -> the page of a route: figures, percentiles over time, durations, findings. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import {
   DURATION_EDGES,
@@ -12,11 +12,11 @@ import { type PeriodLink, periodLinks, requestsOf, titleOf } from './routes-mode
 import { boxOf, columnPath } from './trend.ts';
 
 interface Bin {
-  /** Milliseconds; null: no edge on that side. */
+  /** Milliseconds; null: unbounded. */
   from: number | null;
   until: number | null;
   count: number;
-  /** Of the fullest, 0 to 1. */
+  /** Share of the largest bin, 0 to 1. */
   share: number;
 }
 
@@ -25,17 +25,17 @@ export interface RouteModel {
   name: string;
   method: string;
   periods: PeriodLink[];
-  /** null where no request of it is kept of this time. */
+  /** null if it has no stored request in this period. */
   summary: RouteSummary | null;
   summaries: RouteSummaries;
-  /** Three drawings on one scale, from 0 to `topMs`, by the square root. */
+  /** Three drawings on one square-root scale, from 0 to `topMs`. */
   chart: { box: string; max: string; p95: string; p50: string; topMs: number };
   steps: { at: number; step: SummaryStep }[];
   bins: Bin[];
   slowest: readonly ProfileIndex[];
   newest: readonly ProfileIndex[];
   requests: string | null;
-  /** Of the two ends, where they are different requests. */
+  /** Compares the newest and the slowest request; null if they are the same. */
   compare: string | null;
   back: string;
   json: string;
@@ -61,7 +61,7 @@ function chartOf(steps: readonly SummaryStep[]): RouteModel['chart'] {
   };
 }
 
-/** From the first that holds a request to the last. */
+/** From the first bin with a request to the last. */
 function binsOf(counts: readonly number[]): Bin[] {
   const fullest = Math.max(1, ...counts);
   const bins = counts.map((count, index) => ({

@@ -1,4 +1,4 @@
-/** Routes by what they cost, and one of them: questions to `profiles.summarize`, answered as page or JSON. */
+/** All routes by cost, or one of them, as page or JSON. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
@@ -10,10 +10,10 @@ import { createRoutesModel, EMPTY } from './routes-model.ts';
 
 /** Version of the JSON form. */
 const ROUTES_VERSION = 1;
-/** Requests shown of a route, at either end. */
+/** Slowest and newest requests shown for a route. */
 const SHOWN = 8;
-/** Of a status, to find those without a route among. */
-const LOOKED_AT = 50;
+/** Requests read to find those without a route. */
+const CANDIDATES = 50;
 
 export interface RoutesController {
   routes: PageAction;
@@ -26,7 +26,7 @@ export function createRoutesController(services: PageServices): RoutesController
 
   const filtersOf = ({ query }: PageRequest): RoutesFilters => readRoutesFilters(query);
 
-  /** What could not be added up is a sentence on the page, not an error page. */
+  /** A failed summary is a notice on the page, not an error page. */
   async function summarize(
     filters: RoutesFilters,
   ): Promise<{ summaries: RouteSummaries; notice: string | null }> {
@@ -41,10 +41,10 @@ export function createRoutesController(services: PageServices): RoutesController
     { route, method, status }: RouteGroup,
     query: Pick<ProfileQuery, 'from' | 'until' | 'sort'>,
   ): Promise<ProfileIndex[]> {
-    const asked =
+    const filter =
       route === null ? (status === null ? {} : { status }) : { route, ...(method === '' ? {} : { method }) };
-    const limit = route === null ? LOOKED_AT : SHOWN;
-    const { rows } = await profiles.find({ ...query, ...asked, descending: true, limit, offset: 0 });
+    const limit = route === null ? CANDIDATES : SHOWN;
+    const { rows } = await profiles.find({ ...query, ...filter, descending: true, limit, offset: 0 });
     return rows
       .filter((row) => row.route === route && (route !== null || row.status === status))
       .slice(0, SHOWN);

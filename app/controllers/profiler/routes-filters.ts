@@ -1,4 +1,4 @@
-/** GET parameters of the pages of routes -> checked values, and back into addresses. What can't be meant is a BAD_FILTER. */
+/** GET parameters of the route pages <-> checked values; an invalid one is a BAD_FILTER. */
 import { createError } from '../../errors.ts';
 import type { RouteGroup, SummaryQuery } from '../../profiler/route-summary.ts';
 import { readOne } from './filters.ts';
@@ -6,16 +6,16 @@ import { readOne } from './filters.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Times that can be chosen, in the order shown. */
+/** Periods to choose from, in display order. */
 export const PERIODS = [
   { name: '15m', title: '15 minutes', ms: 15 * MINUTE },
   { name: '1h', title: '1 hour', ms: HOUR },
   { name: '24h', title: '24 hours', ms: 24 * HOUR },
-  { name: 'all', title: 'All kept', ms: null },
+  { name: 'all', title: 'All stored', ms: null },
 ] as const;
 export type Period = (typeof PERIODS)[number];
 
-/** Names of columns as they stand in an address. */
+/** Column names in addresses. */
 export const ROUTE_SORTS = [
   'share', 'route', 'method', 'count', 'p50', 'p95', 'errors', 'queries', 'last',
 ] as const; // prettier-ignore
@@ -25,16 +25,16 @@ export interface RoutesFilters {
   period: Period;
   sort: RouteSort;
   descending: boolean;
-  /** Part of the pattern; empty: all. */
+  /** Part of the route pattern; empty: all. */
   find: string;
   page: number;
-  /** One group alone; null: the table. */
+  /** A single route; null: the table. */
   group: RouteGroup | null;
 }
 
 const DEFAULT_PERIOD = PERIODS[1];
 const DEFAULT_SORT = 'share';
-/** Columns of words begin with the first letter. */
+/** Text columns are sorted from A to Z first. */
 const ASCENDING: ReadonlySet<RouteSort> = new Set(['route', 'method']);
 const LAST_PAGE = 1000;
 
@@ -84,17 +84,17 @@ function readStatus(query: URLSearchParams): number | null {
   return Number(text);
 }
 
-/** `route` with its method; `none=1` with a status for those without a route. */
+/** `route` with its method, or `none=1` with a status for requests without a route. */
 function readGroup(query: URLSearchParams): RouteGroup | null {
   const none = readText(query, 'none');
   const route = readOne(query, 'route') ?? '';
   const method = readOne(query, 'method') ?? '';
   const status = readStatus(query);
   if (none !== '' && none !== '1') throw bad('none', `is "${none}"; give 1 for requests without a route`);
-  if (none === '1' && route !== '') throw bad('none', 'and a route contradict each other');
+  if (none === '1' && route !== '') throw bad('none', 'can’t be combined with a route');
   if (none === '1') return { route: null, method: '', status };
   if (route === '') return null;
-  if (method === '') throw bad('method', 'is missing; give that of the route, such as GET');
+  if (method === '') throw bad('method', 'is missing; give the method of the route, such as GET');
   return { route, method, status: null };
 }
 
@@ -110,14 +110,14 @@ export function readRoutesFilters(query: URLSearchParams): RoutesFilters {
   };
 }
 
-/** Parameters of the page of one group. */
+/** Parameters of the page of one route. */
 export function groupQuery(group: RouteGroup, period: Period): Record<string, string | number | undefined> {
   const since = period === DEFAULT_PERIOD ? undefined : period.name;
   const { route, method, status } = group;
   return route === null ? { none: 1, status: status ?? undefined, since } : { route, method, since };
 }
 
-/** Parameters of the table with some of them changed; what is the default is left out. */
+/** Parameters of the table with some changed; defaults are left out. */
 export function tableQuery(
   filters: RoutesFilters,
   changes: Partial<Omit<RoutesFilters, 'group'>> = {},
@@ -132,18 +132,17 @@ export function tableQuery(
   };
 }
 
-/** Which order a click on a column asks for. */
+/** The order after a click on a column. */
 export function orderAfterClick({ sort, descending }: RoutesFilters, column: RouteSort): boolean {
   return sort === column ? !descending : !ASCENDING.has(column);
 }
 
-/** What the storage is asked. */
 export function summaryQuery({ period, group }: RoutesFilters, now: number): SummaryQuery {
-  // A request that begins within this millisecond counts.
+  // Includes requests that start within this millisecond.
   const until = now + 1;
   const from = period.ms === null ? 0 : until - period.ms;
   return group === null ? { from, until } : { from, until, group, most: MOST_OF_ONE };
 }
 
-/** Requests of one route that are looked at: they lie scattered, so that each costs the database more. */
+/** Newest requests of one route that are read; they are scattered, so each costs the database more. */
 const MOST_OF_ONE = 20_000;

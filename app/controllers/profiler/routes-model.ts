@@ -1,4 +1,4 @@
-/** Summaries -> the table of routes: rows with their links, columns with their sort links, pages, and what was looked at. */
+/** Summaries -> the table of routes: rows, columns with sort links, pages. */
 import type { RouteSummaries, RouteSummary } from '../../profiler/route-summary.ts';
 import { urls } from '../../urls.ts';
 import {
@@ -14,18 +14,18 @@ import { type Trend, trendOf } from './trend.ts';
 interface RouteRow {
   id: string;
   summary: RouteSummary;
-  /** Pattern, or what stands for it. */
+  /** Route pattern, or a placeholder. */
   title: string;
-  /** Of the page of this route. */
+  /** Page of this route. */
   href: string;
-  /** The list of its requests. */
+  /** List of its requests. */
   requests: string;
   trend: Trend;
 }
 
 interface RouteColumn {
   title: string;
-  /** null: it can't be sorted. */
+  /** null: not sortable. */
   href: string | null;
   direction: 'ascending' | 'descending' | null;
   numeric: boolean;
@@ -43,12 +43,12 @@ export interface RoutesModel {
   periods: PeriodLink[];
   columns: RouteColumn[];
   rows: RouteRow[];
-  /** Of the table without paging. */
+  /** Number of rows on all pages. */
   routes: number;
   summaries: RouteSummaries;
   pages: { back: string | null; on: string | null; current: number; count: number };
-  /** Hidden fields of the filter's form. */
-  kept: [name: string, value: string][];
+  /** Hidden fields of the filter form. */
+  hiddenFields: [name: string, value: string][];
   json: string;
   notice: string | null;
   foot: readonly string[];
@@ -62,12 +62,12 @@ const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean
   ['p95', 'p95', true],
   ['Errors', 'errors', true],
   ['Queries, median', 'queries', true],
-  ['Share of all time', 'share', true],
+  ['Share of total time', 'share', true],
   ['p95 over time', null, false],
   ['Last', 'last', true],
 ];
 
-/** As many as stay below 60 KB. */
+/** Keeps the page below 60 KB. */
 const ROWS_PER_PAGE = 40;
 
 const VALUES: Readonly<Record<RouteSort, (summary: RouteSummary) => number | string>> = {
@@ -92,7 +92,7 @@ export const EMPTY: RouteSummaries = {
   until: 0,
 };
 
-/** Equal ones keep the order of the storage: the costliest first. */
+/** Equal rows keep the storage's order: costliest first. */
 function sorted(routes: readonly RouteSummary[], { sort, descending }: RoutesFilters): RouteSummary[] {
   const value = VALUES[sort];
   const sign = descending ? -1 : 1;
@@ -104,10 +104,10 @@ function sorted(routes: readonly RouteSummary[], { sort, descending }: RoutesFil
 
 export function titleOf({ route, status }: Pick<RouteSummary, 'route' | 'status'>): string {
   if (route !== null) return route === '' ? '(empty pattern)' : route;
-  return status === null ? 'no route, no answer' : `no route, ${status}`;
+  return status === null ? 'no route, no response' : `no route, ${status}`;
 }
 
-/** The list of these requests; those without a route can be asked for by status only. */
+/** The list of these requests; those without a route can only be filtered by status. */
 export function requestsOf({ route, method, status }: RouteSummary): string {
   return urls.search(route === null ? { status: status ?? undefined } : { route, method });
 }
@@ -153,7 +153,7 @@ export function createRoutesModel(options: {
   const first = (current - 1) * ROWS_PER_PAGE;
   const pageAddress = (page: number): string | null =>
     page < 1 || page > count ? null : urls.routes(tableQuery(filters, { page }));
-  const kept = Object.entries(tableQuery(filters, { find: '', page: 1 }));
+  const hiddenFields = Object.entries(tableQuery(filters, { find: '', page: 1 }));
   return {
     title: 'Routes',
     filters,
@@ -173,7 +173,7 @@ export function createRoutesModel(options: {
     routes: found.length,
     summaries,
     pages: { back: pageAddress(current - 1), on: pageAddress(current + 1), current, count },
-    kept: kept.flatMap(([name, value]): [string, string][] =>
+    hiddenFields: hiddenFields.flatMap(([name, value]): [string, string][] =>
       value === undefined || value === '' ? [] : [[name, String(value)]],
     ),
     json: urls.routesJson(tableQuery(filters, { page: 1 })),

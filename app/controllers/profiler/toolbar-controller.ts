@@ -1,7 +1,4 @@
-/**
- * What the toolbar asks for: all of one request, the calls of its page, and, for a front end of another origin, the calls that
- * its pages make. Read like any page; nothing is changed by it.
- */
+/** What the toolbar reads: one request, the calls of its page, and the calls of a front end of another origin. */
 import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
@@ -17,14 +14,14 @@ import { createToolbarModel } from './toolbar-model.ts';
 export interface ToolbarController {
   toolbarJson: PageAction;
   callsJson: PageAction;
-  /** Without a page of ours. */
+  /** Calls of a front end, without a page that the service sent. */
   originCalls: PageAction;
 }
 
-/** Milliseconds looked back where a front end does not say since when. */
+/** Milliseconds to look back if a front end sends no `since`. */
 const LOOK_BACK_MS = 60_000;
 
-/** Null where it is not given. */
+/** null if it is absent. */
 function readMs({ query }: PageRequest, name: string, problem: string): number | null {
   const text = readOne(query, name);
   if (text === null || text === '') return null;
@@ -34,14 +31,14 @@ function readMs({ query }: PageRequest, name: string, problem: string): number |
 
 /** Milliseconds since 1970. */
 function readSince(page: PageRequest): number | null {
-  return readMs(page, 'since', 'is no moment in milliseconds since 1970');
+  return readMs(page, 'since', 'must be a time in milliseconds since 1970');
 }
 
 export function createToolbarController(services: PageServices): ToolbarController {
   const { profiles, panels, rules = {}, frontEnds } = services;
   const respond = createRespond(services);
 
-  /** Looked up each time, since any process may have cleared it; its document is read only where it has no row to be found by. */
+  /** Looked up each time, because any process may have deleted it. The document is read only if there is no index row. */
   async function pageOf(page: PageRequest): Promise<ProfileIndex> {
     const token = page.params.token ?? '';
     const { rows } = await profiles.find({ token, limit: 1, offset: 0, counted: false });
@@ -52,9 +49,9 @@ export function createToolbarController(services: PageServices): ToolbarControll
     respond(page, { type: JSON_TYPE, body: JSON.stringify(value) });
   }
 
-  /** The request that is meant by a page from the cache that was found to be still good; null where none is. */
-  async function findMeant(page: PageRequest, now: number): Promise<FoundProfile | null> {
-    const agoMs = readMs(page, 'revalidated', 'is no number of milliseconds');
+  /** The 304 of a page that the browser shows from its cache; null if there is none. */
+  async function findCached(page: PageRequest, now: number): Promise<FoundProfile | null> {
+    const agoMs = readMs(page, 'revalidated', 'must be a number of milliseconds');
     if (agoMs === null) return null;
     const [url, clientAddress] = [readOne(page.query, 'url') ?? '', page.client()];
     const token = await findRevalidated(profiles, { url, clientAddress, at: now - agoMs });
@@ -64,7 +61,7 @@ export function createToolbarController(services: PageServices): ToolbarControll
   return {
     async toolbarJson(page) {
       const now = Date.now();
-      const found = (await findMeant(page, now)) ?? (await requireProfile(services, page));
+      const found = (await findCached(page, now)) ?? (await requireProfile(services, page));
       const { profile, amendments } = found;
       const [cameFrom, { calls, moreCalls }] = await Promise.all([
         findCameFrom(profiles, profile),

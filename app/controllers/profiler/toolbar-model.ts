@@ -1,4 +1,4 @@
-/** A profile -> what the toolbar shows of it. Everything is masked already: it comes from a profile that was read. */
+/** A stored profile, already masked -> what the toolbar shows. */
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Panel, PanelPage, PanelPreview, PreviewRow } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
@@ -17,7 +17,7 @@ interface ItemRow {
 
 interface ToolbarItem {
   panel: string;
-  /** From left to right; the calls of the page stand at 60. */
+  /** Position from left to right; the calls of the page are at 60. */
   rank: number;
   label: string;
   text: string;
@@ -35,7 +35,7 @@ interface Step {
   href: string;
 }
 
-/** `toolbar.json`. Every href begins at the root of the service. */
+/** `toolbar.json`. Every href starts at the root of the service. */
 export interface ToolbarModel extends PageCalls {
   token: string;
   kind: Profile['kind'];
@@ -44,19 +44,19 @@ export interface ToolbarModel extends PageCalls {
   status: number | null;
   statusText: string;
   route: string | null;
-  /** `file:line` of the route's handler, else its name. */
+  /** `file:line` of the route's handler, or its name. */
   handler: string | null;
   state: Profile['state'];
-  /** Milliseconds since 1970, by the clock of the server. */
+  /** Milliseconds since 1970, by the server's clock. */
   startedAt: number;
-  /** The clock of the server now: what `since` of the next question for calls may be. */
+  /** The server's clock now, for `since` of the next request for calls. */
   now: number;
   durationMs: number | null;
-  /** When its headers were out, in milliseconds after it began; null where none were, or that is not known. */
+  /** When the headers were sent, in milliseconds after the start; null if unknown. */
   headersAtMs: number | null;
   href: string;
   parts: { kind: string; label: string; ms: number }[];
-  /** The worst first. */
+  /** Worst first. */
   findings: { severity: string; label: string; text: string; href: string }[];
   moreFindings: number;
   items: ToolbarItem[];
@@ -70,10 +70,10 @@ const MOST_ROWS = 8;
 const LONGEST_URL = 500;
 const LONGEST_TEXT = 200;
 const LONGEST_LABEL = 60;
-/** Where an item stands that asks for no place of its own. */
-const USUAL_RANK = 50;
+/** Rank of a panel that declares none. */
+const DEFAULT_RANK = 50;
 
-function cut(text: string, length = LONGEST_TEXT): string {
+function truncate(text: string, length = LONGEST_TEXT): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
@@ -81,7 +81,7 @@ function rowHref(token: string, panel: string, row: PreviewRow['row']): string {
   return row === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, row);
 }
 
-/** Without its rows, where a panel fails to present them: the summary stays. */
+/** Empty if the panel fails to present its rows; the summary stays. */
 function cardOf(panel: Panel, data: unknown, from: PanelPage): PanelPreview {
   try {
     if (panel.present === undefined) return panel.preview?.(data, from) ?? {};
@@ -100,7 +100,7 @@ interface Making {
 function itemOf({ name, title, toolbar = {} }: Panel, { profile, previews }: Making): ToolbarItem | null {
   const record = profile.panels[name];
   if (record === undefined || toolbar === false) return null;
-  const { rank = USUAL_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = toolbar;
+  const { rank = DEFAULT_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = toolbar;
   const { token } = profile;
   const preview = previews.get(name) ?? {};
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
@@ -112,17 +112,17 @@ function itemOf({ name, title, toolbar = {} }: Panel, { profile, previews }: Mak
   return {
     panel: name,
     rank,
-    label: cut(label, LONGEST_LABEL),
-    text: cut(text, LONGEST_LABEL),
+    label: truncate(label, LONGEST_LABEL),
+    text: truncate(text, LONGEST_LABEL),
     tone,
     href: urls.profile(token, name),
     preview: {
       facts: facts
         .slice(0, MOST_FACTS)
-        .map(([label, value]): [string, string] => [cut(label, LONGEST_LABEL), cut(value)]),
+        .map(([label, value]): [string, string] => [truncate(label, LONGEST_LABEL), truncate(value)]),
       rows: rows.slice(0, MOST_ROWS).map((row) => ({
-        text: cut(row.text),
-        note: cut(row.note ?? ''),
+        text: truncate(row.text),
+        note: truncate(row.note ?? ''),
         tone: row.tone ?? 'plain',
         href: rowHref(token, name, row.row),
       })),
@@ -132,7 +132,7 @@ function itemOf({ name, title, toolbar = {} }: Panel, { profile, previews }: Mak
 }
 
 function stepOf({ token, method, url, status, durationMs }: ProfileIndex): Step {
-  return { token, method, url: cut(url, LONGEST_URL), status, durationMs, href: urls.profile(token) };
+  return { token, method, url: truncate(url, LONGEST_URL), status, durationMs, href: urls.profile(token) };
 }
 
 function handlerOf({ panels }: Profile): string | null {
@@ -174,7 +174,7 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     token,
     kind,
     method,
-    url: cut(url, LONGEST_URL),
+    url: truncate(url, LONGEST_URL),
     status,
     statusText: statusMessage,
     route,
@@ -188,8 +188,8 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     parts: [...previews.values()].flatMap(({ parts = [] }) => parts),
     findings: findings.slice(0, MOST_FINDINGS).map(({ severity, label, sentence, panel, anchor }) => ({
       severity,
-      label: cut(label, LONGEST_LABEL),
-      text: cut(sentence, 2 * LONGEST_TEXT),
+      label: truncate(label, LONGEST_LABEL),
+      text: truncate(sentence, 2 * LONGEST_TEXT),
       href: rowHref(token, panel, anchor),
     })),
     moreFindings: Math.max(0, findings.length - MOST_FINDINGS) + left,

@@ -1,12 +1,6 @@
 /**
- * The toolbar's one script. Written as modules in public/toolbar, joined when it is first asked for: their declarations one after
- * another, those that others import first, inside one function, so that a page gets no name of it.
- *
- * One file for each module would be a dozen requests on every page of the host. The build does the same and shortens the names in it;
- * what runs from its sources has no bundler that it could ask. What joining asks of the modules: named imports from `./<name>.js` on one line, exports only before
- * a declaration, no name declared twice, no text that goes over several lines.
- *
- * The styles come with it as the constant STYLE: toolbar.css, and of the pages' style sheet the colours and fonts that it uses.
+ * Joins the modules of public/toolbar and their styles into one script: separate files would be a dozen requests per page. The
+ * build does the same and minifies. Modules must use one-line named imports, unique names and no multi-line strings.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,12 +9,12 @@ import { urls } from '../../urls.ts';
 import type { Asset } from './assets.ts';
 
 export interface ToolbarScript {
-  /** With the hash of its content: what it names never changes. */
+  /** With its content hash, so it never changes. */
   url(): string;
-  /** `sha256-…` as a policy and an `integrity` attribute have it. */
+  /** `sha256-…`, for a policy or an `integrity` attribute. */
   integrity(): string;
   asset(): Asset;
-  /** Of its content; the `v` of its address. */
+  /** Content hash; `v` in its address. */
   hash(): string;
 }
 
@@ -29,8 +23,8 @@ const IMPORT = /^import \{[^}]*\} from '\.\/([a-z-]+\.js)';\n/gm;
 const EXPORT = /^export (?=(?:async )?function|const|let)/gm;
 const HASH_LENGTH = 12;
 
-/** Comments that stand on lines of their own, indentation and empty lines: a third of the text. */
-function withoutRemarks(text: string): string {
+/** Removes comment lines, indentation and empty lines: a third of the text. */
+function withoutComments(text: string): string {
   return text
     .replace(/^\s*\/\*[\s\S]*?\*\/\s*$/gm, '')
     .replace(/^\s*\/\/.*$/gm, '')
@@ -44,7 +38,7 @@ function joinModules(folder: string): string {
     if (above.includes(file)) throw new Error(`The toolbar's module "${file}" imports itself.`);
     const text = readFileSync(join(folder, file), 'utf8');
     for (const [, name = ''] of text.matchAll(IMPORT)) add(name, [...above, file]);
-    done.set(file, withoutRemarks(text.replace(IMPORT, '').replace(EXPORT, '')));
+    done.set(file, withoutComments(text.replace(IMPORT, '').replace(EXPORT, '')));
   }
   add(ENTRY, []);
   return [...done.values()].join('');
@@ -59,30 +53,30 @@ function tokensOf(sheet: string): Map<string, string> {
   );
 }
 
-/** Those that a style sheet uses, and those that they use. */
+/** The custom properties that a style sheet uses, directly or through others. */
 function usedTokens(css: string, tokens: ReadonlyMap<string, string>): string {
   const used = new Map<string, string>();
-  function look(text: string): void {
+  function collect(text: string): void {
     for (const [, name = ''] of text.matchAll(/var\((--[\w-]+)/g)) {
       const value = tokens.get(name);
       if (value === undefined || used.has(name)) continue;
       used.set(name, value);
-      look(value);
+      collect(value);
     }
   }
-  look(css);
+  collect(css);
   return Array.from(used, ([name, value]) => `${name}:${value};`).join('');
 }
 
-/** The first rule of toolbar.css, `.root`, gets the colours: on an element inside, where no style of the page can change them. */
+/** Colours go on `.root`, an element inside the shadow root, where the page's styles can't change them. */
 function joinStyles(css: string, sheet: string): string {
-  const own = css.replace(/\/\*[\s\S]*?\*\//g, '');
-  return `.root{${usedTokens(own, tokensOf(sheet))}}${own}`
+  const rules = css.replace(/\/\*[\s\S]*?\*\//g, '');
+  return `.root{${usedTokens(rules, tokensOf(sheet))}}${rules}`
     .replace(/\s+/g, ' ')
     .replace(/ ?([{}:;,>]) ?/g, '$1');
 }
 
-/** The whole script, readable. `root`: the folder of this package. */
+/** The whole script, not minified. `root`: the folder of this package. */
 export function joinToolbar(root: string): string {
   const folder = join(root, 'public', 'toolbar');
   const css = readFileSync(join(folder, 'toolbar.css'), 'utf8');
@@ -91,7 +85,7 @@ export function joinToolbar(root: string): string {
   return `(() => {\n'use strict';\n{\n${style}${joinModules(folder)}}\n})();\n`;
 }
 
-/** What the build made of it; null where it is run from the sources. */
+/** The built script; null when running from sources. */
 function readBuilt(built: URL): Buffer | null {
   try {
     return built.pathname.endsWith('.js') ? readFileSync(built) : null;
@@ -114,7 +108,7 @@ function prepareScript(root: string, built: URL): Prepared {
   return { asset: { type: 'text/javascript; charset=UTF-8', body, etag: `"${hash}"` }, hash, integrity };
 }
 
-/** `root`: the folder of this package; `built`: where the build leaves the script. Nothing is read before one of these is called. */
+/** `root`: the folder of this package; `built`: the script as built. Reads nothing until first used. */
 export function createToolbarScript(root: string, built: URL): ToolbarScript {
   let prepared: Prepared | null = null;
   const get = (): Prepared => (prepared ??= prepareScript(root, built));

@@ -1,16 +1,16 @@
-/** Columns over time as paths of an SVG, without inline style: one path for all columns of a colour. */
+/** Columns over time as SVG paths, one per colour, so that no inline style is needed. */
 import type { SummaryStep } from '../../profiler/route-summary.ts';
 
-/** The drawing's own coordinates: a column per step, HEIGHT high. */
+/** The drawing's coordinates: one column per step, HEIGHT high. */
 const HEIGHT = 20;
 const WIDTH = 0.8;
-/** What has happened is seen, however short it was. */
+/** Even the smallest value stays visible. */
 const LEAST = 1;
 
 export interface Trend {
-  /** For `viewBox`; it is stretched to its place. */
+  /** `viewBox`; the page stretches it. */
   box: string;
-  /** Steps where nothing failed; empty where there are none. */
+  /** Steps without errors; empty if there are none. */
   plain: string;
   failed: string;
 }
@@ -20,8 +20,8 @@ export function columnPath(shares: readonly (number | null)[]): string {
   return shares
     .map((share, index) => {
       if (share === null) return '';
-      const high = Math.round(Math.max(LEAST, Math.min(1, share) * HEIGHT) * 10) / 10;
-      return `M${index} ${HEIGHT}v-${high}h${WIDTH}v${high}z`;
+      const height = Math.round(Math.max(LEAST, Math.min(1, share) * HEIGHT) * 10) / 10;
+      return `M${index} ${HEIGHT}v-${height}h${WIDTH}v${height}z`;
     })
     .join('');
 }

@@ -1,36 +1,33 @@
 /**
- * Requests -> visits: what a browser did at one go is one row, with the rest folded under it.
- *
- * Nothing says that two requests belong together; it is worked out from what does: a redirect's Location and the next request of the
- * same client for that address; the referrer of a subresource and the latest request of the same client for that page, or, where the
- * browser names no referrer, the latest document of the same client; the same line again and again. Two people behind one address who open the same page at the same time are taken for one.
+ * Requests -> visits: one row per page view, with its redirects and fetches folded under it. Inferred from client address,
+ * Location, referrer and time (docs/list.md), so two people behind one address can be taken for one.
  */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 
 export interface Visit {
   head: ProfileIndex;
-  /** Where its redirects led, in their order. */
+  /** Its redirects, in order. */
   redirects: ProfileIndex[];
-  /** What its page asked for by itself, in order. */
+  /** Requests that its page made, in order. */
   fetches: ProfileIndex[];
-  /** The same request before it, the newest first. */
+  /** Identical requests before it, newest first. */
   alike: ProfileIndex[];
 }
 
-/** Milliseconds after a redirect's answer in which it is followed. */
+/** A redirect is followed within this many milliseconds. */
 export const FOLLOWED_WITHIN = 10_000;
-/** Milliseconds after a page began in which what it asks for counts as its own. */
+/** Milliseconds after the start of a page in which a request with its referrer belongs to it. */
 const FETCHED_WITHIN = 60_000;
-/** The same, where nothing says which page asked. */
+/** The same for a request without a referrer. */
 const GUESSED_WITHIN = 10_000;
-/** Fewer requests in a row than this are no run. */
+/** Identical requests in a row from which on they are folded. */
 const SHORTEST_RUN = 3;
 
 function addressOf(clientAddress: string, url: string): string {
   return `${clientAddress}\n${url}`;
 }
 
-/** How long after a page began what it asks for counts as its own, in milliseconds. */
+/** FETCHED_WITHIN and GUESSED_WITHIN, or Infinity. */
 interface Reach {
   fetched: number;
   guessed: number;
@@ -42,7 +39,7 @@ function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
   /** The latest document of each client. */
   const documents = new Map<string, { visit: Visit; at: number }>();
 
-  /** The visit whose page asked for a subresource. */
+  /** The visit whose page requested a subresource. */
   function pageOf({ clientAddress, dest, referrer, startedAt }: ProfileIndex): Visit | null {
     if (dest === null || dest === 'document') return null;
     const page =
@@ -83,7 +80,7 @@ function isAlone({ redirects, fetches }: Visit): boolean {
   return redirects.length === 0 && fetches.length === 0;
 }
 
-/** Something is wrong with it that must not be hidden in a fold. */
+/** A bad finding must not be hidden in a fold. */
 function isBad({ marks }: ProfileIndex): boolean {
   return marks.some(({ severity }) => severity === 'bad');
 }
@@ -117,7 +114,7 @@ function foldRuns(visits: readonly Visit[]): Visit[] {
   return folded;
 }
 
-/** `rows`: newest first, as are the visits, by their first request. */
+/** `rows` and visits are sorted newest first. */
 export function foldVisits(rows: readonly ProfileIndex[]): Visit[] {
   const join = createJoiner({ fetched: FETCHED_WITHIN, guessed: GUESSED_WITHIN });
   const visits: Visit[] = [];
@@ -128,10 +125,7 @@ export function foldVisits(rows: readonly ProfileIndex[]): Visit[] {
   return foldRuns(visits.reverse());
 }
 
-/**
- * What a page that is still open asked for, oldest first, whenever that was, among `rows` (newest first): with what its
- * calls were redirected to, without documents that it led to.
- */
+/** All requests of a page that may still be open, oldest first, redirects of its calls included, documents excluded. */
 export function fetchesOf(page: ProfileIndex, rows: readonly ProfileIndex[]): ProfileIndex[] {
   const join = createJoiner({ fetched: Infinity, guessed: Infinity });
   const visit = join({ ...page, dest: 'document' });
@@ -141,7 +135,7 @@ export function fetchesOf(page: ProfileIndex, rows: readonly ProfileIndex[]): Pr
   return [...(visit?.fetches ?? []), ...followed].sort((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Each row by itself, for an order in which neighbours have nothing to do with each other. */
+/** One visit per row, for orders in which neighbours are unrelated. */
 export function unfolded(rows: readonly ProfileIndex[]): Visit[] {
   return rows.map((head) => ({ head, redirects: [], fetches: [], alike: [] }));
 }

@@ -278,7 +278,9 @@ describe('the page of a request that no route answered', () => {
     expect($('h1').text()).to.equal('No route found for "GET /robots.txt"');
     expect($('#nearest tbody tr').text()).to.include('/humans.txt').and.include('2 letters differ');
     expect($('#routes tbody tr').length).to.equal(2);
-    expect($('.soft').first().text()).to.include('All 2 routes were asked').and.include('/robots.txt/');
+    expect($('.soft').first().text())
+      .to.include('None of the 2 routes matches this path')
+      .and.include('with or without a trailing slash');
     expect($('.chain li').toArray().length).to.equal(2);
     expect($('.chain').text()).to.include('No routes found for "/robots.txt/".');
   });
@@ -298,7 +300,7 @@ describe('the page of a request that no route answered', () => {
     };
     const $ = page({ error, status: 405, method: 'DELETE', url: '/humans.txt', prepare });
     expect($('title').text()).to.include('(405 Method Not Allowed)');
-    expect($('.soft').first().text()).to.equal('The path exists, for GET only.');
+    expect($('.soft').first().text()).to.equal('This path only allows GET.');
   });
 
   it('stays below 60 KB with a thousand routes', () => {

@@ -158,7 +158,7 @@ describe('actions of the profiler', () => {
     const asked = await post('clear');
     expect(asked.status).to.equal(200);
     const question = load(await asked.text());
-    expect(question('h1').text()).to.equal('Clear the list?');
+    expect(question('h1').text()).to.equal('Delete all profiles except pinned ones?');
     expect((await fixture.profiles.find({ limit: 9, offset: 0 })).total).to.equal(2);
     const fields = Object.fromEntries(new URLSearchParams(question('main form').serialize()));
     expect((await post('clear', fields)).status).to.equal(303);
@@ -169,7 +169,7 @@ describe('actions of the profiler', () => {
   it('pause and resume, which the list says', async () => {
     await post('pause');
     const paused = await page('/_profiler/');
-    expect(paused('.paused').text()).to.contain('Recording is paused since');
+    expect(paused('.paused').text()).to.contain('Recording is paused in all processes since');
     expect(paused('form[action$="/-/pause"]')).to.have.length(0);
     expect(paused('form[action$="/-/resume"]')).to.have.length(1);
     await post('resume');
@@ -272,7 +272,7 @@ describe('a pause', () => {
         if (token === null) continue;
         const page = await fetch(new URL(`/_profiler/${token}`, answer.url));
         expect(page.status, name).to.equal(200);
-        expect(await page.text()).to.contain('answered but not recorded: recording is paused since');
+        expect(await page.text()).to.contain('not recorded: recording has been paused since');
       }
     slow?.end('answered late');
     expect((await underWay).status).to.equal(200);

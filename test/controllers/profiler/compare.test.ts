@@ -119,13 +119,13 @@ describe('the comparison of two profiles', () => {
     };
     const $ = await compared(calling, reading(16, 160));
     expect($('#summary').text()).to.equal(
-      'B took 60.0 ms longer (60 %): 75.0 ms in 15 more queries, 45.0 ms in own code; in return 60.0 ms less in 1 fewer outgoing call.',
+      'B took 60.0 ms longer (60 %): 75.0 ms in 15 more queries, 45.0 ms in own code, but 60.0 ms less in outgoing calls.',
     );
   });
 
   it('calls less than a tenth about as long', async () => {
     const $ = await compared(reading(2, 100), reading(2, 104));
-    expect($('#summary').text()).to.equal('B took about as long as A, 4.0 ms longer.');
+    expect($('#summary').text()).to.equal('B took about as long as A (4.0 ms longer).');
   });
 
   it('says what was answered otherwise', async () => {
@@ -175,7 +175,7 @@ describe('the comparison of two profiles', () => {
     ]);
     const section = $('table[aria-label=Statements]').closest('section');
     expect(section.text()).to.contain('1 only in A, 1 only in B, 2 in both');
-    expect(section.find('.note').text()).to.contain('1 more is alike in both');
+    expect(section.find('.note').text()).to.contain('1 more is unchanged');
     const all = await page((section.find('.note a').attr('href') ?? '').slice(11));
     expect(all('table[aria-label=Statements] tbody tr')).to.have.length(4);
     expect(section.find('code .k').first().text()).to.equal('select');
@@ -256,7 +256,7 @@ describe('the comparison of two profiles', () => {
     ]);
     const alone = await fixture.record({ url: '/alone', more: (context) => { context.add('route', { pattern: '/alone', method: 'GET', params: {}, handler: 'h', source: null }); } }); // prettier-ignore
     expect((await page(`compare?a=${alone.token}&b=newest`))('main').text()).to.contain(
-      'No other request of its route is kept.',
+      'No other request to its route is stored.',
     );
     expect((await get('compare?b=newest')).status).to.equal(200);
   });
@@ -296,7 +296,7 @@ describe('the comparison of two profiles', () => {
   it('says which token is unknown, with the form', async () => {
     const { token } = await record(reading(1, 10));
     const $ = await page(`compare?a=${token}&b=abcdef`, 404);
-    expect($('[role=status].warn').text()).to.contain('No profile has the token “abcdef”.');
+    expect($('[role=status].warn').text()).to.contain('No profile with token abcdef.');
     expect($('input[name=b]').attr('value')).to.equal('abcdef');
     const same = await page(`compare?a=${token}&b=${token}`);
     expect(same('[role=status].warn').text()).to.contain('A and B are the same request');
@@ -363,7 +363,7 @@ describe('the comparison of two profiles', () => {
       const [a, b] = [await odd.record(), await odd.record()];
       const response = await fetch(`${other.address}/_profiler/compare?a=${a.token}&b=${b.token}`);
       expect(response.status).to.equal(200);
-      expect(await response.text()).to.contain('Not compared, since it was recorded by another release: Odd');
+      expect(await response.text()).to.contain('Not compared, because another release recorded it: Odd');
     } finally {
       await other.close();
     }

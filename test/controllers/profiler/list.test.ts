@@ -116,11 +116,11 @@ describe('the list', () => {
     expect(urlsIn($, '#rows')).to.deep.equal(['/b"<i>']);
     expect($('#rows .why').text()).to.equal('Logs: shipped /b"<i>');
     expect($('#rows mark').text()).to.equal('shipped /b"<i');
-    expect($('.note[role=status]').text()).to.contain('Looked through 2 requests, all that match');
+    expect($('.note[role=status]').text()).to.contain('Searched all 2 matching requests');
     expect($('[name=text]').attr('value')).to.equal('SHIPPED /b"<i');
     expect($('thead a')).to.have.length(0);
     expect($('[aria-sort]').text()).to.equal('At, UTC ↓');
-    expect((await page('?text=nowhere'))('.empty').text()).to.contain('No request that is kept matches');
+    expect((await page('?text=nowhere'))('.empty').text()).to.contain('No stored request matches');
   });
 
   it('shows a secret that is looked for on no page', async () => {
@@ -135,12 +135,12 @@ describe('the list', () => {
       $('#views a')
         .map((_i, link) => $(link).text())
         .get(),
-    ).to.deep.equal(['All 3', 'Errors 1', 'Over 1 s 0', 'N+1 3', 'Pinned 0', 'The profiler’s own']);
-    expect($('.pulse').attr('aria-label')).to.match(
+    ).to.deep.equal(['All 3', 'Errors 1', 'Over 1 s 0', 'N+1 3', 'Pinned 0', 'Profiler’s own pages']);
+    expect($('.histogram').attr('aria-label')).to.match(
       /^3 requests from .+ to .+, 1 of them failed; at most 3 in 15\.00 s$/,
     );
-    expect($('.pulse path')).to.have.length(2);
-    expect((await page('?has=error'))('.pulse').attr('aria-label')).to.match(/^1 request from/);
+    expect($('.histogram path')).to.have.length(2);
+    expect((await page('?has=error'))('.histogram').attr('aria-label')).to.match(/^1 request from/);
   });
 
   it('offers to tell of new requests only where the newest stand first', async () => {

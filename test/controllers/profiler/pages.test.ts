@@ -157,7 +157,7 @@ describe('pages of the profiler', () => {
       const response = await get('/_profiler/abcdef');
       expect(response.status).to.equal(404);
       const $ = load(await response.text());
-      expect($('h1').text()).to.equal('No profile has the token “abcdef”');
+      expect($('h1').text()).to.equal('No profile with token abcdef');
       expect($('form input[name=token]').attr('value')).to.equal('abcdef');
       expect($(`a[href="/_profiler/${token}"]`).text()).to.contain('/newest');
     });
@@ -236,7 +236,7 @@ describe('pages of the profiler', () => {
         'past the end: 5 requests match',
       );
       expect((await page('/_profiler/search?url=nowhere'))('.empty').text()).to.contain(
-        'No request that is kept matches',
+        'No stored request matches',
       );
     });
 

@@ -45,7 +45,7 @@ describe('the pages of routes', () => {
 
   it('say what to do where nothing is kept', async () => {
     const $ = await page('routes');
-    expect($('.empty').text()).to.contain('No request of this time is kept.');
+    expect($('.empty').text()).to.contain('No stored request in this period.');
     expect($('nav[aria-label="Main"] [aria-current]').text()).to.equal('Routes');
   });
 
@@ -146,7 +146,7 @@ describe('the pages of routes', () => {
   it('say that a route is not known', async () => {
     await answer('/orders/:id');
     const $ = await page('routes?route=/nosuch&method=GET');
-    expect($('.empty').text()).to.contain('No request of this route');
+    expect($('.empty').text()).to.contain('No stored request to this route');
   });
 
   it('stand behind a profile: what its route took before it, where that are enough', async () => {
@@ -158,12 +158,12 @@ describe('the pages of routes', () => {
     }
     const [first = ''] = tokens;
     const $ = await page(tokens.at(-1) ?? '');
-    expect($('.subject .facts').text()).to.match(/5 of its route, median .* ms, p95 .* ms/);
+    expect($('.subject .facts').text()).to.match(/This route\s*median .* ms, p95 .* ms \(last 5\)/);
     const link = $('.subject a')
-      .filter((_i, one) => $(one).text() === 'all its requests')
+      .filter((_i, one) => $(one).text() === 'all requests to this route')
       .attr('href');
     expect(link).to.equal('/_profiler/routes?route=%2Forders%2F%3Aid&method=GET&since=24h');
-    expect((await page(first))('.subject .facts').text()).to.not.contain('of its route');
+    expect((await page(first))('.subject .facts').text()).to.not.contain('This route');
     fixture.profiles.standing = () => Promise.resolve(null);
     await page(tokens[1] ?? '');
   });
@@ -211,7 +211,7 @@ describe('the pages of routes', () => {
     await answer('/orders/:id');
     const { summarize } = fixture.profiles;
     fixture.profiles.summarize = (query) => summarize({ ...query, most: 1 });
-    expect((await page('routes'))('.note.warn').text()).to.contain('Only the newest 1 request');
+    expect((await page('routes'))('.note.warn').text()).to.contain('Includes only the newest 1 request');
   });
 
   it('mask a secret that is looked for', async () => {

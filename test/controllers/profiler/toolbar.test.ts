@@ -288,7 +288,7 @@ describe('what the toolbar asks for', () => {
     expect(shown).to.deep.equal([
       ['/api/fails', 'fetch', 'bad', 'answered 500'],
       ['/api/none', 'fetch', 'warn', 'answered 404'],
-      ['/api/gone', 'fetch', 'bad', 'no answer went out'],
+      ['/api/gone', 'fetch', 'bad', 'no response was sent'],
       ['/logo.png', 'other', 'warn', 'answered 404'],
       ['/api/well', 'fetch', 'plain', null],
     ]);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createPulse, pulseQuery } from '../../../app/controllers/profiler/pulse.ts';
+import { createHistogram, histogramQuery } from '../../../app/controllers/profiler/request-histogram.ts';
 import { readFilters } from '../../../app/controllers/profiler/filters.ts';
 import { profileOf } from '../../storage/contract.ts';
 
@@ -10,29 +10,29 @@ const rowAt = (minutesAgo: number): ReturnType<typeof profileOf>['index'] =>
 const queryOf = (text: string): ReturnType<typeof readFilters>['query'] =>
   readFilters(new URLSearchParams(text), NOW).query;
 
-describe('the pulse', () => {
+describe('the request histogram', () => {
   it('holds all rows of the page, and ends now', () => {
     for (const [minutesAgo, span] of [[0, 15], [14, 15], [20, 60], [300, 360], [3000, 4320]] as const) {
-      const asked = pulseQuery(queryOf(''), [rowAt(minutesAgo)], NOW);
+      const asked = histogramQuery(queryOf(''), [rowAt(minutesAgo)], NOW);
       expect(asked?.until, String(minutesAgo)).to.be.within(NOW, NOW + (span * MINUTE) / 60);
       expect((asked?.until ?? 0) - (asked?.from ?? 0)).to.be.closeTo(span * MINUTE, MINUTE);
     } // prettier-ignore
   });
 
   it('shows the time that was asked for', () => {
-    const asked = pulseQuery(queryOf('from=2026-11-20T14:00&until=2026-11-20T14:09'), [rowAt(25)], NOW);
+    const asked = histogramQuery(queryOf('from=2026-11-20T14:00&until=2026-11-20T14:09'), [rowAt(25)], NOW);
     expect(asked?.from).to.be.closeTo(Date.UTC(2026, 10, 20, 14, 0), MINUTE);
     expect(asked?.until).to.be.closeTo(Date.UTC(2026, 10, 20, 14, 10), MINUTE);
   });
 
   it('stays on one grid while time goes on', () => {
-    const [one, other] = [0, 1].map((ms) => pulseQuery(queryOf(''), [rowAt(1)], NOW + ms));
+    const [one, other] = [0, 1].map((ms) => histogramQuery(queryOf(''), [rowAt(1)], NOW + ms));
     expect(one?.from).to.equal(other?.from);
   });
 
   it('draws nothing without rows, and for a search of texts', () => {
-    expect(pulseQuery(queryOf(''), [], NOW)).to.equal(undefined);
-    expect(pulseQuery(queryOf('text=x'), [rowAt(1)], NOW)).to.equal(undefined);
+    expect(histogramQuery(queryOf(''), [], NOW)).to.equal(undefined);
+    expect(histogramQuery(queryOf('text=x'), [rowAt(1)], NOW)).to.equal(undefined);
   });
 
   it('draws bars on one scale, the smallest still visible, failed ones over them', () => {
@@ -43,11 +43,11 @@ describe('the pulse', () => {
       { count: 400, errors: 0 },
       { count: 200, errors: 0 },
     ];
-    const pulse = createPulse(asked, { parts, since: 0 });
-    expect(pulse?.all).to.equal('M10 40v-3h9v3zM20 40v-40h9v40zM30 40v-20h9v20z');
-    expect(pulse?.failed).to.equal('M10 40v-3h9v3z');
-    expect(pulse).to.include({ count: 601, errors: 1, most: 400, stepMs: 1000, since: null });
-    expect(createPulse(asked, { parts, since: 2000 })?.since).to.equal(2000);
-    expect(createPulse(asked, null)).to.equal(null);
+    const histogram = createHistogram(asked, { parts, since: 0 });
+    expect(histogram?.all).to.equal('M10 40v-3h9v3zM20 40v-40h9v40zM30 40v-20h9v20z');
+    expect(histogram?.failed).to.equal('M10 40v-3h9v3z');
+    expect(histogram).to.include({ count: 601, errors: 1, most: 400, stepMs: 1000, since: null });
+    expect(createHistogram(asked, { parts, since: 2000 })?.since).to.equal(2000);
+    expect(createHistogram(asked, null)).to.equal(null);
   });
 });

@@ -1,19 +1,19 @@
-/** Two requests drawn on one scale: the bars of their strips as one path for each kind of work, without inline style. */
+/** A request's timeline as SVG paths, one per kind of work, so that two requests can be drawn on one scale. */
 import type { Profile } from '../../profiler/profile.ts';
 import { type StripBar, stripBars } from '../../view-helpers/strip.ts';
 
-export interface Lane {
-  /** Kinds that stand in it, with their path. */
+export interface TimelineDrawing {
+  /** One path per kind of work. */
   paths: { kind: string; d: string }[];
-  /** Own code, as long as the request. */
+  /** Own code, as long as the whole request. */
   ground: string;
   totalMs: number;
 }
 
-/** The drawing's own coordinates; it is stretched to its place. */
+/** The drawing's coordinates; the page stretches it. */
 const WIDTH = 1000;
-export const LANE_BOX = `0 0 ${WIDTH} 10`;
-/** What has happened is seen, however short it was. */
+export const TIMELINE_BOX = `0 0 ${WIDTH} 10`;
+/** Even the shortest span stays visible. */
 const LEAST = 0.8;
 
 interface Timeline {
@@ -32,8 +32,8 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** null where nothing is known of its time. */
-export function laneOf(profile: Profile, scaleMs: number): Lane | null {
+/** null if its duration is unknown. */
+export function timelineDrawing(profile: Profile, scaleMs: number): TimelineDrawing | null {
   const timeline = timelineOf(profile);
   const totalMs = profile.durationMs ?? timeline?.totalMs ?? null;
   if (totalMs === null || scaleMs <= 0) return null;
@@ -41,8 +41,8 @@ export function laneOf(profile: Profile, scaleMs: number): Lane | null {
   const paths = new Map<string, string>();
   for (const { kind, startMs, durationMs } of stripBars(timeline?.spans ?? [], totalMs)) {
     if (startMs >= totalMs) continue;
-    const long = Math.max(LEAST, at(Math.min(durationMs, totalMs - startMs)));
-    paths.set(kind, `${paths.get(kind) ?? ''}M${at(startMs)} 1h${long}v8h-${long}z`);
+    const width = Math.max(LEAST, at(Math.min(durationMs, totalMs - startMs)));
+    paths.set(kind, `${paths.get(kind) ?? ''}M${at(startMs)} 1h${width}v8h-${width}z`);
   }
   return {
     paths: Array.from(paths, ([kind, d]) => ({ kind, d })),
@@ -51,7 +51,7 @@ export function laneOf(profile: Profile, scaleMs: number): Lane | null {
   };
 }
 
-/** The longer of both. */
+/** The longest of them. */
 export function scaleOf(profiles: readonly Profile[]): number {
   return Math.max(0, ...profiles.map((profile) => profile.durationMs ?? timelineOf(profile)?.totalMs ?? 0));
 }
