@@ -64,10 +64,10 @@ export function hasContent(profile: Profile, name: string): boolean {
 
 /** `4,000 log lines`, for each kind of fact beyond the recording limit, except those of one panel. */
 export function droppedTexts(cut: Profile['cut'], panels: readonly Panel[], except?: Panel): string[] {
-  const nouns: Record<string, string> = Object.assign({}, ...panels.map(({ facts }) => facts));
+  const nouns = new Map(panels.flatMap(({ facts }) => Object.entries(facts ?? {})));
   return Object.entries(cut)
     .filter(([name, count]) => count > 0 && except?.facts?.[name] === undefined)
-    .map(([name, count]) => `${numberHelpers.count(count)} ${nouns[name] ?? `“${name}”`}`);
+    .map(([name, count]) => `${numberHelpers.count(count)} ${nouns.get(name) ?? `“${name}”`}`);
 }
 
 export function defaultPanel(profile: Profile): string {
