@@ -142,7 +142,7 @@ describe('routes and comparisons in a browser', function () {
     expect(await page.locator('#over-time svg').isVisible()).to.equal(true);
     await page.locator('#over-time summary').click();
     expect(await page.locator('#over-time tbody tr').first().isVisible()).to.equal(true);
-    await page.getByRole('link', { name: 'Its requests' }).click();
+    await page.getByRole('link', { name: 'All requests' }).click();
     expect(await page.locator('#rows tbody tr').count()).to.be.greaterThan(0);
     expect(problems).to.deep.equal([]);
     await page.context().close();

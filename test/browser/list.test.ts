@@ -108,10 +108,10 @@ describe('the list in a browser', function () {
       await list(page);
       await page.getByRole('button', { name: 'Pause recording' }).click();
       await page.locator('.paused').waitFor();
-      expect(await page.locator('.paused').innerText()).to.contain('Recording is paused since');
+      expect(await page.locator('.paused').innerText()).to.contain('Recording is paused in all processes since');
       const token = await visit(page, `/products/6?paused=${how}`);
       await page.goto(`${shop.origin}/_profiler/${token}`);
-      expect(await page.locator('main').innerText()).to.contain('recording is paused since');
+      expect(await page.locator('main').innerText()).to.contain('recording has been paused since');
       await list(page);
       expect(await page.locator('#found').innerText()).to.not.contain('paused=');
       await page.getByRole('button', { name: 'Resume recording' }).click();

@@ -77,11 +77,11 @@ describe('a pause among several processes', function () {
     await until(async () => {
       const answer = await get(one, '/products/1?paused');
       link = answer.headers.get('x-debug-token-link') ?? '';
-      return (await (await fetch(link)).text()).includes('recording is paused since');
+      return (await (await fetch(link)).text()).includes('recording has been paused since');
     }, 'the other process knows of the pause');
     // The other process knows the token for what it is, too.
     expect(await (await fetch(link.replace(one.address(), other.address()))).text()).to.contain(
-      'is paused since',
+      'recording has been paused since',
     );
     const third = await start('web.3');
     expect(lines.join('\n')).to.match(/Recording is paused since 20\d\d-.+; resume it at \/_profiler\/\./);
