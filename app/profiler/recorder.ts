@@ -8,7 +8,6 @@ import { createProfileBuilder } from './build-profile.ts';
 import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
-import { createDocumentWriter } from './document-text.ts';
 import type { FindingRule } from './finding-rule.ts';
 import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
@@ -89,7 +88,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
   const sampler = options.sampler ?? createSampler({ rate: 1, slowMs: Infinity });
   const sharedParts = createSharedParts(redactor);
-  const textOf = createDocumentWriter();
   const { build, mask, isSampledOut } = createProfileBuilder({
     panels,
     rules,
@@ -114,7 +112,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   function store(context: Context, state: Profile['state']): void {
     if (isSampledOut(context)) return;
     const built = build(context, state);
-    write({ index: indexOf({ ...built, context }), document: textOf(built.document) }, built.shared);
+    write({ index: indexOf({ ...built, context }), document: JSON.stringify(built.document) }, built.shared);
     if (state === 'final') context.onStored?.();
   }
 

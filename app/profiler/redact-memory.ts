@@ -61,7 +61,7 @@ const BYTES_PER_CHARACTER = 2;
 const SHORT_TEXT = 64;
 
 /** Of a few characters of it, since hashing a whole page costs as much as reading it. */
-export function hashOf(text: string): number {
+function hashOf(text: string): number {
   const samples = text.length <= SHORT_TEXT ? 8 : 16;
   const step = (text.length - 1) / (samples - 1);
   let hash = text.length;
