@@ -13,8 +13,7 @@ import { defaultLingerLimits, lingerOnClose } from './linger.ts';
 import { setOwnHeaders } from './own-headers.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 import { shortPage } from './short-page.ts';
-import { readThrown } from './thrown.ts';
-import type { Thrown } from './thrown.ts';
+import { type ErrorResponse, responseOfError } from './error-response.ts';
 
 /** The profile of the page's own rendering. */
 export interface ErrorPageChild {
@@ -66,7 +65,7 @@ export function statusTextOf(status: number): string {
 
 function setHeaders(
   res: ServerResponse,
-  thrown: Thrown,
+  thrown: ErrorResponse,
   options: { bodyBytes: number; child: string | null; bare: boolean },
 ): void {
   for (const name of res.getHeaderNames()) {
@@ -115,7 +114,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
 
   function renderPage(
     page: ErrorPage,
-    thrown: Thrown,
+    thrown: ErrorResponse,
     child: ErrorPageChild | null,
   ): { html: string; bare: boolean } {
     const { status } = thrown;
@@ -143,7 +142,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
 
   function send(error: unknown, req: IncomingMessage, res: ServerResponse): void {
     answered.set(res, error);
-    const thrown = readThrown(error);
+    const thrown = responseOfError(error);
     guard(req, undefined, () => recorder?.recordError(req, error, thrown.status));
     if (thrown.status >= 500) guard(req, undefined, () => log?.(error, req));
     const child = guard(req, null, () => recorder?.openChild(req) ?? null);
@@ -171,7 +170,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
     // Readers of a cut-off body pass on the error that it was cut off with.
     if (answered.get(res) !== error) {
       guard(req, undefined, () => recorder?.recordError(req, error, null));
-      if (!res.writableEnded || readThrown(error).status >= 500)
+      if (!res.writableEnded || responseOfError(error).status >= 500)
         guard(req, undefined, () => log?.(error, req));
     }
     // A complete response stays so; a truncated one must not look complete.

@@ -7,7 +7,14 @@ import { realpathSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
 import { cutText } from '../profiler/plain.ts';
-import type { FrameKind, SourceExcerpt, Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
+import {
+  EMPTY_LINK,
+  type FrameKind,
+  type SourceExcerpt,
+  type Thrown,
+  type ThrownFrame,
+  type ThrownLink,
+} from '../profiler/thrown.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
@@ -24,7 +31,7 @@ import {
   propertiesOf,
   statusOf,
   textOf,
-} from './thrown-value.ts';
+} from '../profiler/thrown-value.ts';
 
 export type DescribeThrown = (value: unknown) => Thrown;
 
@@ -181,16 +188,10 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
 
   function describeScalar(value: unknown): ThrownLink {
     return {
+      ...EMPTY_LINK,
       class: value === null ? 'null' : typeof value,
       isError: false,
       ...cutMessage(messageOfValue(value)),
-      code: null,
-      status: null,
-      properties: {},
-      frames: [],
-      framesCut: 0,
-      errors: [],
-      errorsCut: 0,
     };
   }
 

@@ -3,7 +3,7 @@
  * application wait: it takes idle connections only, at most three a second, for read-only transactions that are rolled back. The driver
  * is called directly, so that nothing is recorded, in the extended protocol, which allows one statement. PostgreSQL only.
  */
-import { describeError } from '../profiler/describe-error.ts';
+import { describeError } from '../profiler/thrown-value.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';

@@ -8,7 +8,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/describe-error.ts';
+import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import type { FindCaller } from './caller.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';

@@ -1,6 +1,6 @@
 /** What can be read of a statement as Knex hands it to a driver, and of the driver's result. */
 import type { Json } from '../profiler/json.ts';
-import { describeError } from '../profiler/describe-error.ts';
+import { describeError } from '../profiler/thrown-value.ts';
 import { cutText } from '../profiler/plain.ts';
 
 /** Bytes of a fact beside its texts. */

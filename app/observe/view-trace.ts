@@ -5,7 +5,7 @@
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { type PlainLimits, toPlain } from '../profiler/plain.ts';
-import { describeError } from '../profiler/describe-error.ts';
+import { describeError } from '../profiler/thrown-value.ts';
 
 export interface ViewFact {
   /** As requested, such as `orders/show`; for a partial its path below the views. */

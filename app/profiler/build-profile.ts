@@ -5,7 +5,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Context } from './context.ts';
-import { describeError } from './describe-error.ts';
+import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
 import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';

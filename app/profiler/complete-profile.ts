@@ -3,7 +3,7 @@
  * A panel that fails costs only itself.
  */
 import { STATUS_CODES } from 'node:http';
-import { describeError } from './describe-error.ts';
+import { describeError } from './thrown-value.ts';
 import type { DeriveFrom, Panel } from './panel.ts';
 import {
   type PanelRecord,

@@ -1,6 +1,5 @@
 /**
- * What is kept of something thrown, as plain JSON: the shape that the error describer makes, the exception panel stores
- * and the error page shows. Types only.
+ * A thrown value as plain JSON: what the error describer returns, the exception panel stores and the error page shows.
  */
 import type { Json } from './json.ts';
 
@@ -54,6 +53,21 @@ export interface ThrownLink {
   errors: Thrown[];
   errorsCut: number;
 }
+
+/** An error of which nothing is known. */
+export const EMPTY_LINK: ThrownLink = {
+  class: 'Error',
+  isError: true,
+  message: '',
+  messageCut: 0,
+  code: null,
+  status: null,
+  properties: {},
+  frames: [],
+  framesCut: 0,
+  errors: [],
+  errorsCut: 0,
+};
 
 /** What was thrown first, then what caused it, down to the root. */
 export interface Thrown {

@@ -1,5 +1,5 @@
 /** The errors that the first screen names beside the excerpt: the cause chain, and what an AggregateError holds. */
-import type { Thrown, ThrownLink } from '../profiler/thrown.ts';
+import { EMPTY_LINK, type Thrown, type ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers } from './frames.ts';
 import { numberHelpers } from './numbers.ts';
 
@@ -11,21 +11,6 @@ export interface ChainItem {
   target: string;
   isRoot: boolean;
 }
-
-/** Stands for an error that is not there. */
-export const NOTHING: ThrownLink = {
-  class: 'Error',
-  isError: true,
-  message: '',
-  messageCut: 0,
-  code: null,
-  status: null,
-  properties: {},
-  frames: [],
-  framesCut: 0,
-  errors: [],
-  errorsCut: 0,
-};
 
 export function headlineOf({ message, isError }: ThrownLink): string {
   const text = frameHelpers.headline(message);
@@ -56,7 +41,7 @@ export function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => st
 export function membersOf({ chain }: Thrown, idOf: (index: number) => string): ChainItem[] {
   return chain.flatMap((link, index) =>
     link.errors.map((member, at) =>
-      itemOf(member.chain.at(-1) ?? NOTHING, {
+      itemOf(member.chain.at(-1) ?? EMPTY_LINK, {
         say: `${at + 1} of ${link.errors.length + link.errorsCut}`,
         target: `${idOf(index)}-${at + 1}-1`,
         isRoot: false,

@@ -2,9 +2,9 @@
  * What the exception panel and the error page show of each error, made for their one view: the first screen (message, place,
  * causes), then frames, properties and trace, as far as a page below 60 KB has room. What has none is counted.
  */
-import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
+import { EMPTY_LINK, type Thrown, type ThrownFrame, type ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers, type PageRoom } from './frames.ts';
-import { chainNote, chainOf, headlineOf, membersOf, NOTHING } from './thrown-chain.ts';
+import { chainNote, chainOf, headlineOf, membersOf } from './thrown-chain.ts';
 
 /** One error of a request, as the panel records it. */
 export interface ThrownEntry {
@@ -137,7 +137,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       members: link.errors.map(({ chain }, index) => ({
         number: index + 1,
         class: chain[0]?.class ?? '',
-        headline: headlineOf(chain[0] ?? NOTHING),
+        headline: headlineOf(chain[0] ?? EMPTY_LINK),
         links: chain.map((inner, depth) =>
           linkOf(inner, null, {
             id: `${id}-${index + 1}-${depth + 1}`,
@@ -166,7 +166,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
   function recordOf(entry: ThrownEntry, number: number, { level, room }: { level: number; room: Room }) {
     const { thrown, origin, late, status } = entry;
     const { chain, chainEnd } = thrown;
-    const top = chain[0] ?? NOTHING;
+    const top = chain[0] ?? EMPTY_LINK;
     const isFirst = number === 1;
     const linkId = (index: number): string => `e${number}-${index + 1}`;
     const where = whereOf(entry);
@@ -223,7 +223,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       ),
       rest: errors.slice(whole.length).map(({ thrown, place }) => ({
         class: thrown.chain[0]?.class ?? '',
-        headline: headlineOf(thrown.chain[0] ?? NOTHING),
+        headline: headlineOf(thrown.chain[0] ?? EMPTY_LINK),
         place: place === null ? null : frameHelpers.framePlace(place.frame),
       })),
       /** Lines of the log that there is room for. */

@@ -27,7 +27,7 @@ import { createRefusal } from '../../app/middleware/refuse.ts';
 import type { RefusedRequest } from '../../app/middleware/refused-request.ts';
 import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
 import { createRobots } from '../../app/middleware/robots.ts';
-import { readThrown } from '../../app/middleware/thrown.ts';
+import { responseOfError } from '../../app/middleware/error-response.ts';
 import type { BodyFact, UploadedFile } from '../../app/profiler/facts.ts';
 import { urls } from '../../app/urls.ts';
 
@@ -89,8 +89,8 @@ const DEFAULT_PROXIES = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.
 
 /** The simplest error page that names what was thrown. */
 export function plainErrorPage({ error, status, statusText }: ThrownPage): string {
-  const text = escapeHtml(`${readThrown(error).message} (${status} ${statusText})`);
-  return `<!DOCTYPE html><title>${text}</title><h1>${escapeHtml(readThrown(error).message)}</h1>`;
+  const text = escapeHtml(`${responseOfError(error).message} (${status} ${statusText})`);
+  return `<!DOCTYPE html><title>${text}</title><h1>${escapeHtml(responseOfError(error).message)}</h1>`;
 }
 
 function createMapRecorder() {

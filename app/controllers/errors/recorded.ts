@@ -1,6 +1,6 @@
 /** Reads the two panels that error pages show from a snapshot. If a panel failed, the error still has a name and a message. */
 import type { Profile } from '../../profiler/profile.ts';
-import type { Thrown } from '../../profiler/thrown.ts';
+import { EMPTY_LINK, type Thrown } from '../../profiler/thrown.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN } from '../../urls.ts';
 
 /** The part that is read here; the view shows the rest. */
@@ -31,19 +31,7 @@ function isRouting(data: unknown): data is RoutingView {
 
 /** Name and message only, for a panel that failed. */
 function bareThrown({ error }: Profile): Thrown {
-  const link = {
-    class: error?.name ?? 'Error',
-    isError: true,
-    message: error?.message ?? '',
-    messageCut: 0,
-    code: null,
-    status: null,
-    properties: {},
-    frames: [],
-    framesCut: 0,
-    errors: [],
-    errorsCut: 0,
-  };
+  const link = { ...EMPTY_LINK, class: error?.name ?? 'Error', message: error?.message ?? '' };
   return { chain: [link], chainEnd: 'root' };
 }
 

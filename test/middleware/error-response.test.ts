@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readThrown } from '../../app/middleware/thrown.ts';
+import { responseOfError } from '../../app/middleware/error-response.ts';
 
 function throwing(): never {
   throw new Error('no');
@@ -37,7 +37,7 @@ describe('the status of anything thrown', () => {
   ];
   for (const [name, thrown, status] of cases) {
     it(`${name}: ${status}`, () => {
-      expect(readThrown(thrown).status).to.equal(status);
+      expect(responseOfError(thrown).status).to.equal(status);
     });
   }
 });
@@ -55,16 +55,16 @@ describe('the message of anything thrown', () => {
       { message: 5 },
       { toString: throwing },
     ];
-    for (const thrown of strange) expect(readThrown(thrown).message).to.be.a('string');
-    expect(readThrown(new Error('x'.repeat(10_000_000))).message.length).to.be.lessThan(10_100);
-    expect(readThrown('plain').message).to.equal('plain');
+    for (const thrown of strange) expect(responseOfError(thrown).message).to.be.a('string');
+    expect(responseOfError(new Error('x'.repeat(10_000_000))).message.length).to.be.lessThan(10_100);
+    expect(responseOfError('plain').message).to.equal('plain');
   });
 });
 
 describe('the headers of an error', () => {
   it('stay when they are its own to set', () => {
     const headers = { Allow: 'GET', 'WWW-Authenticate': ['Basic', 'Bearer'], 'retry-after': 5 };
-    expect(readThrown({ headers }).headers).to.deep.equal([
+    expect(responseOfError({ headers }).headers).to.deep.equal([
       ['allow', 'GET'],
       ['www-authenticate', ['Basic', 'Bearer']],
       ['retry-after', '5'],
@@ -88,11 +88,12 @@ describe('the headers of an error', () => {
       'x-null': null,
       'x-long': 'x'.repeat(9000),
     };
-    expect(readThrown({ headers }).headers).to.deep.equal([]);
-    expect(readThrown({ headers: 'text' }).headers).to.deep.equal([]);
-    expect(readThrown({ headers: new Proxy({}, { ownKeys: throwing }) }).headers).to.deep.equal([]);
+    expect(responseOfError({ headers }).headers).to.deep.equal([]);
+    expect(responseOfError({ headers: 'text' }).headers).to.deep.equal([]);
+    expect(responseOfError({ headers: new Proxy({}, { ownKeys: throwing }) }).headers).to.deep.equal([]);
     expect(
-      readThrown({ headers: Object.defineProperty({}, 'x', { enumerable: true, get: throwing }) }).headers,
+      responseOfError({ headers: Object.defineProperty({}, 'x', { enumerable: true, get: throwing }) })
+        .headers,
     ).to.deep.equal([]);
   });
 });

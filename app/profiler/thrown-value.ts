@@ -3,8 +3,8 @@
  * Each function returns plain data and none throws.
  */
 import { types } from 'node:util';
-import { cutText, toPlain } from '../profiler/plain.ts';
-import type { Json } from '../profiler/json.ts';
+import { cutText, toPlain } from './plain.ts';
+import type { Json } from './json.ts';
 
 const LONGEST_MESSAGE = 8192;
 const MOST_PROPERTIES = 60;
@@ -109,6 +109,24 @@ export function messageOfValue(value: unknown): string {
     }
   }
   return String(value);
+}
+
+/** Name and message in one line each. */
+export function describeError(error: unknown): { name: string; message: string } {
+  try {
+    if (error instanceof Error) {
+      return {
+        name: cutText(String(error.name), 200),
+        message: cutText(String(error.message), LONGEST_MESSAGE),
+      };
+    }
+    return {
+      name: error === null ? 'null' : typeof error,
+      message: cutText(String(error), LONGEST_MESSAGE),
+    };
+  } catch {
+    return { name: 'Error', message: 'The thrown value can’t be read.' };
+  }
 }
 
 export function cutMessage(message: string): { message: string; messageCut: number } {

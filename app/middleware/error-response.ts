@@ -1,10 +1,8 @@
-/**
- * Reads any thrown value without trusting it: null, strings, frozen objects, getters and Proxies that throw, messages of megabytes.
- * What can't be read counts as absent.
- */
+/** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { field, isObject } from '../profiler/thrown-value.ts';
 
-export interface Thrown {
+export interface ErrorResponse {
   /** Its `status` or `statusCode` if that is 4xx or 5xx, else 500. */
   status: number;
   message: string;
@@ -21,14 +19,8 @@ const LONGEST_HEADER = 8192;
 const NOT_ITS_OWN =
   /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade|te|date|set-cookie|etag|last-modified|accept-ranges|expires|cache-control|x-robots-tag|x-powered-by|x-debug-.*|x-previous-debug-token)$/;
 
-/** A property that may be missing, or throw when it is read. */
-function readProperty(value: unknown, name: string): unknown {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
-  try {
-    return (value as Record<string, unknown>)[name];
-  } catch {
-    return undefined;
-  }
+function propertyOf(error: unknown, name: string): unknown {
+  return isObject(error) ? field(error, name) : undefined;
 }
 
 function isErrorStatus(value: unknown): value is number {
@@ -36,7 +28,7 @@ function isErrorStatus(value: unknown): value is number {
 }
 
 function readMessage(error: unknown): string {
-  const message = readProperty(error, 'message');
+  const message = propertyOf(error, 'message');
   let text: string;
   try {
     if (typeof message === 'string') text = message;
@@ -64,26 +56,25 @@ function readHeader(name: string, value: unknown): readonly [string, string | re
   return [lower, texts.length === 1 ? (texts[0] ?? '') : texts];
 }
 
-function readHeaders(error: unknown): Thrown['headers'] {
-  const headers = readProperty(error, 'headers');
+function readHeaders(error: unknown): ErrorResponse['headers'] {
+  const headers = propertyOf(error, 'headers');
   if (typeof headers !== 'object' || headers === null) return [];
   try {
     return Object.keys(headers)
       .slice(0, MOST_HEADERS)
-      .map((name) => readHeader(name, readProperty(headers, name)))
+      .map((name) => readHeader(name, field(headers, name)))
       .filter((header) => header !== null);
   } catch {
     return [];
   }
 }
 
-export function readThrown(error: unknown): Thrown {
-  const status =
-    [readProperty(error, 'status'), readProperty(error, 'statusCode')].find(isErrorStatus) ?? 500;
+export function responseOfError(error: unknown): ErrorResponse {
+  const status = [propertyOf(error, 'status'), propertyOf(error, 'statusCode')].find(isErrorStatus) ?? 500;
   return {
     status,
     message: readMessage(error),
-    expose: readProperty(error, 'expose') === true,
+    expose: propertyOf(error, 'expose') === true,
     headers: readHeaders(error),
   };
 }
