@@ -7,6 +7,7 @@
  */
 import { type Config, ConfigError, readConfig } from './config.ts';
 import type * as workers from './compose/workers.ts';
+import { urls } from './urls.ts';
 
 /** Milliseconds after which a process that should be gone ends, whatever still holds it. */
 const LAST_RESORT = 25_000;
@@ -96,7 +97,10 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     void end(1, LAST_RESORT_AFTER_CRASH);
   });
   service.server.listen(config.port, config.host, () => {
-    if (cluster === null) say(`Listening on ${service.address()}`);
+    const origin = service.address();
+    // A first look should not meet the 404 of a service without routes.
+    if (cluster === null && config.debug) say(`Requests are listed at ${origin}${urls.home()}`);
+    if (cluster === null) say(`Listening on ${origin}`);
     service.openDatabase().catch((error: unknown) => {
       say(service.describe(error));
       void end(1, LAST_RESORT_AFTER_CRASH);
