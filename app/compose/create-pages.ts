@@ -6,7 +6,6 @@ import type { Live } from '../controllers/profiler/live.ts';
 import { createGuard, type GuardOptions } from '../middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
-import { panelMarkdown } from './panel-markdown.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
@@ -52,7 +51,6 @@ export function createPageHandler(
     live,
     panels,
     rules: ruleTexts(rules),
-    panelMarkdown,
     renderPage,
     assets,
     toolbarScript,

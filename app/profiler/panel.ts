@@ -2,7 +2,6 @@
  * The contract of a panel: one folder (`app/panels/<name>/`), one line in the list, one test. It reads the facts of a
  * request once, returns plain JSON, and asks nobody; what it shows are rows (rows.ts).
  */
-import type { Comparable } from './comparable.ts';
 import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
@@ -73,26 +72,6 @@ export interface Panel<Data = unknown, Kept = Data> {
    * `model`. Must not change `data` or the profile.
    */
   draw?(data: Data, page: PanelPage): object;
-  // Panels that give no rows yet.
-  markdown?(data: Data, page: PanelPage): string;
-  preview?(data: Data, page: PanelPage): PanelPreview;
-  comparable?(data: Data, amendments: PanelPage['amendments']): Comparable;
-}
-
-export interface PreviewRow {
-  text: string;
-  note?: string;
-  tone?: PanelSummary['tone'];
-  row?: string | undefined;
-}
-
-export interface PanelPreview {
-  text?: string;
-  tone?: PanelSummary['tone'];
-  facts?: readonly (readonly [label: string, value: string])[];
-  rows?: readonly PreviewRow[];
-  more?: number;
-  parts?: readonly { kind: string; label: string; ms: number }[];
 }
 
 export interface DeriveFrom {

@@ -9,8 +9,6 @@ const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u
 const LONGEST_VALUE = 500;
 const LONGEST_FENCE = 12_000;
 const MOST_ROWS = 200;
-/** Widest table; what has more columns is shown as JSON. */
-const MOST_COLUMNS = 12;
 
 export type Cell = unknown;
 
@@ -134,72 +132,4 @@ export function pairs(rows: readonly (readonly [name: string, value: unknown])[]
 /** Blocks with an empty line between them; empty ones are left out. */
 export function blocks(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value !== 'object' || value === null;
-}
-
-/** An object all of whose values fit into cells. */
-function isFlat(value: unknown): value is Record<string, unknown> {
-  if (isScalar(value) || Array.isArray(value)) return false;
-  return Object.values(value as object).every(
-    (inner) => isScalar(inner) || JSON.stringify(inner).length <= 120,
-  );
-}
-
-/** `durationMs` -> `duration ms`. */
-function titleOf(name: string): string {
-  return name
-    .replace(/[_-]+/g, ' ')
-    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-    .toLowerCase();
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function listOf(name: string, values: readonly unknown[], level: number): string {
-  if (values.length === 0) return '';
-  const title = heading(level, capital(titleOf(name)));
-  if (values.every(isScalar))
-    return `${title}\n\n${values
-      .slice(0, MOST_ROWS)
-      .map((value) => `- ${code(value)}`)
-      .join('\n')}`;
-  const names = new Set(values.flatMap((value) => (isFlat(value) ? Object.keys(value) : [])));
-  if (!values.every(isFlat) || names.size > MOST_COLUMNS)
-    return `${title}\n\n${fence(JSON.stringify(values, null, 2), 'json')}`;
-  const columns = Array.from(names, (key): Column<Record<string, unknown>> => ({
-    title: titleOf(key),
-    value: (row) => row[key],
-  }));
-  return `${title}
-
-${table(columns, values)}`;
-}
-
-/** Data of a panel that has no Markdown of its own: its fields as tables, what is nested as JSON. */
-export function ofData(data: unknown, level = 3): string {
-  if (Array.isArray(data)) return listOf('rows', data, level);
-  if (isScalar(data)) return code(data);
-  const fields = Object.entries(data as Record<string, unknown>);
-  const single = fields.filter(([, value]) => isScalar(value) && !isNothing(value));
-  const nested = fields.filter(([, value]) => !isScalar(value));
-  return blocks([
-    single.length === 0
-      ? ''
-      : pairs(
-          single.map(([name, value]) => [titleOf(name), value] as const),
-          true,
-        ),
-    ...nested.map(([name, value]) => {
-      if (Array.isArray(value)) return listOf(name, value, level);
-      const inner = Object.entries(value as object);
-      if (inner.length === 0) return '';
-      const body = isFlat(value) ? pairs(inner) : fence(JSON.stringify(value, null, 2), 'json');
-      return `${heading(level, capital(titleOf(name)))}\n\n${body}`;
-    }),
-  ]);
 }

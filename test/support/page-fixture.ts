@@ -12,7 +12,6 @@ import type { PageServices } from '../../app/controllers/profiler/page-services.
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { ownHeaders } from '../../app/middleware/own-headers.ts';
-import { panelMarkdown } from '../../app/compose/panel-markdown.ts';
 import { moduleUrl, packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
@@ -135,7 +134,6 @@ export function createPageFixture(
     forms: createFormSigner({}),
     live: createLive({ find: (query) => profiles.find(query) }),
     panels,
-    panelMarkdown,
     rules: ruleTexts(rules),
     renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),
     assets,

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { marked } from 'marked';
-import { code, fence, heading, ofData, pairs, prose, table } from '../../app/view-helpers/markdown.ts';
+import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
+import { rowsOfData } from '../../app/render/rows-of-data.ts';
+import { code, fence, heading, pairs, prose, table } from '../../app/view-helpers/markdown.ts';
 
 /** As a renderer shows it, with all that it makes of Markdown by itself. */
 function rendered(markdown: string): ReturnType<typeof load> {
@@ -90,6 +92,8 @@ describe('Markdown of recorded text', () => {
 });
 
 describe('Markdown of data', () => {
+  const ofData = (data: unknown): string => rowsMarkdown(rowsOfData(data));
+
   it('is a table for names and values, for lists of flat objects, JSON for what is nested', () => {
     const $ = rendered(
       ofData({
@@ -104,10 +108,10 @@ describe('Markdown of data', () => {
         empty: [],
       }),
     );
-    expect($('h3').toArray().map((title) => $(title).text())).to.deep.equal(['Misses', 'Names', 'Tree']); // prettier-ignore
-    expect($('table').first().find('td').toArray().map((cell) => $(cell).text())).to.deep.equal(['hit count', '3']); // prettier-ignore
-    expect($('table').eq(1).find('th').toArray().map((cell) => $(cell).text())).to.deep.equal(['key', 'ms', 'tags']); // prettier-ignore
-    expect($('li').length).to.equal(2);
+    expect($('h3').toArray().map((title) => $(title).text())).to.deep.equal(['Data', 'Misses', 'Names', 'Tree']); // prettier-ignore
+    expect($('table').first().find('td').toArray().map((cell) => $(cell).text())).to.deep.equal(['Hit count', '3']); // prettier-ignore
+    expect($('table').eq(1).find('th').toArray().map((cell) => $(cell).text())).to.deep.equal(['Key', 'Ms', 'Tags']); // prettier-ignore
+    expect($('table').eq(2).find('td').length).to.equal(2);
     expect($('pre').text()).to.include('"deepest"');
   });
 

@@ -79,10 +79,9 @@ function comparableOf(
   failed: Set<string>,
 ): Comparable | null {
   const data = profile.panels[panel.name]?.data ?? null;
-  if (data === null) return null;
+  if (data === null || panel.present === undefined) return null;
   try {
-    if (panel.present !== undefined) return rowsComparable(panel.present(data, { profile, amendments }));
-    return panel.comparable?.(data, amendments) ?? null;
+    return rowsComparable(panel.present(data, { profile, amendments }));
   } catch {
     // Another release may have stored another format.
     failed.add(panel.title);

@@ -23,8 +23,6 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
         amendments,
         panels,
         allPanels: all,
-        builtIn: services.panelMarkdown ?? {},
-        query: Object.fromEntries(page.query),
       });
       respond(page, { type: MARKDOWN_TYPE, body });
     },

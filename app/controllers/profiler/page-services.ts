@@ -19,8 +19,6 @@ export interface PageServices {
   panels: readonly Panel[];
   /** Texts of the finding rules; default: findings are not explained. */
   rules?: RuleTexts;
-  /** Markdown of the built-in panels, by name. */
-  panelMarkdown?: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
   renderPage: (view: string, model: object) => string;
   assets: Assets;
   toolbarScript: ToolbarScript;

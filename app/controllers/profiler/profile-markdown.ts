@@ -15,9 +15,6 @@ export interface MarkdownOptions {
   /** The panels to write, in order; a single one is written without findings. */
   panels: readonly Panel[];
   allPanels: readonly Panel[];
-  /** Markdown of the built-in panels, by name. */
-  builtIn: Readonly<Record<string, NonNullable<Panel['markdown']>>>;
-  query: PanelPage['query'];
   amendments?: NonNullable<PanelPage['amendments']>;
 }
 
@@ -59,20 +56,11 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   ]);
 }
 
-function bodyOf(panel: Panel, { profile, query, builtIn, amendments = {} }: MarkdownOptions): string {
+function bodyOf(panel: Panel, { profile, amendments = {} }: MarkdownOptions): string {
   const record = profile.panels[panel.name];
   if (record?.error) return `${prose(panel.title)} could not be recorded: ${code(record.error)}`;
-  const data = record?.data ?? null;
-  if (data === null) return 'Nothing was recorded.';
   const presented = presentPanel(panel, { profile, amendments });
-  const legacy = builtIn[panel.name];
-  if (panel.present === undefined && legacy !== undefined)
-    try {
-      return legacy(data, { profile, query, amendments });
-    } catch {
-      // As rows.
-    }
-  return presented === null ? '' : rowsMarkdown(presented);
+  return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
 function droppedOf({ cut }: Profile, panels: readonly Panel[]): string {

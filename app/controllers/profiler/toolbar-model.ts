@@ -1,9 +1,9 @@
 /** A stored profile, already masked -> what the toolbar shows. */
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
-import type { Panel, PanelPage, PanelPreview, PreviewRow } from '../../profiler/panel.ts';
+import type { Panel, PresentFrom } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { rowsCard } from '../../render/rows-card.ts';
+import { type Card, rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageCalls, Tone } from './page-calls.ts';
@@ -66,7 +66,6 @@ export interface ToolbarModel extends PageCalls {
 
 const MOST_FINDINGS = 5;
 const MOST_FACTS = 8;
-const MOST_ROWS = 8;
 const LONGEST_URL = 500;
 const LONGEST_TEXT = 200;
 const LONGEST_LABEL = 60;
@@ -77,38 +76,37 @@ function truncate(text: string, length = LONGEST_TEXT): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-function rowHref(token: string, panel: string, row: PreviewRow['row']): string {
+function rowHref(token: string, panel: string, row: string | undefined): string {
   return row === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, row);
 }
 
-/** Empty if the panel fails to present its rows; the summary stays. */
-function cardOf(panel: Panel, data: unknown, from: PanelPage): PanelPreview {
+/** null if the panel presents no rows, or fails to; its summary stays. */
+function cardOf(panel: Panel, from: PresentFrom): Card | null {
   try {
-    if (panel.present === undefined) return panel.preview?.(data, from) ?? {};
-    return rowsCard(panel.present(data, from));
+    const data = from.profile.panels[panel.name]?.data ?? null;
+    return data === null || panel.present === undefined ? null : rowsCard(panel.present(data, from));
   } catch {
-    return {};
+    return null;
   }
 }
 
 interface Making {
   profile: Profile;
-  amendments: Readonly<Record<string, unknown>>;
-  previews: ReadonlyMap<string, PanelPreview>;
+  cards: ReadonlyMap<string, Card>;
 }
 
-function itemOf({ name, title, toolbar = {} }: Panel, { profile, previews }: Making): ToolbarItem | null {
+function itemOf({ name, title, toolbar = {} }: Panel, { profile, cards }: Making): ToolbarItem | null {
   const record = profile.panels[name];
   if (record === undefined || toolbar === false) return null;
   const { rank = DEFAULT_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = toolbar;
   const { token } = profile;
-  const preview = previews.get(name) ?? {};
+  const card = cards.get(name);
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
   const summary = record.error === null ? record.summary : failed;
-  const text = record.error === null ? (preview.text ?? summary?.text) : failed.text;
-  const tone = preview.tone ?? summary?.tone ?? 'plain';
+  const text = record.error === null ? (card?.text ?? summary?.text) : failed.text;
+  const tone = card?.tone ?? summary?.tone ?? 'plain';
   if (text === undefined || (onlyWhenWrong && tone === 'plain')) return null;
-  const { facts = [], rows = [], more = 0 } = preview;
+  const { facts = [], rows = [], more = 0 } = card ?? {};
   return {
     panel: name,
     rank,
@@ -120,13 +118,13 @@ function itemOf({ name, title, toolbar = {} }: Panel, { profile, previews }: Mak
       facts: facts
         .slice(0, MOST_FACTS)
         .map(([label, value]): [string, string] => [truncate(label, LONGEST_LABEL), truncate(value)]),
-      rows: rows.slice(0, MOST_ROWS).map((row) => ({
+      rows: rows.map((row) => ({
         text: truncate(row.text),
-        note: truncate(row.note ?? ''),
-        tone: row.tone ?? 'plain',
+        note: truncate(row.note),
+        tone: row.tone,
         href: rowHref(token, name, row.row),
       })),
-      more: more + Math.max(0, rows.length - MOST_ROWS),
+      more,
     },
   };
 }
@@ -149,7 +147,7 @@ function headersAtOf({ panels }: Profile): number | null {
 
 export interface ToolbarModelOptions {
   profile: Profile;
-  amendments: Making['amendments'];
+  amendments: PresentFrom['amendments'];
   panels: readonly Panel[];
   rules: RuleTexts;
   cameFrom: readonly ProfileIndex[];
@@ -162,14 +160,13 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
   const { token, kind, method, url, status, statusMessage, route, state, startedAt, durationMs } = profile;
   const { shown, folded, left } = createFindingsModel(profile, rules, amendments);
   const findings = [...shown, ...folded];
-  const page = { profile, query: {}, amendments };
-  const previews = new Map(
-    panels.flatMap((panel): [string, PanelPreview][] => {
-      const data = profile.panels[panel.name]?.data ?? null;
-      return data === null ? [] : [[panel.name, cardOf(panel, data, page)]];
+  const cards = new Map(
+    panels.flatMap((panel): [string, Card][] => {
+      const card = cardOf(panel, { profile, amendments });
+      return card === null ? [] : [[panel.name, card]];
     }),
   );
-  const making = { profile, amendments, previews };
+  const making = { profile, cards };
   return {
     token,
     kind,
@@ -185,7 +182,7 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     durationMs,
     headersAtMs: headersAtOf(profile),
     href: urls.profile(token),
-    parts: [...previews.values()].flatMap(({ parts = [] }) => parts),
+    parts: [...cards.values()].flatMap(({ parts }) => [...parts]),
     findings: findings.slice(0, MOST_FINDINGS).map(({ severity, label, sentence, panel, anchor }) => ({
       severity,
       label: truncate(label, LONGEST_LABEL),

@@ -356,7 +356,7 @@ describe('the comparison of two profiles', () => {
   });
 
   it('shows the rest where a panel can’t be compared', async () => {
-    const panels = [...everyPanel(), { name: 'odd', title: 'Odd', collect: () => 1, comparable: () => { throw new Error('no'); } }]; // prettier-ignore
+    const panels = [...everyPanel(), { name: 'odd', title: 'Odd', collect: () => 1, present: () => { throw new Error('no'); } }]; // prettier-ignore
     const odd = createPageFixture(panels);
     const other = await servePages(odd.pages, { renderPage: odd.services.renderPage });
     try {

@@ -12,8 +12,8 @@ import { runtimePanel } from '../../../app/panels/runtime/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../../app/panels/views/index.ts';
 import type { Context } from '../../../app/profiler/context.ts';
-import type { Panel, PanelPreview } from '../../../app/profiler/panel.ts';
-import { rowsCard } from '../../../app/render/rows-card.ts';
+import type { Panel } from '../../../app/profiler/panel.ts';
+import { type Card, rowsCard } from '../../../app/render/rows-card.ts';
 import { addBusyPage, addForeignText, call, log, query } from '../../support/observed-samples.ts';
 import { servePages } from '../../support/page-client.ts';
 import { createPageFixture } from '../../support/page-fixture.ts';
@@ -31,25 +31,23 @@ const panels = [
   dumpPanel,
 ] as Panel[];
 
-async function previews(more: (context: Context) => void): Promise<Record<string, PanelPreview>> {
+async function previews(more: (context: Context) => void): Promise<Record<string, Card>> {
   const fixture = createPageFixture(panels);
   const { token } = await fixture.record({ more });
   const found = await fixture.profiles.read(token);
   if (found === null) throw new Error('not recorded');
   const { profile } = found;
   return Object.fromEntries(
-    panels.flatMap((panel): [string, PanelPreview][] => {
+    panels.flatMap((panel): [string, Card][] => {
       const data = profile.panels[panel.name]?.data ?? null;
       if (data === null) return [];
-      const from = { profile, query: {}, amendments: {} };
-      const preview =
-        panel.present === undefined ? panel.preview?.(data, from) : rowsCard(panel.present(data, from));
-      return preview === undefined ? [] : [[panel.name, preview]];
+      const rows = panel.present?.(data, { profile, amendments: {} });
+      return rows === undefined ? [] : [[panel.name, rowsCard(rows)]];
     }),
   );
 }
 
-describe('previews of panels', () => {
+describe('cards of panels', () => {
   it('say something of each panel that recorded something, in few words', async () => {
     const shown = await previews(addBusyPage);
     expect(Object.keys(shown)).to.include.members([
@@ -62,7 +60,7 @@ describe('previews of panels', () => {
       'http_client',
       'runtime',
     ]);
-    for (const [name, { facts = [], rows = [] }] of Object.entries(shown)) {
+    for (const [name, { facts, rows }] of Object.entries(shown)) {
       expect(facts.length + rows.length, name).to.be.within(1, 15);
       for (const [label, value] of facts)
         expect(`${label} ${value}`, name).not.to.match(/undefined|NaN|\[object/);
