@@ -11,7 +11,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle, shortenToolbar } from './bundle.js';
+import { bundle } from './bundle.js';
 import { hasTypeScript, root, stateOfBuild } from './entry.js';
 
 const NOT_INSTALLED =
@@ -48,8 +48,7 @@ export async function build(options) {
     mkdirSync(fresh, { recursive: true });
     const problem = compile(fresh, options);
     if (problem !== null) return problem;
-    await bundle(app);
-    await shortenToolbar(app, root);
+    await bundle(app, root);
     const stamp = join(fresh, '.built');
     writeFileSync(stamp, '');
     utimesSync(stamp, startedAt, startedAt);

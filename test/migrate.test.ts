@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { readConfig, type Config } from '../app/config.ts';
 import { migrate } from '../app/migrate.ts';
 import { packageRoot } from '../app/paths.ts';
-import { freshVarDir, openKnex, withDebianPostgres } from './support/postgres.ts';
+import { endEmbedded, freshVarDir, openKnex, withDebianPostgres } from './support/postgres.ts';
 
 describe('the release process', function () {
   this.timeout(30_000);
@@ -103,8 +103,7 @@ describe("Knex's command line", function () {
     expect(`${code} ${output}`).to.match(/^0 .*(No migrations|Found|Database status|none)/is);
     const { startEmbeddedPostgres } = await import('../app/database/embedded-postgres/index.ts');
     const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
-    await server.stop();
-    await server.ended();
+    await endEmbedded(server);
     rmSync(varDir, { recursive: true, force: true });
   });
 });

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshVarDir } from './support/postgres.ts';
+import { until } from './support/waiting.ts';
 
 const TSX = createRequire(import.meta.url).resolve('tsx');
 /** Nobody listens there. */
@@ -54,14 +55,20 @@ describe('the process', function () {
     for (const child of children.splice(0)) child.kill('SIGKILL');
   });
 
-  it('says why there is no database of its own in a sentence, without frames', async () => {
+  it('goes on in memory where the embedded database can not be used, and says why in a sentence', async () => {
     const varDir = freshVarDir();
     mkdirSync(join(varDir, 'postgres', 'data'), { recursive: true });
     writeFileSync(join(varDir, 'postgres', 'data', 'notes.txt'), '');
-    const { child, said } = run({ VAR_DIR: varDir });
-    expect(await exitOf(child)).to.equal(1);
+    const { child, said, origin } = await start({ VAR_DIR: varDir });
+    await until(() => said().includes('MEMORY'), 'it says where profiles are kept');
     expect(said()).to.match(/holds files but no PostgreSQL cluster|belongs to user/);
     expect(said()).to.not.match(/^\s+at /m);
+    const response = await fetch(`${origin}/nowhere`);
+    await response.text();
+    const profile = await fetch(response.headers.get('x-debug-token-link')!);
+    expect(profile.status, await profile.text()).to.equal(200);
+    child.kill('SIGTERM');
+    expect(await exitOf(child)).to.equal(0);
   });
 
   it('takes signals that come together as one, and one that comes later as an order to end at once', async () => {

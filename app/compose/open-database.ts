@@ -4,6 +4,7 @@
  *
  * Loaded and opened after the service listens (database-access.ts), and never waited for by a request.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
@@ -11,15 +12,11 @@ import type { Config } from '../config.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
-import {
-  type EmbeddedConnection,
-  EmbeddedPostgresError,
-  type EmbeddedServer,
-  startEmbeddedPostgres,
-} from '../database/embedded-postgres/index.ts';
+import { type EmbeddedServer, startEmbeddedPostgres } from '../database/embedded-postgres/index.ts';
 import { ownerMigrationsFolder } from '../database/migration-source.ts';
 import { createMigrationReader, type MigrationReader } from '../database/migration-state.ts';
 import { createPrepare } from '../database/prepare.ts';
+import { reasonOf } from '../database/reach.ts';
 import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
 import { DatabaseUnavailableError } from '../database/unavailable.ts';
 import { appendMigrations } from '../observe/migrations.ts';
@@ -32,6 +29,8 @@ export interface DatabaseAccessOptions {
   log: (sentence: string) => void;
   /** Default: the service's own `migrations/`. */
   migrationsFolder?: string;
+  /** Milliseconds between tries of an embedded server that can't be used. Default: a minute. */
+  retryMs?: number;
   /** Called once with the owner's pool, before anybody uses it. */
   onKnex: (knex: Knex) => void;
   /** Called once, when there is somewhere to keep profiles. */
@@ -43,7 +42,7 @@ export interface DatabaseAccess {
   knex(): Knex;
   /**
    * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when
-   * there is none to wait for; rejects where the embedded server should work and does not.
+   * there is none to wait for.
    */
   open(): Promise<void>;
   /** Where to connect; rejects while there is nowhere. */
@@ -63,10 +62,6 @@ function partitionWidth(retentionHours: number): number {
   return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
 }
 
-function fromEmbedded({ host, port, user, database }: EmbeddedConnection): ConnectionSettings {
-  return { host, port, user, database };
-}
-
 export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
   const { config, redactor, log } = options;
   const folder = options.migrationsFolder ?? ownerMigrationsFolder();
@@ -80,16 +75,15 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
   async function connection(): Promise<ConnectionSettings> {
     if (config.database !== null) return settingsOf(config.database);
     if (embedded === null) throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);
-    return fromEmbedded(await embedded.ensure());
+    return embedded.ensure();
   }
 
-  /** False where no embedded server can be had on this machine. */
-  async function startEmbedded(): Promise<boolean> {
+  /** False where the embedded server can't be used; `missing` tells why. */
+  async function startEmbedded(say: (sentence: string) => void): Promise<boolean> {
     try {
-      embedded = await startEmbeddedPostgres({ varDir: config.varDir, log });
+      embedded = await startEmbeddedPostgres({ varDir: config.varDir, log: say });
     } catch (error) {
-      if (!(error instanceof EmbeddedPostgresError) || error.kind !== 'missing') throw error;
-      missing = error.message.replace(/\.$/, '');
+      missing = redactor.text(reasonOf(error));
       return false;
     }
     if (closing) await embedded.stop();
@@ -137,9 +131,36 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
   function keepInMemory(): void {
     log(
       `PROFILES ARE KEPT IN MEMORY ONLY, the newest few thousand, and are gone when this process ends: ${missing}. ` +
-        'Set DATABASE_URL to a PostgreSQL to keep them.',
+        'Set DATABASE_URL to a PostgreSQL to keep them; the embedded one is tried again each minute.',
     );
     options.onStorage(createMemoryStorage());
+  }
+
+  /** Gives the owner a database as soon as there is one. Profiles stay in memory: those that are there refer to each other. */
+  async function retryEmbedded(): Promise<void> {
+    do await sleep(options.retryMs ?? MINUTE, undefined, { ref: false });
+    while (!closing && !(await startEmbedded(() => undefined)));
+    if (closing) return;
+    log('The embedded PostgreSQL is there now; profiles of this process stay in memory until it ends.');
+    await connect();
+  }
+
+  /** Resolves when the database is there for the first time; to null where it is closed before. */
+  async function connect(): Promise<Database | null> {
+    missing = 'it is not ready yet';
+    const opened = (database = create());
+    reader = createMigrationReader({
+      connection,
+      schema: config.schema,
+      table: OWNER_VERSION_TABLE,
+      folder,
+      redact: redactor,
+    });
+    opened.connect();
+    return opened.ready.then(
+      () => opened,
+      () => null,
+    );
   }
 
   return {
@@ -151,31 +172,19 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     async open() {
       // Takes 0.1 s to load: meanwhile the embedded server makes its folder.
       if (config.debug || config.database !== null) void import('knex').catch(() => undefined);
-      if (config.database === null && (!config.debug || !(await startEmbedded()))) {
-        if (config.debug && !closing) keepInMemory();
-        else missing = 'DATABASE_URL is not set';
-        return;
-      }
-      missing = 'it is not ready yet';
-      database = create();
       if (!config.debug) {
-        await database.load();
+        if (config.database === null) missing = 'DATABASE_URL is not set';
+        else await (database = create()).load();
         return;
       }
-      reader = createMigrationReader({
-        connection,
-        schema: config.schema,
-        table: OWNER_VERSION_TABLE,
-        folder,
-        redact: redactor,
-      });
-      database.connect();
-      await database.ready.then(
-        () => {
-          if (database !== null) options.onStorage(createStorage(database));
-        },
-        () => undefined,
-      );
+      if (config.database === null && !(await startEmbedded(log))) {
+        if (closing) return;
+        keepInMemory();
+        void retryEmbedded();
+        return;
+      }
+      const opened = await connect();
+      if (opened !== null) options.onStorage(createStorage(opened));
     },
     readMigrations(context) {
       if (reader !== null) appendMigrations(context, reader);

@@ -14,14 +14,18 @@ const SHORT_TRY = 1500;
 const LONG_TRY = 5000;
 
 /** Connects, asks and closes. Rejects with what the driver or the server said. */
-export async function tryDatabase(settings: ConnectionSettings, timeoutMs: number): Promise<void> {
+export async function tryDatabase(
+  settings: ConnectionSettings,
+  timeoutMs: number,
+  question = 'select 1',
+): Promise<void> {
   const { Client } = (await import('pg')).default;
   const client = new Client({ ...withTimeouts(settings, timeoutMs), query_timeout: timeoutMs });
   // A server that goes away while we say goodbye is of no interest.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query('select 1');
+    await client.query(question);
   } finally {
     // Not waited for: a hung server would hold it.
     client.end().catch(() => undefined);

@@ -13,6 +13,7 @@ import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database
 import { createPrepare } from '../../app/database/prepare.ts';
 import { createStorageInProcess } from '../storage/in-process.ts';
 import {
+  endEmbedded,
   freshVarDir,
   openKnex,
   startDebianPostgres,
@@ -259,7 +260,7 @@ describe('the database', function () {
     let asked = 0;
     const database = create(() => {
       asked++;
-      return Promise.reject(new EmbeddedPostgresError('failed', 'The folder is damaged.'));
+      return Promise.reject(new EmbeddedPostgresError('The folder is damaged.'));
     });
     database.connect();
     await sleep(2000);
@@ -279,8 +280,7 @@ describe('the database', function () {
     expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
     expect((await knex.raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
     await database.close();
-    await embedded.stop();
-    await embedded.ended();
+    await endEmbedded(embedded);
     rmSync(varDir, { recursive: true, force: true });
   });
 });

@@ -16,11 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import knexLibrary, { type Knex } from 'knex';
 import { findBinaries } from '../../app/database/embedded-postgres/binaries.ts';
-import { startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
-import { acceptsSessions } from '../../app/database/embedded-postgres/postmaster.ts';
+import { startEmbeddedPostgres, type EmbeddedServer } from '../../app/database/embedded-postgres/index.ts';
+import { tryDatabase } from '../../app/database/reach.ts';
 import { skipOrFail } from './parts.ts';
 import { until } from './waiting.ts';
 
@@ -93,12 +92,27 @@ function makeDebianCluster(bin: string): string {
   return data;
 }
 
+/** Whether the process is there; one that ended, and that nobody has waited for, is not. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');
+  } catch {
+    return false;
+  }
+}
+
+/** Lets go of the server and waits until it has ended. */
+export async function endEmbedded(server: EmbeddedServer): Promise<void> {
+  const { pid } = server;
+  await server.stop();
+  await until(() => !isAlive(pid), 'the embedded server has ended', 15_000);
+}
+
 async function makeEmbeddedCluster(): Promise<string> {
   const varDir = freshVarDir();
   removeAtExit(varDir);
   const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
-  await server.stop();
-  await server.ended();
+  await endEmbedded(server);
   const folder = join(varDir, 'postgres');
   await until(() => readdirSync(join(folder, 'run')).length === 0, 'the server has cleared up');
   return folder;
@@ -141,12 +155,15 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
     if (child?.exitCode === null && child.signalCode === null) return;
     const options = { ...user, cwd: '/', stdio: 'ignore' as const };
     child = spawn(join(bin ?? '', 'postgres'), ['-D', data, '-k', folder, ...given], options);
-    for (
-      let tries = 0;
-      tries < 200 && !(await acceptsSessions({ pid: 0, socketFolder: folder, port: 5432 }));
-      tries++
-    )
-      await sleep(25);
+    await until(
+      () =>
+        tryDatabase(connection, 2000).then(
+          () => true,
+          // It asks for a password: it lets sessions in.
+          (error: unknown) => (error as { code?: string }).code?.startsWith('28') === true,
+        ),
+      'PostgreSQL answers',
+    );
   }
 
   await resume();
@@ -188,8 +205,7 @@ async function startEmbeddedForTest(): Promise<TestServer> {
     name: 'embedded PostgreSQL',
     connection: server.connection,
     async stop() {
-      await server.stop();
-      await server.ended();
+      await endEmbedded(server);
       rmSync(varDir, { recursive: true, force: true });
     },
   };

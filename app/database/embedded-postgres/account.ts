@@ -1,25 +1,22 @@
 /**
- * Which user runs the server. PostgreSQL refuses root; a process of root starts it as the owner of its folder, else as
- * `nobody`. No user is created. Everybody else runs it as themselves.
+ * The user that runs the server, and programs run as that user. PostgreSQL refuses root: a process of root starts it as the owner of its
+ * folder, else as `nobody`. No user is created. Everybody else runs it as themselves.
  */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EmbeddedPostgresError } from './errors.ts';
 
-export interface Account {
+interface Account {
   uid: number;
   gid: number;
 }
 
-/** A process as another user; undefined: as this one. Spreads into the options of spawn. */
+/** undefined: as this process. Spreads into the options of spawn. */
 export type RunAs = Account | undefined;
 
-interface Passwd extends Account {
-  name: string;
-}
-
-async function readPasswd(): Promise<Passwd[]> {
+async function readPasswd(): Promise<(Account & { name: string })[]> {
   const text = await readFile('/etc/passwd', 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
     const [name = '', , uid = '', gid = ''] = line.split(':');
@@ -28,53 +25,45 @@ async function readPasswd(): Promise<Passwd[]> {
   });
 }
 
-/** Owner of the nearest folder that exists. */
+/** Owner of the folder, or of the nearest one above it that exists. */
 async function ownerOf(folder: string): Promise<Account> {
-  try {
-    const { uid, gid } = await stat(folder);
-    return { uid, gid };
-  } catch (error) {
-    // Whether a folder can be made there is found out when it is made.
-    if (dirname(folder) === folder) throw error;
-    return ownerOf(dirname(folder));
-  }
+  while (!existsSync(folder)) folder = dirname(folder);
+  const { uid, gid } = await stat(folder);
+  return { uid, gid };
 }
 
-/** `data`: the cluster's folder, which need not exist; `varDir`: the one above. */
-export async function serverAccount(data: string, varDir: string): Promise<RunAs> {
+/** `data`: the cluster's folder, which need not exist. */
+export async function serverAccount(data: string): Promise<RunAs> {
   if (process.getuid?.() !== 0) return undefined;
-  const cluster = await stat(data).catch(() => null);
-  if (cluster !== null && cluster.uid !== 0) return { uid: cluster.uid, gid: cluster.gid };
   const known = await readPasswd();
-  const owner = await ownerOf(varDir);
-  // initdb asks for the name of its user, so that an owner without one can't run it.
-  if (owner.uid !== 0 && known.some(({ uid }) => uid === owner.uid)) return owner;
+  const owner = await ownerOf(data);
+  // initdb asks for the name of its user, so that one without a name can only run a cluster that exists.
+  const runs = existsSync(data) || known.some(({ uid }) => uid === owner.uid);
+  if (owner.uid !== 0 && runs) return owner;
   const nobody = known.find(({ name }) => name === 'nobody');
   if (nobody !== undefined) return { uid: nobody.uid, gid: nobody.gid };
   throw new EmbeddedPostgresError(
-    'failed',
     'PostgreSQL refuses to run as root and /etc/passwd names no user "nobody" that could run it; ' +
       'start the service as another user, or set DATABASE_URL.',
   );
 }
 
-export interface Finished {
-  code: number | null;
-  output: string;
-}
-
-/** Settings of this process that its children need; nothing else of the environment reaches them. */
+/** Variables of this process that its children need; nothing else of the environment reaches them. */
 export function childEnvironment(): Record<string, string> {
   const kept: Record<string, string> = { LC_ALL: 'C', TZ: 'UTC', PATH: process.env.PATH ?? '/usr/bin:/bin' };
-  for (const name of ['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']) {
+  for (const name of ['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH']) {
     const value = process.env[name];
     if (value !== undefined) kept[name] = value;
   }
   return kept;
 }
 
-/** Runs a program to its end and gives what it printed. Rejects where it can't be started. */
-export function runProgram(file: string, args: readonly string[], runAs: RunAs): Promise<Finished> {
+/** Runs a program to its end and returns what it printed. Rejects where it can't be started. */
+export function runProgram(
+  file: string,
+  args: readonly string[],
+  runAs: RunAs,
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       ...runAs,
@@ -83,11 +72,8 @@ export function runProgram(file: string, args: readonly string[], runAs: RunAs):
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
-    const take = (chunk: Buffer): void => {
-      output = (output + chunk.toString()).slice(-20_000);
-    };
-    child.stdout.on('data', take);
-    child.stderr.on('data', take);
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-20_000)));
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, output }));
   });
@@ -95,6 +81,7 @@ export function runProgram(file: string, args: readonly string[], runAs: RunAs):
 
 /** Whether that user can read the file or enter the folder: asked of the system, not worked out from modes. */
 export async function canReach(path: string, runAs: RunAs): Promise<boolean> {
+  if (runAs === undefined) return true;
   const script = 'test -r "$1" && { test ! -d "$1" || cd "$1"; }';
   return (await runProgram('/bin/sh', ['-c', script, 'sh', path], runAs)).code === 0;
 }
