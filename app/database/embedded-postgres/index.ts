@@ -54,10 +54,9 @@ function readLog({ log }: Places): Promise<string> {
   return readFile(log, 'utf8').catch(() => '');
 }
 
-/** What PostgreSQL wrote last about its failure, after the log was `before` long. */
-async function failureIn(places: Places, before: number): Promise<string | undefined> {
-  const log = await readLog(places);
-  const lines = log.slice(before <= log.length ? before : 0).split('\n');
+/** What PostgreSQL wrote last about its failure. */
+function failureIn(said: string): string | undefined {
+  const lines = said.split('\n');
   const failure = lines.findLast((line) => /FATAL|PANIC|error while loading/.test(line));
   return failure?.replace(/^.*?(?:FATAL|PANIC): */, '') ?? lines.at(-2);
 }
@@ -101,14 +100,17 @@ async function startServer(places: Places, linger: number): Promise<Running | nu
     await sleep(LOOK_EVERY_MS);
   }
   hold.release();
-  const reason = await failureIn(places, logged);
+  const log = await readLog(places);
+  // The shell may have emptied it. Another server's lines may be among them.
+  const said = log.slice(logged <= log.length ? logged : 0);
+  const reason = failureIn(said);
   if (code === undefined)
     throw damaged(places, `it is not ready after ${START_MS / 1000} s (${reason ?? 'no message'})`);
   await exited.catch((error: unknown) => {
     throw cannotRun(places, error);
   });
   if (code === 126 || code === 127) throw cannotRun(places, reason ?? `exit code ${code}`);
-  if (/lock file .* already exists|shared memory block .* still in use/.test(reason ?? '')) return null;
+  if (/lock file .* already exists|shared memory block .* still in use/.test(said)) return null;
   throw damaged(places, reason ?? `exit code ${code}`);
 }
 

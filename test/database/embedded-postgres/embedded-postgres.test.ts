@@ -142,7 +142,7 @@ async function startUser(
 }
 
 describe('embedded PostgreSQL', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
 
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
