@@ -1,12 +1,12 @@
-// Questions to the service that served the script. Its own header tells it that a bar asks: where access is refused, the
-// answer then has no challenge, and no browser opens a password window over the page.
+// Requests to the service that served the script. A header of their own tells the service that the bar asks: a refusal then comes without
+// a challenge, and no browser opens a password window over the page.
 
 import { jsonText } from './format.js';
 
 const MOST_MS = 10_000;
 const REASONS = { 401: 'signin', 403: 'refused', 404: 'missing' };
 
-/** Why an answer is none; null where it is one. Who is sent elsewhere, by whatever stands in front of the service, is to sign in there. */
+/** Why a response is of no use; null where it is. A redirect comes from whatever stands in front of the service, and leads to a sign-in. */
 function reasonOf({ ok, type, status, headers }) {
   if (type === 'opaqueredirect') return 'signin';
   if (!ok) return REASONS[status] ?? 'failed';
@@ -14,11 +14,27 @@ function reasonOf({ ok, type, status, headers }) {
 }
 
 /**
- * `source`: address of the script, whole or from the root: what `<base>` says is for the page. Why there is no answer is told by
- * `reason`, null where there is one: `signin`, `refused`, `missing`, `failed` (the service has an error), `strange` (somebody else answers)
- * or `gone`; no promise of this is ever rejected.
+ * Whether a policy in the document forbids requests to the service. The tag stands before any of these, so they bind the bar's requests and
+ * not its script. A source that is not understood counts as none: a request would be reported as a violation of the page's.
  */
-export function createAsk(source) {
+function isForbiddenInPage({ origin, protocol, host }) {
+  const allowing = ['*', protocol, host, origin, ...(origin === location.origin ? ["'self'"] : [])];
+  return [...document.querySelectorAll('meta[http-equiv="content-security-policy" i]')]
+    .flatMap(({ content }) => content.toLowerCase().split(','))
+    .some((policy) => {
+      const directives = policy.split(';').map((text) => text.trim().split(/\s+/));
+      const of = (name) => directives.find(([first]) => first === name);
+      const sources = of('connect-src') ?? of('default-src');
+      return sources !== undefined && !sources.some((source) => allowing.includes(source));
+    });
+}
+
+/**
+ * `source`: address of the script, whole or from the root: what `<base>` says is for the page. `isForbidden`: a policy in the page's headers
+ * forbids requests. `reason` tells why there is no response, null where there is one: `policy`, `signin`, `refused`, `missing`, `failed` (the
+ * service has an error), `strange` (another program answers) or `gone`; no promise of this is ever rejected.
+ */
+export function createAsk(source, isForbidden = false) {
   const base = new URL(source, location.href);
   const isOwn = base.origin === location.origin;
   // As the page has it now: what it puts in its place later need not see these.
@@ -37,21 +53,22 @@ export function createAsk(source) {
   }
 
   async function request(path, given) {
+    if (isForbidden || isForbiddenInPage(base)) return { response: null, reason: 'policy' };
     try {
       const options = { headers, cache: 'no-store', redirect: 'manual', ...given };
-      return await send(address(path), options);
+      const response = await send(address(path), options);
+      return { response, reason: reasonOf(response) };
     } catch {
-      return null;
+      return { response: null, reason: 'gone' };
     }
   }
 
   async function json(path) {
     const options = { credentials: isOwn ? 'same-origin' : 'include', priority: 'low' };
     if (AbortSignal.timeout !== undefined) options.signal = AbortSignal.timeout(MOST_MS);
-    const answer = await request(path, options);
-    const reason = answer === null ? 'gone' : reasonOf(answer);
+    const { response, reason } = await request(path, options);
     try {
-      return { value: reason === null ? await answer.json() : null, reason };
+      return { value: reason === null ? await response.json() : null, reason };
     } catch {
       return { value: null, reason: 'gone' };
     }
@@ -62,7 +79,7 @@ export function createAsk(source) {
     isOwn,
     url,
     json,
-    /** Outlives the page. Gives the reason why it was not taken. */
+    /** Outlives the page. Gives the reason why it was not taken, else null. */
     async post(path, body) {
       const options = {
         method: 'POST',
@@ -70,10 +87,10 @@ export function createAsk(source) {
         keepalive: true,
         credentials: 'same-origin',
       };
-      const answer = await request(path, options);
-      return answer === null ? 'gone' : reasonOf(answer);
+      const { reason } = await request(path, options);
+      return reason;
     },
-    /** `seek`: see revalidated.js. The answer is about the request that is meant where there is one, else about that of the token. */
+    /** `seek`: see revalidated.js. Tells of the request that is meant where the service finds one, else of that of the token. */
     toolbar: (token, seek = null) =>
       json(`${token}/toolbar.json${seek === null ? '' : `?${new URLSearchParams(seek)}`}`),
     /** Without a token those of the pages of this origin, where that is another. */

@@ -7,7 +7,7 @@ import { clockOf, clockOfPage, mayBe, narrowed, pairCalls, redirectOf } from './
 const ASKED_AFTER_MS = [250, 800, 2000, 5000];
 const ASKED_EVERY_MS = 1000;
 /** What is asked again would be answered the same, and each time stand in the console. */
-const FINAL = ['signin', 'refused', 'missing', 'strange'];
+const FINAL = ['policy', 'signin', 'refused', 'missing', 'strange'];
 const SERVED_TOKEN = /^[0-9a-f]{6}$/;
 
 /**

@@ -20,6 +20,7 @@ const AGAIN_AFTER_MS = [250, 600, 1500, 4000, 10_000];
 const MOST_SEEKS = 4;
 /** A page that streams or loads for long gets its bar before it has ended. */
 const SHOWN_AFTER_MS = 4000;
+const BODY_AFTER_MS = 100;
 const MOST_BEFORE = 20;
 
 function findScript() {
@@ -36,7 +37,7 @@ function scriptAddress(script) {
   return script.hasAttribute('data-hindsight') ? script.getAttribute('src') : script.src;
 }
 
-/** Calls it when the page has loaded, or has taken very long. */
+/** Calls it when the page has loaded, or has taken very long and has a body: the parser would put that behind the bar. */
 function whenLoaded(work) {
   let timer = 0;
   function once() {
@@ -44,11 +45,15 @@ function whenLoaded(work) {
     removeEventListener('load', once);
     work();
   }
+  function onceThereIsBody() {
+    if (document.body === null) timer = setTimeout(onceThereIsBody, BODY_AFTER_MS);
+    else once();
+  }
   if (document.readyState === 'complete') {
     work();
     return;
   }
-  timer = setTimeout(once, SHOWN_AFTER_MS);
+  timer = setTimeout(onceThereIsBody, SHOWN_AFTER_MS);
   addEventListener('load', once);
 }
 
@@ -77,9 +82,7 @@ function keepThere(host, isWanted) {
 }
 
 function run(script) {
-  const ask = createAsk(scriptAddress(script));
-  const mayAsk = script.dataset.connect !== 'no';
-  const refusal = mayAsk ? null : 'policy';
+  const ask = createAsk(scriptAddress(script), script.dataset.connect === 'no');
   const tagToken = tokenOf(script);
   /** Of the request that the document shows; undefined until it is known, null where that is found nowhere. */
   let documentToken;
@@ -94,7 +97,7 @@ function run(script) {
     moreCalls: 0,
     timing: null,
     // Why there is no entry, why the service tells nothing of the calls, why it did not take what the browser measured.
-    reason: refusal,
+    reason: null,
     unserved: null,
     untold: null,
   };
@@ -154,7 +157,7 @@ function run(script) {
   }
 
   async function loadNow(asked, attempt = 0) {
-    if (asked === null || !mayAsk) return;
+    if (asked === null) return;
     const seek = asked === tagToken && documentToken === undefined ? revalidation() : null;
     const { value, reason } = await ask.toolbar(asked, seek);
     if (state.token !== asked) return;
@@ -184,7 +187,7 @@ function run(script) {
   function enter(token, moved = null) {
     if (token !== null && token === state.token) return;
     if (state.entry !== null) state.before = [...state.before, state.entry].slice(-MOST_BEFORE);
-    Object.assign(state, { token, moved: token === null ? moved : null, entry: null, reason: refusal });
+    Object.assign(state, { token, moved: token === null ? moved : null, entry: null, reason: null });
     if (!isWanted()) return;
     render();
     load(token);
@@ -200,7 +203,7 @@ function run(script) {
       onReason(reason) {
         state.unserved = reason;
         // A front end of another origin asks for nothing else.
-        if (!ask.isOwn && state.moved === null && state.entry === null) state.reason = refusal ?? reason;
+        if (!ask.isOwn && state.moved === null && state.entry === null) state.reason = reason;
         render();
       },
     });
@@ -253,7 +256,8 @@ function run(script) {
       !event.shiftKey ||
       event.ctrlKey ||
       event.metaKey ||
-      isBroken
+      isBroken ||
+      document.body === null
     )
       return;
     event.preventDefault();
@@ -279,7 +283,7 @@ function run(script) {
   });
   // At once, since calls that are made while the page loads are heard best; the bar comes when it has.
   if (isWanted()) watch();
-  if (tagToken !== null && mayAsk)
+  if (tagToken !== null)
     watchTiming({
       send(timing) {
         state.timing = timing;

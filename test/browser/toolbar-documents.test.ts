@@ -2,6 +2,15 @@
 import { expect } from 'chai';
 import { BARS, item, ITEMS, previewWith, texts, useBarPages, wait } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TAG } from '../support/toolbar-pages.ts';
+import { until } from '../support/waiting.ts';
+
+/** A text that is given out later. */
+class Gate {
+  open: (text: string) => void = () => undefined;
+  readonly passed = new Promise<string>((resolve) => {
+    this.open = resolve;
+  });
+}
 
 describe('the toolbar in documents', function () {
   this.timeout(60_000);
@@ -37,6 +46,45 @@ describe('the toolbar in documents', function () {
     await page.goto(`${bar.host.origin}/drawing`);
     await wait(page, 300);
     expect(await page.evaluate("document.querySelector('hindsight-toolbar')")).to.equal(null);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('is above the frames of a frameset', async () => {
+    bar.host.pages['/inner'] = { body: '<!doctype html><title>inner</title><p>inner' };
+    bar.host.pages['/frames'] = {
+      body: `<!doctype html><html><head>${TAG}<title>x</title></head><frameset cols="*,*"><frame src="/inner"><frame src="/inner"></frameset></html>`,
+    };
+    const { page, problems } = await open('/frames');
+    await item(page, 'queries').hover();
+    expect(await previewWith(page, 'select *')).to.include('select * from items');
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('waits for the body of a page, but not for the end of one that takes long', async () => {
+    const [first, last] = [new Gate(), new Gate()];
+    bar.host.pages['/slow'] = {
+      body: `<!doctype html><html><head>${TAG}<title>x</title>`,
+      rest: first.passed,
+    };
+    bar.host.pages['/slow.css'] = { body: '', type: 'text/css', rest: last.passed };
+    const { page, problems } = await bar.browser.open();
+    await page.clock.install();
+    const isLoaded = page.goto(`${bar.host.origin}/slow`);
+    await page.waitForResponse('**/_profiler/toolbar.js');
+    const isHooked = "fetch.toString() === 'function () { [native code] }'";
+    await until(() => page.evaluate<boolean>(isHooked), 'the script of the bar');
+    const children = (): Promise<string> =>
+      page.evaluate('[...document.documentElement.children].map((child) => child.localName).join()');
+    await page.clock.runFor(5000);
+    expect(await children()).to.equal('head');
+    first.open('<body><p>x<link rel="stylesheet" href="/slow.css"></body></html>');
+    await page.locator('p').waitFor({ state: 'attached' });
+    await page.clock.runFor(200);
+    await page.locator('hindsight-toolbar .item').first().waitFor({ state: 'attached' });
+    expect(await children()).to.equal('head,body,hindsight-toolbar');
+    expect(await page.evaluate('document.readyState')).not.to.equal('complete');
+    last.open('');
+    await isLoaded;
     expect(problems).to.deep.equal([]);
   });
 

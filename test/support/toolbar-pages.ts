@@ -14,6 +14,8 @@ export const TAG = `<script async src="${urls.toolbarScript()}" data-token="${TO
 
 export interface HostPage {
   body: string;
+  /** Sent behind it, when it is there. */
+  rest?: Promise<string>;
   type?: string;
   headers?: Record<string, string>;
 }
@@ -165,17 +167,17 @@ export function entryOf(given: object = {}): object {
   }; // prettier-ignore
 }
 
-/** A page of a shop; `head` and `body` go into it, the tag at its end. */
+/** A page of a shop; `head` and `body` go into it, the tag behind its `<head>`. */
 export function shopPage(parts: { head?: string; body?: string; html?: string; tag?: string } = {}): string {
   const { head = '', body = '', html = 'lang="en"', tag = TAG } = parts;
-  return `<!doctype html><html ${html}><head><meta charset="utf-8"><title>Order 4712</title>
+  return `<!doctype html><html ${html}><head>${tag}<meta charset="utf-8"><title>Order 4712</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body{font:18px/1.5 Georgia,serif;color:#2b2320;background:#fffdf8;margin:0 auto;max-width:46rem;padding:1rem}
 td,th{padding:.5rem 1rem .5rem 0;text-align:start;border-bottom:1px solid #ddd}</style>${head}</head>
 <body><main><h1>Order 4712</h1><p>Placed on 18 November 2026. Ships to Cairo.</p>
 <table><caption>3 of 18 items</caption><tr><th scope="col">Item</th><th scope="col">Price</th></tr>
 <tr><td>Enamel kettle, cream</td><td>64.00 EUR</td></tr><tr><td>Pour-over set</td><td>38.50 EUR</td></tr></table>
-<p><a href="/">Back to the shop</a></p>${body}</main>${tag}</body></html>`;
+<p><a href="/">Back to the shop</a></p>${body}</main></body></html>`;
 }
 
 export async function serveToolbar(): Promise<ToolbarHost> {
@@ -200,7 +202,9 @@ export async function serveToolbar(): Promise<ToolbarHost> {
     };
     const page = host.pages[pathname];
     if (page !== undefined) {
-      send(200, page.type ?? 'text/html; charset=utf-8', page.body, page.headers);
+      res.writeHead(200, { 'content-type': page.type ?? 'text/html; charset=utf-8', ...page.headers });
+      res.write(page.body);
+      void (page.rest ?? Promise.resolve('')).then((rest) => res.end(rest));
       return;
     }
     if (pathname.startsWith('/_profiler'))

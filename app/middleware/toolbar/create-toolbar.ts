@@ -1,12 +1,6 @@
 /**
- * The tag of the toolbar, put into the documents that people look at, and into nothing else.
- *
- * A response gets its own `write` and `end` only where its request asks for a document. They are accessors: whoever replaces one later
- * (compression, sessions) is wrapped once more, because the tag has to be put into the text, above who encodes it or sends
- * the headers ahead of it. Of several wrappers of ours only the outermost does anything.
- *
- * Rejected: the shared methods of watched-response.ts, below all that a host puts on a response, where compressed bytes go by; and to look
- * when a layer goes on, which is too late for what it has sent.
+ * The tag of the toolbar, put into the documents that people look at, and into nothing else. Decision 15 says why it stands where it does,
+ * and why a response gets `write` and `end` of its own that stay the outermost.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../profiler/context.ts';
@@ -32,19 +26,19 @@ type Call = (...args: unknown[]) => unknown;
 
 interface Attached {
   insertion: Insertion;
-  /** One of ours is in the middle of handing something on. */
+  /** One of the wrappers is calling what it wraps. */
   isBusy: boolean;
 }
 
-/** Who replaces a method again and again is followed no further. */
-const MOST_LEVELS = 10;
+/** A response whose methods are replaced more often than this is followed no further. */
+const MOST_WRAPPERS = 10;
 
-/** The method that `res` has now; what it inherits is looked up at each call, for others may replace it later. */
-function methodBelow(res: object, method: Method): Call {
+/** The method that `res` has now; an inherited one is looked up at each call, for others may replace it later. */
+function methodOf(res: object, method: Method): Call {
   if (Object.hasOwn(res, method)) return (res as Record<Method, Call>)[method];
-  return function below(this: object, ...args) {
-    const inherited = Object.getPrototypeOf(this) as Record<Method, Call>;
-    return Reflect.apply(inherited[method], this, args);
+  return function inherited(this: object, ...args) {
+    const prototype = Object.getPrototypeOf(this) as Record<Method, Call>;
+    return Reflect.apply(prototype[method], this, args);
   };
 }
 
@@ -59,50 +53,53 @@ function readArguments(args: readonly unknown[]): {
   return { piece: { chunk, encoding }, rest: args.slice(2) };
 }
 
-/** Puts `method` above what `res` has, and keeps it there whoever replaces it. Tells whether it is still there. */
-function stayOnTop(res: object, method: Method, attached: Attached): () => boolean {
+/** Wraps `method`, and wraps it once more whenever somebody replaces it before the body begins. Only the outermost wrapper acts. */
+function stayOutermost(res: object, method: Method, attached: Attached): void {
   const { insertion } = attached;
-  const levels: Call[] = [];
-  /** What it is for whoever reads it. */
+  const wrappers: Call[] = [];
   let current: unknown;
 
-  function wrap(below: Call): void {
-    const level: Call = function (this: unknown, ...args: unknown[]) {
+  function wrap(inner: Call): void {
+    const wrapper: Call = function (this: unknown, ...args: unknown[]) {
       const self = this as ServerResponse;
-      if (attached.isBusy || insertion.isOver() || levels.at(-1) !== level || self.writableEnded)
-        return Reflect.apply(below, self, args);
+      if (attached.isBusy || insertion.isOver() || wrappers.at(-1) !== wrapper || self.writableEnded)
+        return Reflect.apply(inner, self, args);
       const { piece, rest } = readArguments(args);
       const passed = insertion.pass(piece, method === 'end');
       const given = passed === piece ? args : [passed.chunk, passed.encoding, ...rest];
       // `end` of HTTP/2 calls `write`.
       attached.isBusy = true;
       try {
-        return Reflect.apply(below, self, given);
+        return Reflect.apply(inner, self, given);
       } finally {
         attached.isBusy = false;
       }
     };
-    levels.push(level);
-    current = level;
+    wrappers.push(wrapper);
+    current = wrapper;
   }
 
   function replace(given: unknown): void {
-    const known = levels.findIndex((level) => level === given);
-    // Whoever replaced it takes that back.
-    if (known !== -1) levels.length = known + 1;
-    if (known === -1 && typeof given === 'function' && levels.length < MOST_LEVELS && !insertion.hasBegun())
+    const known = wrappers.findIndex((wrapper) => wrapper === given);
+    // Somebody who had replaced it puts back what was there.
+    if (known !== -1) wrappers.length = known + 1;
+    if (
+      known === -1 &&
+      typeof given === 'function' &&
+      wrappers.length < MOST_WRAPPERS &&
+      !insertion.hasBegun()
+    )
       wrap(given as Call);
     else current = given;
   }
 
-  wrap(methodBelow(res, method));
+  wrap(methodOf(res, method));
   Object.defineProperty(res, method, {
     get: () => current,
     set: replace,
     enumerable: true,
     configurable: true,
   });
-  return () => Object.getOwnPropertyDescriptor(res, method)?.set === replace;
 }
 
 /** Whether both can be put on it: a host may have frozen it. */
@@ -113,7 +110,7 @@ function takesMethods(res: object): boolean {
 }
 
 /** The nonce that a host keeps for its templates; an accessor is not called, nor a function. */
-function spareNonceOf(res: ServerResponse): string | null {
+function localsNonceOf(res: ServerResponse): string | null {
   const { locals } = res as ServerResponse & { locals?: unknown };
   if (typeof locals !== 'object' || locals === null) return null;
   for (const name of ['cspNonce', 'nonce']) {
@@ -124,34 +121,26 @@ function spareNonceOf(res: ServerResponse): string | null {
 }
 
 export function createToolbar({ script }: ToolbarOptions): Toolbar {
-  function insertionFor(res: ServerResponse, context: Context, endsHere: () => boolean): Insertion {
-    return createInsertion({
-      res,
-      endsHere,
-      make: (document) =>
-        makeTag({
-          ...document,
-          token: context.token,
-          script: script(),
-          origin: context.first('request')?.origin.origin ?? null,
-          spareNonce: spareNonceOf(res),
-        }),
-      onAbsence: (why) => {
-        context.add('toolbar', { absent: why, tag: '' });
-      },
-      onTag: (tag) => {
-        context.add('toolbar', { absent: null, tag });
-      },
-    });
-  }
-
   return {
     attach(req, res, context) {
       if (!asksForDocument(req) || !takesMethods(res)) return;
-      let endsHere = (): boolean => false;
-      const attached = { insertion: insertionFor(res, context, () => endsHere()), isBusy: false };
-      stayOnTop(res, 'write', attached);
-      endsHere = stayOnTop(res, 'end', attached);
+      const insertion = createInsertion({
+        res,
+        make: (policies) =>
+          makeTag({
+            token: context.token,
+            script: script(),
+            policies,
+            origin: context.first('request')?.origin.origin ?? null,
+            localsNonce: localsNonceOf(res),
+          }),
+        onOutcome: (outcome) => {
+          context.add('toolbar', outcome);
+        },
+      });
+      const attached = { insertion, isBusy: false };
+      stayOutermost(res, 'write', attached);
+      stayOutermost(res, 'end', attached);
     },
   };
 }

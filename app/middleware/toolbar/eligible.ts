@@ -1,4 +1,4 @@
-/** Which requests ask for a document, and which answers are one that a tag may be put into. */
+/** Which requests ask for a document, and which responses are one that a tag may be put into. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
 /** Why an HTML document that was asked for got no tag. */
@@ -49,22 +49,31 @@ export function asksForDocument({
   return PARTIAL.every((name) => headers[name] === undefined);
 }
 
-/** A header of an answer as one text; several values are several members of a list. */
+/** A header of a response as one text; several values are several members of a list. */
 export function headerText(res: ServerResponse, name: string): string {
   const value = res.getHeader(name);
   if (value === undefined) return '';
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
-/** An answer whose body is shown as HTML: others are none of ours, and need no reason. */
-export function isHtmlAnswer(res: ServerResponse): boolean {
+/** A response whose body is shown as HTML: others get no tag, and need no reason. */
+export function isHtmlResponse(res: ServerResponse): boolean {
   const { statusCode } = res;
   const isShown =
     (statusCode >= 200 && statusCode < 300 && statusCode !== 204 && statusCode !== 205) || statusCode >= 400;
   return isShown && /^\s*text\/html\s*(?:;|$)/i.test(headerText(res, 'content-type'));
 }
 
-/** What, in the headers of an HTML answer, stands against a change of its body; null where nothing does. */
+/** Whether the length of the body can't be changed any more, or not be read. */
+function isLengthFixed(res: ServerResponse): boolean {
+  const length = headerText(res, 'content-length');
+  if (length !== '' && (res.headersSent || !/^\d{1,15}$/.test(length))) return true;
+  // Arguments of `writeHead` that can't be read back.
+  const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
+  return typeof block === 'string' && /\r\n(?:content-length|content-encoding)\s*:/i.test(block);
+}
+
+/** What, in the headers of an HTML response, forbids a change of its body; null where nothing does. */
 export function refusalOf(res: ServerResponse): Refusal | null {
   const has = (name: string): boolean => res.hasHeader(name);
   if (res.statusCode === 206 || has('content-range')) return 'range';
@@ -78,5 +87,6 @@ export function refusalOf(res: ServerResponse): Refusal | null {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headerText(res, 'content-type')) ?? [];
   if (charset !== undefined && !ASCII_BASED.test(charset)) return 'charset';
   const asked = `${headerText(res, 'integrity-policy')},${headerText(res, 'integrity-policy-report-only')}`;
-  return /\bscript\b/i.test(asked) ? 'integrity-policy' : null;
+  if (/\bscript\b/i.test(asked)) return 'integrity-policy';
+  return isLengthFixed(res) ? 'announced' : null;
 }

@@ -1,25 +1,24 @@
 /**
- * What the content security policies of a page say about our script: CSP level 3, for an external script that the parser inserts. The
- * policies are read and never changed; where one would stop the script, no tag is put in, so that the page sees no violation
- * that is not its own. A policy that only reports counts like one that is enforced.
+ * What the content security policies of a response say about the toolbar's script: CSP level 3, for an external script that the parser
+ * inserts. Where one would stop the script, the page gets no tag, so that it sees no violation that is not its own. A policy that only
+ * reports counts like one that is enforced.
  */
 
 type Policy = ReadonlyMap<string, readonly string[]>;
 
-/** What the script is, to whom it asks. */
-export interface AskedScript {
+interface AskedScript {
   /** Where the page was fetched from, as far as it is known: `https://shop.example`. */
   origin: string | null;
   path: string;
   /** `sha256-…` of its content; null where that is not known yet. */
   integrity: string | null;
-  /** One that the host keeps for its own tags, to be used where no policy is seen. */
-  spareNonce: string | null;
+  /** The nonce in `res.locals`, for a policy that is added further out. */
+  localsNonce: string | null;
 }
 
 export type Verdict =
   | { allowed: true; nonce: string | null; integrity: string | null; connects: boolean }
-  /** The directive that stands against it. */
+  /** The directive that forbids it. */
   | { allowed: false; directive: string };
 
 const NONCE = /^'nonce-([a-z0-9+/_-]+={0,2})'$/i;
@@ -35,7 +34,7 @@ export function isNonce(text: unknown): text is string {
   return typeof text === 'string' && text.length <= 256 && /^[a-z0-9+/_-]+={0,2}$/i.test(text);
 }
 
-/** One header, or one `content`, may hold several, by commas. */
+/** One header may hold several, by commas. */
 function parsePolicies(text: string): Policy[] {
   return text.split(',').flatMap((serialized) => {
     const policy = new Map<string, readonly string[]>();
@@ -48,7 +47,7 @@ function parsePolicies(text: string): Policy[] {
   });
 }
 
-/** The first of these directives that there is. */
+/** The first of these directives that the policy has. */
 function governing(
   policy: Policy,
   names: readonly string[],
@@ -93,7 +92,7 @@ function pathMatches(asked: string | undefined, path: string): boolean {
   return decoded.endsWith('/') ? path.startsWith(decoded) : path === decoded;
 }
 
-/** Whether an address of the page's own origin is meant by a source. */
+/** Whether a source allows an address of the page's own origin. */
 function reaches(source: string, { origin, path }: Pick<AskedScript, 'origin' | 'path'>): boolean {
   if (source.toLowerCase() === "'self'" || source === '*') return true;
   if (origin === null) return false;
@@ -147,18 +146,16 @@ function connects(policy: Policy, script: AskedScript): boolean {
 function candidates(policies: readonly Policy[], script: AskedScript): Attributes[] {
   const sources = policies.flatMap((policy) => scriptDirective(policy)?.sources ?? []);
   const nonces = new Set(sources.flatMap((source) => NONCE.exec(source)?.[1] ?? []));
-  const spare = policies.length === 0 && isNonce(script.spareNonce) ? script.spareNonce : null;
-  const tries = [...[...nonces].slice(0, MOST_NONCES), spare];
+  const fromLocals = policies.length === 0 && isNonce(script.localsNonce) ? script.localsNonce : null;
+  const tries = [...[...nonces].slice(0, MOST_NONCES), fromLocals];
   const plain = tries.map((nonce) => ({ nonce, integrity: null }));
   const { integrity } = script;
   return integrity === null ? plain : [...plain, ...tries.map((nonce) => ({ nonce, integrity }))];
 }
 
-/** `headers`: those of the answer; `metas`: policies of the document, in which a sandbox counts for nothing. */
-export function judge(headers: readonly string[], metas: readonly string[], script: AskedScript): Verdict {
-  const sent = headers.flatMap(parsePolicies);
-  const policies = [...sent, ...metas.flatMap(parsePolicies)];
-  if (sent.some(isSandboxed)) return { allowed: false, directive: 'sandbox' };
+export function judge(headers: readonly string[], script: AskedScript): Verdict {
+  const policies = headers.flatMap(parsePolicies);
+  if (policies.some(isSandboxed)) return { allowed: false, directive: 'sandbox' };
   let against = 'script-src';
   for (const attributes of candidates(policies, script)) {
     const blocking = policies
