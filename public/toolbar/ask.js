@@ -37,11 +37,11 @@ function isForbiddenInPage({ origin, protocol, host }) {
 export function createAsk(source, isForbidden = false) {
   const base = new URL(source, location.href);
   const isOwn = base.origin === location.origin;
-  // As the page has it now: what it puts in its place later need not see these.
+  // As it is now: a later wrapper of the page's need not see these requests.
   const send = window.fetch.bind(window);
   const headers = { 'x-hindsight-toolbar': '1' };
 
-  /** Hrefs of the service begin at its root and stay in it; anything else is none. */
+  /** An href of the service begins with a slash and stays on its origin; anything else is null. */
   function url(href) {
     if (typeof href !== 'string' || href[0] !== '/') return null;
     const to = new URL(href, base);

@@ -1,9 +1,6 @@
-// The bar in the page: a host element beside the body, a shadow root in it that no style of the page reaches, one line of items,
-// one preview.
-//
-// For the keyboard it is one stop (the pattern "toolbar" of the ARIA practices): arrows lead from item to item, each of which opens
-// its preview; Tab goes on into the preview and then out. What happens in here is not told to the page, whose own shortcuts,
-// links and traps of focus it is no part of.
+// The bar in the page: a host element beside the body, and in its shadow root, out of reach of the page's styles, one line of items and one
+// preview. For the keyboard it is one stop (the "toolbar" pattern of the ARIA practices). The page receives no events from it: its
+// shortcuts, links and focus traps do not apply here.
 import { control, watchDrag } from './controls.js';
 import { element, foreign, span, statusChip, toneClass } from './draw.js';
 import { jsonText } from './format.js';
@@ -12,8 +9,8 @@ import { CORNER_NAMES } from './place.js';
 import { createOpening, drawPreview } from './preview.js';
 
 const HOST = 'hindsight-toolbar';
-/** Kept from the page. Escape and the bar's own keys are heard before, by capture. */
-const KEPT = [
+/** Not passed on to the page. Listeners for Escape and the bar's own keys capture, and so run before. */
+const STOPPED = [
   'click', 'auxclick', 'dblclick', 'keydown', 'keyup', 'keypress', 'pointerdown', 'pointerup', 'mousedown', 'mouseup', 'touchstart',
   'touchend', 'focusin', 'focusout',
 ]; // prettier-ignore
@@ -32,12 +29,12 @@ export function findHosts() {
   return document.getElementsByTagName(HOST);
 }
 
-/** `place` is asked to move, fold and close; `show` is told what became of it. */
+/** The buttons call `place` to move, fold and close; `show` applies the result. */
 export function createBar({ ask, place }) {
   const items = element('div', { class: 'items' });
-  const move = control('move', 'Move the toolbar (Shift and an arrow key, or drag)');
+  const move = control('move', 'Move the toolbar (Shift + arrow key, or drag)');
   const fold = control('fold', 'Fold the toolbar');
-  const close = control('close', 'Close the toolbar (Alt Shift H brings it back)');
+  const close = control('close', 'Close the toolbar (Alt + Shift + H reopens it)');
   const controls = element('div', { class: 'controls' }, move, fold, close);
   const line = element(
     'div',
@@ -88,7 +85,7 @@ export function createBar({ ask, place }) {
     popSign = sign;
     pop.replaceChildren(...drawPreview(item, ask));
     pop.setAttribute('aria-label', item.preview.title.slice(0, 80));
-    // A box that scrolls must be reached by the keyboard, also where no link is in it.
+    // A box that scrolls must be reachable by the keyboard, even without a link.
     if (pop.scrollHeight > pop.clientHeight) pop.setAttribute('tabindex', '0');
     else pop.removeAttribute('tabindex');
   }
@@ -107,13 +104,13 @@ export function createBar({ ask, place }) {
       pop.replaceChildren();
       return;
     }
-    // Put in anew, as the items are: a box that goes from one item to the next would count as a shift of the page (CLS).
+    // Inserted again: a box that moves from one item to the next would count as a layout shift of the page (CLS).
     root.append(pop);
     fillPreview(one);
     placePreview(one.link);
   }
 
-  /** Without opening what a focus opens. */
+  /** Without opening a preview. */
   function focusOn(stop) {
     isQuiet = true;
     stop.focus({ preventScroll: true });
@@ -124,7 +121,7 @@ export function createBar({ ask, place }) {
     for (const one of stops()) one.setAttribute('tabindex', one === stop ? '0' : '-1');
   }
 
-  /** Browsers leave alone what is in sight in part. */
+  /** Browsers do not scroll to an element that is partly visible. */
   function reveal(link) {
     const [seen, box] = [items.getBoundingClientRect(), link.getBoundingClientRect()];
     items.scrollLeft += Math.min(0, box.left - seen.left) + Math.max(0, box.right - seen.right);
@@ -150,7 +147,7 @@ export function createBar({ ask, place }) {
     });
   }
 
-  /** The same element for as long as there is something to say: a focus or a pointer on it stays. */
+  /** Reuses the element of an item, so that it keeps focus and pointer. */
   function drawItem(item) {
     const known = drawn.get(item.key);
     const sign = signOf([item.sign, item.tone, item.href]);
@@ -182,8 +179,8 @@ export function createBar({ ask, place }) {
   }
 
   /**
-   * What is put in anew has moved nowhere: the page's measure of shifts (CLS) stays its own. Where somebody is at it, it stays in
-   * its place.
+   * Inserted elements do not count as layout shifts (CLS), moved ones do. While the focus or the pointer is on the bar, elements stay
+   * where they can, to keep both.
    */
   function arrange(links) {
     const isTouched = shadow.activeElement !== null || root.matches(':hover');
@@ -228,7 +225,7 @@ export function createBar({ ask, place }) {
     root.className = `root ${corner}${folded ? ' folded' : ''}`;
     line.hidden = folded;
     chip.hidden = !folded;
-    move.title = `Move the toolbar, now ${CORNER_NAMES[corner]} (Shift and an arrow key, or drag)`;
+    move.title = `Move the toolbar from the ${CORNER_NAMES[corner]} (Shift + arrow key, or drag)`;
   }
 
   function onKey(event) {
@@ -267,8 +264,8 @@ export function createBar({ ask, place }) {
     focusOn(stops()[0]);
   });
   close.addEventListener('click', () => place.close());
-  for (const type of KEPT) shadow.addEventListener(type, (event) => event.stopPropagation());
-  // A tap beside it closes what a tap has opened.
+  for (const type of STOPPED) shadow.addEventListener(type, (event) => event.stopPropagation());
+  // A tap outside closes what a tap has opened.
   addEventListener('pointerdown', ({ target }) => {
     if (target !== host) opening.set(null);
   }, true); // prettier-ignore
@@ -277,7 +274,7 @@ export function createBar({ ask, place }) {
     host,
     render,
     show,
-    /** From anywhere in the page. */
+    /** Called from anywhere in the page. */
     focus: () =>
       focusOn(chip.hidden ? (stops().find((stop) => stop.getAttribute('tabindex') === '0') ?? move) : chip),
     hasFocus: () => shadow.activeElement !== null,

@@ -1,10 +1,10 @@
-// What is said of one call, from what is known of it: how bad it is and why, where its profile lies, who answered.
+// How one call is shown: its tone and the reason, the link to its profile, and where its response came from.
 
 const SLOW_MS = 1000;
 const CALL_TONES = ['plain', 'warn', 'bad'];
 const LASTING = ['eventsource', 'websocket'];
 
-/** What goes on until somebody closes it. */
+/** Whether it stays open until somebody closes it. */
 export function isLasting({ type }) {
   return LASTING.includes(type);
 }
@@ -13,7 +13,7 @@ function worseOf(one, other) {
   return CALL_TONES.indexOf(other.tone) > CALL_TONES.indexOf(one.tone) ? other : one;
 }
 
-/** Where a profile of another service is may be said by its own answers only, and lead nowhere else. */
+/** Only a service's own response may name the address of its profile, and only on its own host. */
 export function linkOf(link, url) {
   try {
     const to = new URL(link, url);
@@ -27,20 +27,19 @@ function judgeCall({ state, status, why, ms, from, retries, ...call }) {
   if (state === 'failed') return { tone: why === 'aborted' ? 'plain' : 'bad', why };
   if (status >= 500) return { tone: 'bad', why: `answered ${status}` };
   if (status >= 400) return { tone: 'warn', why: `answered ${status}` };
-  if (retries > 0)
-    return { tone: 'warn', why: `connected again ${retries === 1 ? 'once' : `${retries} times`}` };
+  if (retries > 0) return { tone: 'warn', why: `reconnected ${retries === 1 ? 'once' : `${retries} times`}` };
   if (ms >= SLOW_MS && !isLasting(call)) return { tone: 'warn', why: 'slow' };
   return { tone: 'plain', why: why ?? from };
 }
 
-/** Where it did not come straight from the server. */
+/** Set if the response did not come straight from the server. */
 export function sourceOf({ deliveryType, workerStart, transferSize, encodedBodySize }) {
   if (transferSize > 0 || encodedBodySize === 0) return null;
   if (workerStart > 0) return 'through a service worker';
-  return deliveryType === 'cache' ? 'from the cache' : null;
+  return deliveryType === 'cache' ? 'from cache' : null;
 }
 
-/** A call as others see it; `began`: when the bar came. */
+/** A call for the list; `began`: when the hooks were installed. */
 export function shownCall(call, began) {
   const {
     key,
@@ -59,8 +58,7 @@ export function shownCall(call, began) {
   } = call;
   const ms = state === 'open' ? null : call.ms;
   const own = judgeCall({ ...call, ms });
-  // Why the page got no answer is known here; what the service saw of it may be its own leaving.
-  // That a stream was left is how streams end.
+  // The browser knows why the page got no response; the service may only have seen the page leave. For a stream, being left is its end.
   const isOver =
     call.served === null || state === 'failed' || (isLasting(call) && call.served.tone !== 'bad');
   const { tone, why } = isOver ? own : worseOf(own, call.served);

@@ -1,4 +1,4 @@
-// The item of the calls that the page made, and its preview: failed and slow ones stand out, the newest stand first.
+// The item of the calls that the page made, and its preview: newest first, failed and slow ones marked.
 import { badge, element, foreign, span, statusChip, toneClass } from './draw.js';
 import { countText, durationText, shortDuration, shortUrl } from './format.js';
 
@@ -33,8 +33,8 @@ function row(call) {
       why === null || why === `answered ${status}`
         ? null
         : span(`why ${toneClass(isBad(call) ? 'bad' : tone)}`, foreign(why)),
-      ...cameFrom.map(({ status: answer, method: by, url: from, href: to }) =>
-        span('why', 'after ', element('a', { href: to }, `${answer} ${by} `, foreign(shortUrl(from)))),
+      ...cameFrom.map(({ status: redirect, method: by, url: from, href: to }) =>
+        span('why', 'after ', element('a', { href: to }, `${redirect} ${by} `, foreign(shortUrl(from)))),
       ),
     ),
     element('td', { class: `num ${toneClass(tone)}` }, timeOf(call)),
@@ -52,14 +52,14 @@ function table(calls) {
   );
   return element(
     'table',
-    { class: 'calls', 'aria-label': 'Calls of this page' },
+    { class: 'calls', 'aria-label': 'Calls from this page' },
     element('thead', {}, element('tr', {}, ...head)),
     element('tbody', {}, ...calls.map((call) => row(call))),
   );
 }
 
-/** Of those that worry the slowest, else the status that they share. */
-function worryOf(calls) {
+/** For calls to be marked amber: the time of the slowest, else the status that they share. */
+function warningOf(calls) {
   if (calls.length === 0) return null;
   const slowest = Math.max(...calls.map(({ status, ms }) => (status >= 400 ? 0 : (ms ?? 0))));
   if (slowest > 0) return shortDuration(slowest);
@@ -69,37 +69,37 @@ function worryOf(calls) {
     : `${calls.length} × ${calls.every((call) => call.status === status) ? status : '4xx'}`;
 }
 
-/** Null while there are none. `more`: older ones that are kept no longer; `href`: the profile of the page; `note`: why less is known of them. */
+/** Null while there are none. `more`: number of older ones, no longer listed; `href`: the profile of the page; `note`: why the service adds nothing. */
 export function callsItem(calls, more, { href, note }) {
   if (calls.length === 0) return null;
   const all = calls.length + more;
   const failed = calls.filter(isBad).length;
-  const worrying = worryOf(calls.filter((call) => call.tone === 'warn' && !isBad(call)));
+  const warning = warningOf(calls.filter((call) => call.tone === 'warn' && !isBad(call)));
   const shown = calls.slice(-MOST_ROWS).reverse();
   const left = all - shown.length;
   return {
     key: 'calls',
     href,
-    tone: failed > 0 ? 'bad' : worrying === null ? 'plain' : 'warn',
-    sign: [all, failed, worrying],
+    tone: failed > 0 ? 'bad' : warning === null ? 'plain' : 'warn',
+    sign: [all, failed, warning],
     draw: () => [
       span('lab', 'calls'),
       countText(all),
       failed > 0 ? badge(`${failed} failed`, 'bad') : null,
-      worrying === null ? null : badge(worrying, 'warn'),
+      warning === null ? null : badge(warning, 'warn'),
     ],
     preview: {
-      title: `${countText(all, 'call')} of this page`,
+      title: `${countText(all, 'call')} from this page`,
       sign: [
         note,
         shown.map(({ key, status, state, token, ms, tone }) => [key, status, state, token, ms, tone]),
       ],
       more: () => [
         table(shown),
-        left > 0 ? element('p', { class: 'lab' }, `and ${countText(left, 'older one')}`) : null,
+        left > 0 ? element('p', { class: 'lab' }, `and ${countText(left)} older`) : null,
         note === undefined ? null : element('p', { class: 'lab' }, note),
       ],
-      link: 'Open the profile of the page',
+      link: 'Open the page’s profile',
     },
   };
 }

@@ -1,6 +1,6 @@
-// The calls that the page makes, from three sources. The browser's own list of what it loaded is the first: it is passive, and knows of
-// what went before the bar was there. What hooks.js hears at the call itself adds the token and what is still open. The service
-// knows the method and the token of what neither told (served-calls.js).
+// The calls that the page makes, from three sources. The browser's own list of what it loaded is passive, and includes calls from before
+// the script ran. The hooks (hooks.js) add the token, and calls that are still open. The service adds the method and the token of calls
+// that the first two could not tell (served-calls.js).
 import { linkOf, shownCall, sourceOf } from './call-facts.js';
 import { hookCalls, quietly } from './hooks.js';
 import { createServedCalls } from './served-calls.js';
@@ -10,7 +10,7 @@ const ENTRY_TYPES = { fetch: 'fetch', xmlhttprequest: 'xhr', beacon: 'beacon' };
 const MOST_CALLS = 100;
 const TOLD_EVERY_MS = 100;
 const LOOKED_EVERY_MS = 1000;
-/** An entry of the browser's list begins so long after the call at most: what waits for a service worker or a wrapper. */
+/** An entry of the browser's list begins at most this long after the call, which may wait for a service worker or a wrapper. */
 const ENTRY_WITHIN_MS = 5000;
 const CALL_TOKEN = /^[0-9a-f]{6}$/;
 const NEW_CALL = {
@@ -18,8 +18,8 @@ const NEW_CALL = {
 }; // prettier-ignore
 
 /**
- * `onChange(calls, more)`: the calls, oldest first, and how many older ones are left out. `page`: what the service says of the
- * document; given later by `setPage` where it is not known yet. `onReason`: see served-calls.js. Begin early: what is called before is known by its end only.
+ * `onChange(calls, more)`: the calls, oldest first, and how many older ones are left out. `page`: the document as the service describes it; or
+ * call `setPage` later. `onReason`: see served-calls.js. Start it early: of calls made before, only the end is known.
  */
 export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) {
   const began = performance.now();
@@ -41,7 +41,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     for (const listener of listeners) listener(shown(), dropped);
   }
 
-  /** Nothing tells that an event stream was closed. */
+  /** Closing an event stream fires no event. */
   function look() {
     const open = calls.filter((call) => call.look !== null && call.state === 'open');
     for (const call of open) call.look();
@@ -68,7 +68,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     return call;
   }
 
-  /** What goes elsewhere than over HTTP is no call, and what asks the service about calls is none of the page's. */
+  /** Only calls over HTTP and WebSockets, and not the bar's own. */
   function isListed(url) {
     const { protocol, host, pathname } = new URL(url);
     return (
@@ -82,7 +82,10 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     changed();
   }
 
-  function answered(call, { status, token = null, link = null, finalUrl, redirected = false, made = false }) {
+  function responded(
+    call,
+    { status, token = null, link = null, finalUrl, redirected = false, made = false },
+  ) {
     Object.assign(call, {
       status,
       made,
@@ -90,7 +93,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       finalUrl: finalUrl || call.url,
       heardAt: performance.now(),
     });
-    if (made) call.why = 'answered by the page itself';
+    if (made) call.why = 'response made by the page';
     if (token !== null && CALL_TOKEN.test(token)) {
       const isHere = new URL(call.finalUrl).host === ask.base.host;
       Object.assign(call, {
@@ -101,7 +104,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     changed();
   }
 
-  /** The call that an entry of the browser's list is about; undefined where it was not heard. */
+  /** The call of an entry of the browser's list; undefined if no hook heard it. */
   function callOf({ name, startTime, responseStatus }, type) {
     return calls.find(
       (call) =>
@@ -110,7 +113,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
         (call.url.split('#', 1)[0] === name || call.finalUrl === name) &&
         call.startedAt <= startTime + 1 &&
         startTime - call.startedAt < ENTRY_WITHIN_MS &&
-        // Of several tries that a wrapper made as one, the one that was answered so.
+        // Of several attempts that a wrapper made as one call, the one with this status.
         (call.status === null || !responseStatus || call.status === responseStatus),
     );
   }
@@ -119,7 +122,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     const { name, startTime, requestStart, responseStart, responseStatus, redirectStart } = entry;
     const type = ENTRY_TYPES[entry.initiatorType];
     if (type === undefined) {
-      // An event stream is "other", and named when it has ended.
+      // An event stream is "other", and listed when it has ended.
       const early = calls.find((call) => call.isServed && call.url === name);
       if (early !== undefined && entry.initiatorType === 'other') close(early, 'done', null);
       return;
@@ -137,7 +140,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       bytes: entry.encodedBodySize || null,
       from: sourceOf(entry),
     });
-    // Of another origin a failure looks like an answer that may not be read.
+    // On another origin a failure looks like a response that the page may not read.
     const isLost = new URL(name).origin === location.origin && !responseStatus && responseStart === 0;
     if (call.state === 'open')
       Object.assign(call, isLost ? { state: 'failed', why: 'failed' } : { state: 'done' });
@@ -149,14 +152,14 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       try {
         takeEntry(entry);
       } catch {
-        // One entry less.
+        // This entry is left out.
       }
     }
   }
 
   const unhook = hookCalls({
     open: (given) => (isListed(given.url) ? add(given) : null),
-    answered,
+    responded,
     retried(call) {
       call.retries += 1;
       changed();
@@ -169,7 +172,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     observer = new PerformanceObserver(takeEntries);
     observer.observe({ type: 'resource', buffered: true });
   } catch {
-    // What the hooks hear is all there is.
+    // The hooks are the only source.
   }
   served.setPage(page);
 

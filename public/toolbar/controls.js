@@ -11,7 +11,7 @@ export function control(name, title) {
   );
 }
 
-/** In pixels: what is less is a click. */
+/** In pixels: a shorter move is a click. */
 const DRAG_FROM = 8;
 
 /** `onDrag(x, y)` follows the pointer wherever it goes; a press without a drag is `onClick`. */

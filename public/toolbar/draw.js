@@ -1,5 +1,5 @@
-// Elements from data. Nothing here parses text as markup: values are text, whatever they hold, and a policy that
-// demands trusted types has nothing to refuse. Namespaces are named, so that it holds in XHTML documents too.
+// Elements from data. Nothing here parses text as markup, so values stay text, and a policy that requires trusted types has nothing to
+// refuse. Namespaces are named for XHTML documents.
 import { cutText, wholeOf } from './format.js';
 
 const XHTML = 'http://www.w3.org/1999/xhtml';
@@ -44,7 +44,7 @@ export function badge(text, tone) {
   return span(`badge ${toneClass(tone)}`.trim(), cutText(text, 24));
 }
 
-/** No status yet: the request runs, or the process ended in it. */
+/** Without a status the request is running, or its process ended. */
 export function statusChip(status) {
   return span(`status s${status === null ? '' : String(status)[0]}`, status === null ? '…' : String(status));
 }
@@ -58,7 +58,7 @@ export function icon(path) {
   );
 }
 
-/** Where the time went, each part as long as its share. `name` says the same in words, absent where the words are beside it. */
+/** Where the time went, each part as long as its share. `name` is its text alternative; leave it out if the words stand beside the bar. */
 export function partsBar(parts, name) {
   const whole = wholeOf(parts);
   let from = 0;

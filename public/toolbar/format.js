@@ -1,7 +1,7 @@
 // Numbers with their units, as the profiler's pages write them; texts cut to a length.
 
-// What old libraries put in the place of the language's own is not used: `Array.from` with a function (Prototype.js), `reduce`, and JSON
-// of arrays, which a `toJSON` of theirs turns into texts.
+// Not used, because old libraries (Prototype.js) replace it: `Array.from` with a function, `reduce`, and JSON of arrays, which their `toJSON`
+// turns into texts.
 
 export function isNumber(value) {
   return typeof value === 'number' && Number.isFinite(value);

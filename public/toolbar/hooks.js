@@ -1,8 +1,8 @@
-// Listens to the page's calls where it makes them, only to learn at once what the browser tells later or not at all: the token, and
-// what is still open. The call is made first, with what the page gave; what it returns or throws goes back as it is, and a
-// failure in here is nobody's. Whoever wraps these functions before or after does so as if nothing were in between.
+// Hooks the functions by which a page makes calls, to learn at once what the browser tells later or never: the token, and calls that are
+// still open. The original is called first, with the page's arguments; its result or exception goes back unchanged, and a failure of ours
+// stays here. A page may wrap these functions before or after us.
 
-/** What fails in here is not told to the page. */
+/** Keeps a failure of ours from the page. */
 export function quietly(work) {
   try {
     return work();
@@ -11,7 +11,7 @@ export function quietly(work) {
   }
 }
 
-/** Absolute, of what a page may give as an address without code of its own being run; null for anything else. */
+/** The absolute address, if it can be read without running the page's code; else null. */
 function addressOf(given) {
   const text =
     typeof given === 'string' ? given : Object.getPrototypeOf(given) === URL.prototype ? given.href : null;
@@ -19,10 +19,10 @@ function addressOf(given) {
 }
 
 /**
- * Puts a proxy in the place of a function of `owner`, with the same attributes; leaves alone what can't be replaced. Returns
- * what puts the function back where the proxy still stands, and makes a proxy that others hold do nothing.
+ * Replaces a function of `owner` by a proxy, with the same attributes, if it can be replaced. Returns a function that restores it if the
+ * proxy is still in place, and makes a proxy that others hold do nothing.
  */
-export function putInPlace(owner, name, handlerOf) {
+export function replaceByProxy(owner, name, handlerOf) {
   const before = Object.getOwnPropertyDescriptor(owner, name);
   if (typeof before?.value !== 'function' || !before.writable || !before.configurable) return () => {};
   const state = { on: true, value: null };
@@ -35,8 +35,8 @@ export function putInPlace(owner, name, handlerOf) {
   };
 }
 
-/** Name: value … of an answer; absent headers are null. */
-function readAnswer(get) {
+/** Absent headers are null. */
+function readProfileHeaders(get) {
   return { token: get('x-debug-token'), link: get('x-debug-token-link') };
 }
 
@@ -49,7 +49,7 @@ function methodOf(init, otherwise) {
 }
 
 function hookFetch(list) {
-  // Of a promise that is more than one, such as zone.js makes, nothing would be known if it were replaced by another.
+  // A promise of another class (zone.js) is left alone: replacing it would lose what the class adds.
   const plain = Object.getPrototypeOf((async () => {})());
   const { then } = plain;
   const urlOf = Object.getOwnPropertyDescriptor(Request.prototype, 'url').get;
@@ -62,19 +62,19 @@ function hookFetch(list) {
     return url === null ? null : list.open({ type: 'fetch', url, method, startedAt });
   }
 
-  function answered(call, response) {
+  function responded(call, response) {
     const { headers, status, url, redirected, type } = response;
-    list.answered(call, {
-      ...readAnswer((name) => headers.get(name)),
+    list.responded(call, {
+      ...readProfileHeaders((name) => headers.get(name)),
       status: status === 0 ? null : status,
       finalUrl: url,
       redirected,
-      // Made by the page's own code, which asked nobody.
+      // Made by the page's own code, without a request.
       made: url === '' && type === 'default',
     });
   }
 
-  return putInPlace(window, 'fetch', (state) => ({
+  return replaceByProxy(window, 'fetch', (state) => ({
     apply(target, self, args) {
       const startedAt = performance.now();
       const result = Reflect.apply(target, self, args);
@@ -84,10 +84,10 @@ function hookFetch(list) {
         return isPlain ? begin(args, startedAt) : null;
       });
       if (!call) return result;
-      // What is returned takes the place of the promise in everything: unhandled here is unhandled there, once.
+      // The page gets this promise instead of the original: a rejection that nobody handles is reported once.
       return Reflect.apply(then, result, [
         (response) => {
-          quietly(() => answered(call, response));
+          quietly(() => responded(call, response));
           quietly(() => list.ended(call));
           return response;
         },
@@ -106,7 +106,7 @@ function hookXhr(list) {
   const listen = EventTarget.prototype.addEventListener;
   const readAll = prototype.getAllResponseHeaders;
 
-  // To ask for one header that another origin does not expose would write an error to the console.
+  // Reading a single header that another origin does not expose writes an error to the console.
   function headersOf(xhr) {
     const all = new Map();
     for (const line of (Reflect.apply(readAll, xhr, []) ?? '').split('\r\n')) {
@@ -130,8 +130,8 @@ function hookXhr(list) {
         else {
           const finalUrl = xhr.responseURL;
           const redirected = finalUrl !== '' && finalUrl !== call.url.split('#', 1)[0];
-          list.answered(call, {
-            ...readAnswer(headersOf(xhr)),
+          list.responded(call, {
+            ...readProfileHeaders(headersOf(xhr)),
             status: xhr.status,
             finalUrl,
             redirected,
@@ -146,7 +146,7 @@ function hookXhr(list) {
   }
 
   const undo = [
-    putInPlace(prototype, 'open', (state) => ({
+    replaceByProxy(prototype, 'open', (state) => ({
       apply(target, xhr, args) {
         const result = Reflect.apply(target, xhr, args);
         if (state.on)
@@ -159,7 +159,7 @@ function hookXhr(list) {
         return result;
       },
     })),
-    putInPlace(prototype, 'send', (state) => ({
+    replaceByProxy(prototype, 'send', (state) => ({
       apply(target, xhr, args) {
         const call = state.on ? quietly(() => watch(xhr)) : null;
         try {
@@ -174,21 +174,21 @@ function hookXhr(list) {
   return () => undo.forEach((work) => work());
 }
 
-/** A constructor whose instances stay open: `watch(instance, url, startedAt)` is told of each. */
+/** For instances that stay open: calls `watch(instance, startedAt)` with each. */
 function hookConstructor(name, watch) {
   const { prototype } = window[name];
   const own = Object.getOwnPropertyDescriptor(prototype, 'constructor');
   const original = window[name];
-  const undo = putInPlace(window, name, (state) => ({
+  const undo = replaceByProxy(window, name, (state) => ({
     construct(target, args, newTarget) {
       const startedAt = performance.now();
-      // `new` on the name itself makes what it always made; a class that extends it stays the one that is made.
+      // `new` on our proxy makes an instance of the original; on a class that extends it, an instance of that class.
       const made = Reflect.construct(target, args, newTarget === state.value ? target : newTarget);
       if (state.on) quietly(() => watch(made, startedAt));
       return made;
     },
   }));
-  // An instance's `constructor` is what the page finds under the name.
+  // An instance's `constructor` must be the value that the page finds under the name.
   const isOurs = own?.value === original && own.configurable && window[name] !== original;
   if (isOurs) Object.defineProperty(prototype, 'constructor', { ...own, value: window[name] });
   const ours = window[name];
@@ -204,11 +204,11 @@ function hookEventSource(list) {
     const call = list.open({ type: 'eventsource', url: source.url, method: 'GET', startedAt });
     if (call === null) return;
     const seen = new WeakRef(source);
-    // Nothing tells that a page has closed one, or has let go of it.
+    // Nothing tells that a page has closed one, or dropped its last reference.
     call.look = () => {
       if ((seen.deref()?.readyState ?? 2) === 2) list.ended(call);
     };
-    Reflect.apply(listen, source, ['open', () => quietly(() => list.answered(call, { status: 200 }))]);
+    Reflect.apply(listen, source, ['open', () => quietly(() => list.responded(call, { status: 200 }))]);
     Reflect.apply(listen, source, [
       'error',
       ({ target }) =>
@@ -222,7 +222,7 @@ function hookWebSocket(list) {
   return hookConstructor('WebSocket', (socket, startedAt) => {
     const call = list.open({ type: 'websocket', url: socket.url, method: 'GET', startedAt });
     if (call === null) return;
-    Reflect.apply(listen, socket, ['open', () => quietly(() => list.answered(call, { status: 101 }))]);
+    Reflect.apply(listen, socket, ['open', () => quietly(() => list.responded(call, { status: 101 }))]);
     Reflect.apply(listen, socket, [
       'close',
       ({ code, wasClean }) =>
@@ -236,8 +236,8 @@ function hookWebSocket(list) {
 }
 
 /**
- * `list` is told of a call by `open({ type, url, method, startedAt })`, which returns it or null where it is none to list, then by
- * `answered`, `retried`, `ended` and `failed`. Returns what undoes it all.
+ * Reports a call to `list` by `open({ type, url, method, startedAt })`, which returns the call, or null if it is not listed; then by
+ * `responded`, `retried`, `ended` and `failed`. Returns a function that undoes it all.
  */
 export function hookCalls(list) {
   const undo = [hookFetch, hookXhr, hookEventSource, hookWebSocket].map(

@@ -1,4 +1,4 @@
-// What the bar says: one item for each thing that there is to say, in the order of its weight, each with its preview.
+// The items of the bar, most important first, each with its preview.
 //
 // An item is { key, href, sign, draw(), preview }. `sign` changes when what it shows does; the preview is
 // { title, facts: [label, value][], more: element[], sign, link: text of the link to its panel }.
@@ -28,7 +28,7 @@ function capital(text) {
 function statusItem(entry, ask) {
   const { method, url, status, statusText, route, handler, startedAt, token, state } = entry;
   const facts = [
-    ['Status', status === null ? 'not answered yet' : `${status} ${statusText}`],
+    ['Status', status === null ? 'no response yet' : `${status} ${statusText}`],
     ['Route', route],
     ['Handler', handler],
     ['Started', typeof startedAt === 'number' ? new Date(startedAt).toLocaleTimeString() : null],
@@ -66,9 +66,9 @@ function findingsItem({ findings, moreFindings, href }, ask) {
     sign: [label, severity, more],
     draw: () => [badge(label, tone), more > 0 ? span('lab', `+${more}`) : null],
     preview: {
-      title: 'What is wrong',
+      title: 'Findings',
       rows: { list: rows, more: moreFindings },
-      link: 'Open the worst one',
+      link: 'Open the first',
     },
   };
 }
@@ -91,7 +91,7 @@ function partsRows(parts) {
   );
 }
 
-/** What the browser measured of the page, as far as it is known yet. */
+/** What the browser has measured of the page so far. */
 function browserFacts({ ttfb, domContentLoaded, lcp }) {
   const measured = [
     ['First byte', ttfb],
@@ -123,10 +123,10 @@ function timeItem(entry, { timing, untold }, ask, timeline) {
       facts: [
         ...(state === 'running' ? [['State', 'still running']] : []),
         ...browserFacts(timing ?? {}),
-        // Who is shown the page is refused only because of where it stands.
+        // Whoever sees the page may see its profile: a refusal can only be about the origin.
         [
-          'Not kept',
-          untold === 'refused' ? 'The service takes it from its own origin only.' : FAILURES[untold],
+          'Not stored',
+          untold === 'refused' ? 'The service accepts it from its own origin only.' : FAILURES[untold],
         ],
       ],
       rows: timeline === undefined ? undefined : { list: timeline.preview.rows, more: timeline.preview.more },
@@ -135,7 +135,7 @@ function timeItem(entry, { timing, untold }, ask, timeline) {
   };
 }
 
-function panelItem({ panel, label, text, tone, href, preview }, ask) {
+function panelItem({ panel, label, title, text, tone, href, preview }, ask) {
   return {
     key: `panel ${panel}`,
     href: ask.url(href),
@@ -146,7 +146,7 @@ function panelItem({ panel, label, text, tone, href, preview }, ask) {
       title: capital(label),
       facts: preview.facts,
       rows: { list: preview.rows, more: preview.more },
-      link: `Open ${capital(label)}`,
+      link: `Open ${title}`,
     },
   };
 }
@@ -159,7 +159,7 @@ function request({ method, url, status, durationMs }) {
   };
 }
 
-/** The redirects that led here, and the entries that this one took the place of. */
+/** The redirects that led here, and the entries that this one replaced. */
 function fromItem(entry, before, ask) {
   const redirects = entry?.cameFrom ?? [];
   const last = redirects.at(-1) ?? before.at(-1);
@@ -177,24 +177,24 @@ function fromItem(entry, before, ask) {
       chain.length > 1 ? span('lab', `+${chain.length - 1}`) : null,
     ],
     preview: {
-      title: isRedirect ? `Came here by ${countText(redirects.length, 'redirect')}` : 'Before this',
+      title: isRedirect ? `${countText(redirects.length, 'redirect')} led here` : 'Previous pages',
       rows: { list: chain, more: 0 },
-      link: 'Open the last of them',
+      link: 'Open the latest',
     },
   };
 }
 
 const FAILURES = {
-  signin: 'Sign in at the profiler to see this.',
-  refused: 'The application does not let you see this.',
-  missing: 'Its profile is not stored, or not yet.',
-  failed: 'The service failed to read it.',
-  strange: 'Something else answers in the place of the profiler.',
-  policy: 'The policy of this page lets the bar ask nothing.',
-  gone: 'The service does not answer.',
+  signin: 'Sign in to the profiler to see this.',
+  refused: 'The application does not allow you to see this.',
+  missing: 'No profile is stored for this request.',
+  failed: 'The profiler failed to read the profile.',
+  strange: 'Another program responds at the profiler’s address.',
+  policy: 'The page’s content security policy blocks requests to the profiler.',
+  gone: 'The service does not respond.',
 };
 
-/** Nothing is known of the request but its token. */
+/** The bar has the token of the request, and nothing else of it. */
 function failureItem({ token, reason }, ask) {
   const text = FAILURES[reason ?? 'gone'];
   return {
@@ -206,11 +206,11 @@ function failureItem({ token, reason }, ask) {
   };
 }
 
-/** A page that the application made by itself, or one of no service: there is no profile of it. */
+/** The page's script built this page without a request, or the page is of a front end without a service: it has no profile. */
 function unservedItem({ moved }, ask) {
   const words =
     moved === null ? [span('lab', 'Hindsight')] : [span('route', foreign(shortUrl(moved.url), MOST_ROUTE))];
-  const preview = { title: 'This page asked the service for nothing', facts: [['Address', moved?.url]], link: 'Open the list of requests' }; // prettier-ignore
+  const preview = { title: 'This page made no request to the service', facts: [['Address', moved?.url]], link: 'Open the request list' }; // prettier-ignore
   return {
     key: 'unserved',
     href: ask.list(),
@@ -221,8 +221,8 @@ function unservedItem({ moved }, ask) {
 }
 
 /**
- * `state`: see toolbar.js. `entry` is what toolbar.json says of the request, null before it is known; `before` are earlier ones,
- * oldest first.
+ * `state`: see toolbar.js. `entry` is the request as toolbar.json describes it, null until it is known; `before` holds earlier
+ * ones, oldest first.
  */
 export function itemsOf(state, ask) {
   const { token, entry, before, calls, moreCalls, unserved, reason } = state;
@@ -243,7 +243,7 @@ export function itemsOf(state, ask) {
   ].filter(Boolean);
 }
 
-/** What the folded bar still says: the worst thing that is known. */
+/** The worst problem, which the folded bar shows. */
 export function worstOf({ entry, calls, reason }) {
   const failed = calls.filter(({ state, tone }) => state === 'failed' || tone === 'bad').length;
   const [finding] = entry?.findings ?? [];

@@ -1,27 +1,27 @@
-// Which profile belongs to which call: the service knows methods, statuses and tokens, the browser knows what this page asked for, and
-// both know the address and the time. A call is paired where nothing else could be meant; several of the same address at the same
-// time are paired in their order where there are as many here as there; all others stay without.
+// Which profile belongs to which call. The service knows methods, statuses and tokens, the browser knows what this page requested, and both
+// know the address and the time. A call is paired if only one profile is possible; several calls to one address at the same time are
+// paired in order if there are as many profiles. All others have no profile.
 
 const MASK = '••••••';
-/** Milliseconds that clocks may be off beyond what is known of them: they are coarse, and drift. */
+/** Clocks are coarse, and drift: they may be off by this many milliseconds more than measured. */
 const SLACK = 60;
 
 /**
- * What a request tells of the server's clock, which said `startedAt` when it began, at some time between `from` and `until` of
- * performance.now(): milliseconds since 1970 by that clock, less performance.now(), are between `low` and `high`.
+ * The server's clock from one request, which began at `startedAt` by that clock and between `from` and `until` by performance.now(): the
+ * server's clock minus performance.now() is between `low` and `high`.
  */
 export function clockOf({ startedAt }, from, until) {
   return { low: startedAt - Math.max(from, until), high: startedAt - from };
 }
 
-/** By the document: the server had it before its headers were out, and these were before the first byte. Null as long as nothing is known. */
+/** From the document: the server received it before it sent the headers, and these came before the first byte. Null until it is known. */
 export function clockOfPage(page) {
   const [entry] = performance.getEntriesByType('navigation');
   if (!page || entry === undefined || entry.requestStart === 0) return null;
   return clockOf(page, entry.requestStart, entry.responseStart - (page.headersAtMs ?? 0));
 }
 
-/** Both together are narrower; where they contradict each other the clocks have drifted apart, by hours of sleep too, and the newer counts. */
+/** The intersection of both. If it is empty, the clocks have drifted apart, as during sleep, and the newer counts. */
 export function narrowed(clock, newer) {
   const both = { low: Math.max(clock.low, newer.low), high: Math.min(clock.high, newer.high) };
   return both.low > both.high ? newer : both;
@@ -35,7 +35,7 @@ function decoded(text) {
   }
 }
 
-/** What is masked in an address of the service may be anything here. */
+/** A masked part of the service's address matches anything. */
 function isSameAddress(masked, address) {
   if (masked === address) return true;
   const parts = decoded(masked).split(MASK);
@@ -59,19 +59,19 @@ function canBe(call, served, { low, high }) {
   if (call.method !== null && call.method !== served.method) return false;
   if (call.status !== null && served.status !== null && call.status !== served.status && !call.redirected)
     return false;
-  // It was sent before it was received, and received before the answer was heard.
+  // It was sent before it was received, and received before the response came.
   return (
     served.startedAt - low >= call.sentAt - SLACK &&
     served.startedAt - high <= (call.heardAt ?? Infinity) + SLACK
   );
 }
 
-/** Whether they may be each other's. */
+/** Whether the profile may be of this call. */
 export function mayBe(call, served, clock) {
   return isSameAddress(served.url, pathOf(call.url)) && canBe(call, served, clock);
 }
 
-/** Those of `list` that can be each other's, as sets: [calls, served] of each. */
+/** Calls and profiles that may belong together, as groups of two sets. */
 function groupsOf(calls, served, clock) {
   const groups = [];
   for (const call of calls) {
@@ -91,7 +91,7 @@ function groupsOf(calls, served, clock) {
 
 const byTime = (field) => (a, b) => a[field] - b[field];
 
-/** The one answer that sent a call on, where it is certain. */
+/** The redirect that a call followed, if it is certain. */
 export function redirectOf(call, served, clock) {
   const sent = { ...call, status: null, heardAt: call.heardAt };
   const own = served.filter(
@@ -101,7 +101,7 @@ export function redirectOf(call, served, clock) {
   return found.length === 1 ? found[0] : null;
 }
 
-/** Pairs [call, served]; `calls` without a token, on the service's origin; `served` that no call has. */
+/** Pairs [call, served]. `calls` have no token and go to the service's origin; `served` belong to no call yet. */
 export function pairCalls(calls, served, clock) {
   return groupsOf(calls, served, clock).flatMap((group) => {
     if (group.calls.size !== group.served.size) return [];

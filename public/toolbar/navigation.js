@@ -1,16 +1,16 @@
-// Follows the page to its next address where no document is loaded: by the Navigation API, the events of Turbo and htmx, and going
-// back and forth. A navigation takes as its request the call that brought it: the one that the library names, else the newest to the
-// same path; where none shows up within a moment, there was none.
+// Follows the page to its next address when no document is loaded: by the Navigation API, the events of Turbo and htmx, and history
+// traversal. The request of a navigation is the call that brought it: the one that the library names, else the newest to the same path;
+// if none shows up within a moment, there was none.
 
-import { putInPlace } from './hooks.js';
+import { replaceByProxy } from './hooks.js';
 
-/** A call may have been made so long before, as by a link that was pointed at. */
+/** A call may be this much older than the navigation: libraries prefetch links that are pointed at. */
 const BEFORE_MS = 10_000;
-/** So long after the last sign of one a navigation counts as made without a call. */
+/** A navigation without a call for this long had none. */
 const PATIENCE_MS = 1000;
-const ANSWER_TOKEN = /^[0-9a-f]{6}$/;
+const RESPONSE_TOKEN = /^[0-9a-f]{6}$/;
 
-/** What makes it another page: not a place within one, but what routers write behind `#/` and `#!`. */
+/** Two addresses are the same page if these are equal. A fragment counts only in the forms of routers, `#/` and `#!`. */
 function placeOfPage(href) {
   const { pathname, search, hash } = new URL(href, location.href);
   return { path: pathname, query: search, route: /^#[/!]/.test(hash) ? hash : '' };
@@ -20,16 +20,16 @@ function isSamePage(one, other) {
   return one.path === other.path && one.query === other.query && one.route === other.route;
 }
 
-function answerToken(headers) {
+function tokenFrom(headers) {
   const token =
     typeof headers === 'string'
       ? /^x-debug-token: *(\S+)/im.exec(headers)?.[1]
       : headers?.get('x-debug-token');
-  return ANSWER_TOKEN.test(token ?? '') ? token : null;
+  return RESPONSE_TOKEN.test(token ?? '') ? token : null;
 }
 
-/** What an event of Turbo or htmx (2 and 4) says of the answer that it is about; null where it is about none. */
-const ANSWERS = {
+/** The response that an event of Turbo or htmx (2 and 4) is about, if any. */
+const RESPONSES = {
   'turbo:before-fetch-response': ({ fetchResponse }) => fetchResponse?.response,
   'htmx:beforeHistoryUpdate': ({ xhr }) =>
     xhr && { url: xhr.responseURL, headers: xhr.getAllResponseHeaders(), redirected: false },
@@ -55,7 +55,7 @@ export function watchNavigation({ onNavigate, calls }) {
   const used = new Set();
   let here = placeOfPage(location.href);
   let pending = null;
-  let answer = null;
+  let named = null;
   let timer = null;
 
   function settle(found) {
@@ -72,7 +72,7 @@ export function watchNavigation({ onNavigate, calls }) {
   }
 
   function giveUp() {
-    // To change the query of an address, as filters do, is no navigation unless somebody was asked.
+    // Replacing the query, as filters do, is a navigation only if it made a call.
     const { replaced, from } = pending;
     if (replaced && from.path === here.path && from.route === here.route) pending = null;
     else settle(null);
@@ -98,12 +98,12 @@ export function watchNavigation({ onNavigate, calls }) {
   function find() {
     if (pending === null) return;
     if (
-      answer !== null &&
-      pending.at - answer.at < BEFORE_MS &&
-      (answer.path === null || answer.path === pending.page.path)
+      named !== null &&
+      pending.at - named.at < BEFORE_MS &&
+      (named.path === null || named.path === pending.page.path)
     ) {
-      const { token, kind, redirected } = answer;
-      answer = null;
+      const { token, kind, redirected } = named;
+      named = null;
       const call = calls.calls().find((one) => one.token === token);
       settle({ key: call?.key, token, kind, redirected });
       return;
@@ -115,7 +115,7 @@ export function watchNavigation({ onNavigate, calls }) {
     }
     clearTimeout(timer);
     timer = null;
-    // While it is under way it is waited for; of one that is over the token may still be learned.
+    // An open call is waited for; the token of a finished one may still come.
     if (call?.state !== 'open')
       timer = setTimeout(giveUp, call === undefined ? PATIENCE_MS : 3 * PATIENCE_MS);
   }
@@ -138,17 +138,17 @@ export function watchNavigation({ onNavigate, calls }) {
       try {
         work(event);
       } catch {
-        // The page goes on; the bar stays behind.
+        // The page goes on; the bar shows the page before.
       }
     };
     target.addEventListener(name, guarded);
     undo.push(() => target.removeEventListener(name, guarded));
   }
 
-  /** Without the Navigation API nothing tells of these but themselves. */
+  /** Without the Navigation API no event tells of these. */
   function hookHistory(name) {
     undo.push(
-      putInPlace(History.prototype, name, (state) => ({
+      replaceByProxy(History.prototype, name, (state) => ({
         apply(target, self, args) {
           const result = Reflect.apply(target, self, args);
           try {
@@ -162,15 +162,15 @@ export function watchNavigation({ onNavigate, calls }) {
     );
   }
 
-  for (const name of Object.keys(ANSWERS))
+  for (const name of Object.keys(RESPONSES))
     listen(document, name, ({ detail }) => {
-      const given = ANSWERS[name](detail ?? {});
-      const token = given ? answerToken(given.headers) : null;
+      const given = RESPONSES[name](detail ?? {});
+      const token = given ? tokenFrom(given.headers) : null;
       if (token === null) return;
       const kind = libraryOf(name);
-      // htmx tells of the answer that it changes the address for, whatever that is; Turbo of every one.
+      // htmx names the response for which it changes the address, whatever its own address; Turbo names every response.
       const path = kind === 'htmx' ? null : new URL(given.url, location.href).pathname;
-      answer = { token, kind, path, redirected: given.redirected, at: performance.now() };
+      named = { token, kind, path, redirected: given.redirected, at: performance.now() };
       find();
     });
   for (const name of MOVES) listen(document, name, () => moved(libraryOf(name)));

@@ -1,4 +1,4 @@
-// Where the bar stands, whether it is folded or closed; remembered by this browser for this origin.
+// The corner of the bar, and whether it is folded or closed. The browser remembers it for this origin.
 
 const NAME = 'hindsight.toolbar';
 /** Clockwise, from where it begins. */
@@ -13,7 +13,7 @@ function remembered() {
   }
 }
 
-/** `onChange` is called after each change, with what holds now. */
+/** `onChange` is called after each change, with the new state. */
 export function createPlace(onChange) {
   const { corner, folded, closed } = remembered();
   let now = {
@@ -27,7 +27,7 @@ export function createPlace(onChange) {
     try {
       localStorage.setItem(NAME, JSON.stringify(now));
     } catch {
-      // Storage is refused: it holds for this page.
+      // Storage is refused: the change is for this page only.
     }
     onChange(now);
   }
@@ -38,7 +38,7 @@ export function createPlace(onChange) {
     close: () => change({ closed: true }),
     open: () => change({ closed: false, folded: false }),
     next: () => change({ corner: CORNERS[(CORNERS.indexOf(now.corner) + 1) % CORNERS.length] }),
-    /** By the key that was pressed; anything else than an arrow changes nothing. */
+    /** By the key that was pressed; only arrows change anything. */
     towards(key) {
       const [vertical, horizontal] = now.corner;
       const moved = {

@@ -1,11 +1,11 @@
-// The preview of an item: what it says, and when it opens and goes. It opens by pointing, by focus and by the first tap;
-// it stays while the pointer is on it or the focus in it, and Escape sends it away (WCAG 2.2, 1.4.13).
+// The preview of an item, and when it opens and closes. It opens by pointing, by focus and by the first tap; it stays open while the pointer
+// is on it or the focus in it, and Escape closes it (WCAG 2.2, 1.4.13).
 import { badge, element, foreign, span, toneClass } from './draw.js';
 import { countText } from './format.js';
 
 /** Long enough that crossing the bar opens nothing. */
 const OPEN_AFTER_MS = 140;
-/** Long enough for the way from the item to its preview. */
+/** Long enough to move the pointer from the item to its preview. */
 const CLOSE_AFTER_MS = 280;
 
 function factList(facts) {
@@ -17,7 +17,7 @@ function factList(facts) {
   return element('dl', {}, ...rows);
 }
 
-/** Of a finding the badge has the colour, and the sentence is prose. */
+/** In a finding the badge is coloured, and the sentence is prose. */
 function rowOf({ text, note, tone, href, badge: label }, ask) {
   const target = ask.url(href);
   const className = label === undefined ? `what ${toneClass(tone)}` : 'what prose';
@@ -61,7 +61,7 @@ export function createOpening({ show, hold }) {
     if (key === open) return;
     open = key;
     show(key);
-    // Escape is for whatever has the focus, so it is only heard, and only while there is something to send away.
+    // Escape belongs to whatever has the focus: it is only listened to, and only while a preview is open.
     if (key === null) removeEventListener('keydown', onEscape, true);
     else addEventListener('keydown', onEscape, true);
   }

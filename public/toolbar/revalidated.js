@@ -1,21 +1,20 @@
-// Whether the browser had the document in its cache and asked the service if it is still good (304). Its tag then has the token of
-// the request that made it, and the service knows by address and time which one this was. Not so for a page that was taken from
-// the cache without asking: there was no other request.
+// Whether the browser had the document in its cache and revalidated it (304). The tag then has the token of the request that made the
+// document, and the service finds the one that got the 304 by address and time. A page taken from the cache without a request has no other.
 
-/** What browsers count for an answer without its body, whatever its headers are. */
-const BARE_ANSWER = 300;
+/** The transfer size that browsers report for a response without its body, whatever its headers are. */
+const EMPTY_RESPONSE = 300;
 
-/** `{ url, revalidated }`: its address, and the milliseconds since it was asked for; null where the token in the page is its own. */
+/** `{ url, revalidated }`: the address, and the milliseconds since the request; null if the token of the tag is the right one. */
 export function revalidation() {
   const [entry] = performance.getEntriesByType('navigation');
   if (entry === undefined) return null;
   const { name, transferSize, encodedBodySize, deliveryType, responseStatus, requestStart } = entry;
-  // What browsers tell differs; one too many is a question that finds nothing.
+  // Browsers differ in what they report; a false positive costs one request that finds nothing.
   const isKept =
     responseStatus === 304 ||
     deliveryType === 'cache' ||
     transferSize <= encodedBodySize ||
-    transferSize === BARE_ANSWER;
+    transferSize === EMPTY_RESPONSE;
   if (!(transferSize > 0 && isKept)) return null;
   const { pathname, search } = new URL(name);
   return { url: pathname + search, revalidated: String(Math.round(performance.now() - requestStart)) };

@@ -1,21 +1,21 @@
-// Asks the service about calls of which it may know more, a few times and less and less often, and takes what it says: methods,
-// tokens, findings, and of what began before the bar was there and is still open that it is.
+// Asks the service about calls of which it may know more, a few times and at growing intervals. It adds methods, tokens, findings, and
+// calls that are still open since before the hooks were installed.
 import { isLasting } from './call-facts.js';
 import { clockOf, clockOfPage, mayBe, narrowed, pairCalls, redirectOf } from './match.js';
 
-/** Between what is heard of a call and the questions about it. */
+/** After a change of a call, by how often the service was asked about it. */
 const ASKED_AFTER_MS = [250, 800, 2000, 5000];
 const ASKED_EVERY_MS = 1000;
-/** What is asked again would be answered the same, and each time stand in the console. */
+/** The next response would be the same, and each one is an error in the console. */
 const FINAL = ['policy', 'signin', 'refused', 'missing', 'strange'];
 const SERVED_TOKEN = /^[0-9a-f]{6}$/;
 
 /**
- * `list()` gives the calls, `add` makes one, `changed` is told when something of them has, `onReason` why the service tells nothing of
- * them, or null. `began`: when the hooks were there.
+ * `list()` returns the calls, `add` makes one, `changed` is called after a change to one, `onReason` with the reason why the service tells
+ * nothing of them, or null. `began`: when the hooks were installed.
  */
 export function createServedCalls({ ask, list, add, changed, onReason, began }) {
-  // A front end of another origin has no page of the service's: it asks by its origin.
+  // A page on another origin has no profile: the service finds its calls by the origin.
   const pages = new Set(ask.base.origin === location.origin ? [] : [null]);
   let clock = null;
   let timer = null;
@@ -26,10 +26,10 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     return new URL(url).host === ask.base.host;
   }
 
-  /** Whether it reached the service, as far as is known, and the service may know more of it. */
+  /** Whether it probably reached the service, which may know more of it. */
   function isWanting(call) {
     const { token, served, tries, state, from, made, status, type } = call;
-    if (made || from === 'from the cache' || !isHere(call) || (type === 'websocket' && status === null))
+    if (made || from === 'from cache' || !isHere(call) || (type === 'websocket' && status === null))
       return false;
     if (state === 'open' && !(isLasting(call) && status !== null)) return false;
     return token === null ? tries < ASKED_AFTER_MS.length : tries === 0 && served === null;
@@ -43,7 +43,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     call.href = ask.url(served.href);
   }
 
-  /** What stays open, and began before the hooks were there, is known to the service alone. */
+  /** A call that stays open, and began before the hooks, is known to the service alone. */
   function addEarly(served) {
     const startedAt = served.startedAt - clock.high;
     if (!isLasting(served) || startedAt < 0 || startedAt > began) return;
@@ -66,7 +66,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     return new Map(given.filter(({ token }) => SERVED_TOKEN.test(token)).map((one) => [one.token, one]));
   }
 
-  /** Of `others`, which another tab may have made, only those are taken that this page had the answer of. */
+  /** Another tab may have made `others`: only those whose token this page received are taken. */
   function learn({ calls = [], others = [] }) {
     const free = byToken(calls);
     const shared = byToken(others);
@@ -77,7 +77,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     }
     if (clock === null) return;
     const without = list().filter(
-      (call) => call.token === null && call.from !== 'from the cache' && !call.made && isHere(call),
+      (call) => call.token === null && call.from !== 'from cache' && !call.made && isHere(call),
     );
     for (const [call, served] of pairCalls(without, [...free.values()], clock)) {
       serve(call, served);
@@ -89,7 +89,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       const before = isOpen ? redirectOf(call, left, clock) : null;
       if (before !== null) call.cameFrom = [{ ...before, href: ask.url(before.href) }];
     }
-    // What may be one that is listed, though not for certain, does not stand beside it.
+    // One that may be a call of the list, though not for certain, is not listed beside it.
     const isListed = (one) => without.some((call) => call.token === null && mayBe(call, one, clock));
     left.filter((one) => !isListed(one)).forEach(addEarly);
   }
@@ -127,7 +127,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   document.addEventListener('visibilitychange', askSoon);
   return {
     askSoon,
-    /** The first is the document, by which clocks are told; the last is what shows now. */
+    /** The first is the document, which sets the clock; the last is the page shown now. */
     setPage(page) {
       if (!page || !SERVED_TOKEN.test(page.token)) return;
       clock ??= clockOfPage(page);
@@ -135,7 +135,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       pages.clear();
       pages.add(first).add(page.token);
       for (const call of list()) if (call.token === null) call.tries = 0;
-      // What began before the hooks is not known here: the service is asked at least once.
+      // Calls from before the hooks are unknown here: the service is asked at least once.
       timer ??= setTimeout(askQuietly, ASKED_AFTER_MS[0]);
     },
     stop() {

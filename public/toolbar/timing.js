@@ -1,7 +1,6 @@
-// What the browser measured of this document, in milliseconds since its navigation began. Sent once when loading has settled, and once
-// more with what came later when the page is hidden. Nothing is measured here: the browser's own entries are read. A page that
-// comes back from the back/forward cache is no new document, and one that was made before it was asked for is painted before
-// anybody looks, so of that no paint is told.
+// What the browser measured of this document, in milliseconds since its navigation began, read from the browser's own entries. Sent once
+// when loading has settled, and once more when the page is hidden. A page from the back/forward cache is no new document. A
+// prerendered page is painted before anybody looks, so its paints are left out.
 
 import { findHosts } from './bar.js';
 import { jsonText } from './format.js';
@@ -16,13 +15,13 @@ function roundedMs(ms) {
   return Math.round(ms * 10) / 10;
 }
 
-/** Only what has happened, within the hour that the service takes. */
+/** Only what has happened, within the hour that the service accepts. */
 function marksOf(marks) {
   const happened = Object.entries(marks).filter(([, ms]) => ms > 0 && ms <= LONGEST_MS);
   return Object.fromEntries(happened.map(([name, ms]) => [name, roundedMs(ms)]));
 }
 
-/** Shifts that lie together count together: at most a second apart, five in all. */
+/** Shifts at most a second apart, within five seconds, add up: the definition of CLS. */
 function worstShift(shifts) {
   let worst = 0;
   let sum = 0;
@@ -38,7 +37,7 @@ function worstShift(shifts) {
   return Math.min(Math.round(worst * 10_000) / 10_000, 1000);
 }
 
-/** `send(timing, isLast)`; what is in it is named as `POST -/timing` takes it. */
+/** Calls `send(timing, isLast)` with the fields of `POST -/timing`. */
 export function watchTiming({ send }) {
   const observers = [];
   const shifts = [];
@@ -120,7 +119,7 @@ export function watchTiming({ send }) {
     timer = setTimeout(() => quietly(() => tell(false)), SETTLED_MS);
   }
 
-  /** What is seen from here on belongs to a page that somebody came back to. */
+  /** Anything later belongs to a page that somebody came back to. */
   function leave() {
     if (document.visibilityState !== 'hidden' || sent === '') return;
     quietly(() => tell(true));
@@ -132,7 +131,7 @@ export function watchTiming({ send }) {
       if (name === 'first-contentful-paint') painted = startTime;
     });
     observe('largest-contentful-paint', (entry) => {
-      // What lies in a shadow root has no name. Once the bar is there, that may be the bar: a preview that was pointed at is large.
+      // An entry from a shadow root has no element. Once the bar is there, it may be the bar: its previews are large.
       if (entry.element !== null || findHosts().length === 0) largest = entry;
     });
     observe('layout-shift', (entry) => {

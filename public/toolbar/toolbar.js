@@ -1,8 +1,5 @@
-// Hindsight's toolbar: what the page in front of you just did.
-//
-// Begins here. It does nothing in frames, in documents that are no HTML, and where it runs already: then it tells that one
-// of its token, for a page that was changed without loading (Turbo puts the new page's tag into the old document). Whatever
-// goes wrong in here, the page must not hear of it.
+// Hindsight's toolbar starts here. It does nothing in frames and in documents that are not HTML. If a toolbar runs already, it hands that one
+// its token: Turbo puts the tag of a new page into the old document. The page must not notice any failure of ours.
 import { createAsk } from './ask.js';
 import { createBar, findHosts } from './bar.js';
 import { watchCalls } from './calls.js';
@@ -12,11 +9,11 @@ import { revalidation } from './revalidated.js';
 import { watchTiming } from './timing.js';
 
 const XHTML_NAME = 'http://www.w3.org/1999/xhtml';
-/** Told to the bar that is there; it answers by cancelling it. */
+/** The event that hands a token to a toolbar that runs already, which cancels it. */
 const NEWS = 'hindsight-page';
-/** A request that still runs is asked for again, less and less often: streams and slow work after the answer. */
+/** While a request is running, the bar asks again at growing intervals: streams, and slow work after the response. */
 const AGAIN_AFTER_MS = [250, 600, 1500, 4000, 10_000];
-/** So often a request that was answered by 304 is looked for: another process may have answered it. */
+/** How often to look for a request that got a 304: another process may have served it. */
 const MOST_SEEKS = 4;
 /** A page that streams or loads for long gets its bar before it has ended. */
 const SHOWN_AFTER_MS = 4000;
@@ -32,7 +29,7 @@ function tokenOf(script) {
   return /^[0-9a-f]{6}$/.test(token ?? '') ? token : null;
 }
 
-/** As the tag says it: the page may have got another `<base>` since. By hand it is written with its whole address. */
+/** The attribute of our tag, because `src` follows a later `<base>`; a tag written by hand has a whole address. */
 function scriptAddress(script) {
   return script.hasAttribute('data-hindsight') ? script.getAttribute('src') : script.src;
 }
@@ -57,7 +54,7 @@ function whenLoaded(work) {
   addEventListener('load', once);
 }
 
-/** Puts the host back once where the page has thrown it out with everything else; the second time it stays away. */
+/** Puts the host back once if the page removes it; the second time it stays away. */
 function keepThere(host, isWanted) {
   let returns = 1;
   let waiting = false;
@@ -84,19 +81,19 @@ function keepThere(host, isWanted) {
 function run(script) {
   const ask = createAsk(scriptAddress(script), script.dataset.connect === 'no');
   const tagToken = tokenOf(script);
-  /** Of the request that the document shows; undefined until it is known, null where that is found nowhere. */
+  /** Of the request that the document shows; undefined until it is known, null if it is not found. */
   let documentToken;
   let unsent = null;
   const state = {
     token: tagToken,
     entry: null,
-    // Where the page went without asking the service: { url, kind }.
+    // Set after a navigation without a request to the service: { url, kind }.
     moved: null,
     before: [],
     calls: [],
     moreCalls: 0,
     timing: null,
-    // Why there is no entry, why the service tells nothing of the calls, why it did not take what the browser measured.
+    // Why there is no entry, why the service tells nothing of the calls, why it did not accept the browser timing.
     reason: null,
     unserved: null,
     untold: null,
@@ -114,7 +111,7 @@ function run(script) {
     bar.watch();
   }
 
-  /** What the page has put in the place of the browser's own does not do: it is left alone from here on. */
+  /** The page has replaced a function that the bar needs by one that does not work: leave the page alone. */
   function giveUp() {
     isBroken = true;
     bar?.host.remove();
@@ -130,7 +127,7 @@ function run(script) {
   }
 
   function draw() {
-    // Nothing is known yet: a bar that would say nothing is not shown.
+    // Nothing is known yet: no empty bar.
     const isEmpty =
       state.entry === null && state.reason === null && state.moved === null && state.token !== null;
     if (bar === null || isEmpty) return;
@@ -183,7 +180,7 @@ function run(script) {
     setTimeout(() => load(token, attempt + 1), AGAIN_AFTER_MS[attempt]);
   }
 
-  /** Another page in the same document takes the place of the one before, which is kept. Without a token nobody was asked for it. */
+  /** Another page in the same document replaces the one before, which goes to `before`. Without a token it made no request. */
   function enter(token, moved = null) {
     if (token !== null && token === state.token) return;
     if (state.entry !== null) state.before = [...state.before, state.entry].slice(-MOST_BEFORE);
@@ -202,7 +199,7 @@ function run(script) {
       },
       onReason(reason) {
         state.unserved = reason;
-        // A front end of another origin asks for nothing else.
+        // A page on another origin asks for nothing else.
         if (!ask.isOwn && state.moved === null && state.entry === null) state.reason = reason;
         render();
       },
@@ -243,12 +240,12 @@ function run(script) {
     render();
   }
 
-  /** Somebody comes back, from signing in perhaps. */
+  /** Somebody comes back, perhaps from signing in. */
   function lookAgain() {
     if (!document.hidden && state.reason === 'signin' && isWanted()) load(state.token);
   }
 
-  /** Brings the bar back, leads into it, and out of it again. */
+  /** Reopens the bar, moves focus into it, and out of it again. */
   function onKey(event) {
     if (
       event.code !== 'KeyH' ||
@@ -281,7 +278,7 @@ function run(script) {
     event.preventDefault();
     if (event.detail !== null) enter(event.detail);
   });
-  // At once, since calls that are made while the page loads are heard best; the bar comes when it has.
+  // At once, to hear the calls that the page makes while it loads; the bar appears after the load.
   if (isWanted()) watch();
   if (tagToken !== null)
     watchTiming({
@@ -309,5 +306,5 @@ function start() {
 try {
   start();
 } catch {
-  // A page without the bar is whole; one with an error of the bar's in its console is not.
+  // No bar is better than an error of ours in the page's console.
 }

@@ -30,11 +30,11 @@ describe('the toolbar, asking the service', function () {
   });
 
   for (const [status, sentence] of [
-    [401, 'Sign in at the profiler to see this.'],
-    [403, 'The application does not let you see this.'],
-    [500, 'The service failed to read it.'],
-    [200, 'Something else answers in the place of the profiler.'],
-    [302, 'Sign in at the profiler to see this.'],
+    [401, 'Sign in to the profiler to see this.'],
+    [403, 'The application does not allow you to see this.'],
+    [500, 'The profiler failed to read the profile.'],
+    [200, 'Another program responds at the profiler’s address.'],
+    [302, 'Sign in to the profiler to see this.'],
   ] as const)
     it(`says one quiet sentence where the answer is ${status}, and links to the profile`, async () => {
       bar.host.entries[TOKEN] = [status];
@@ -75,7 +75,7 @@ describe('the toolbar, asking the service', function () {
       headers: { 'content-security-policy': "connect-src 'none'" },
     };
     const { page, problems } = await open();
-    expect((await texts(page)).join()).to.include('lets the bar ask nothing');
+    expect((await texts(page)).join()).to.include('policy blocks requests');
     await wait(page, 2500);
     expect(problems).to.deep.equal([]);
   });

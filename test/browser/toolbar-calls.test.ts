@@ -269,7 +269,7 @@ describe("the calls of a page, in the toolbar's eyes", function () {
       calls.map(({ url, why, token }) => [url.slice(host.origin.length + 5), why, token !== null]),
     ).to.deep.equal([
       ['kept', null, true],
-      ['kept', 'from the cache', true],
+      ['kept', 'from cache', true],
       ['made', 'through a service worker', false],
       ['through', 'through a service worker', true],
     ]);
@@ -331,7 +331,7 @@ describe("the calls of a page, in the toolbar's eyes", function () {
       const calls = await callsWhen(
         page,
         '',
-        (all) => all.length === 3 && all.some(({ why }) => why?.startsWith('connected again')),
+        (all) => all.length === 3 && all.some(({ why }) => why?.startsWith('reconnected')),
       );
       expect(calls.map(({ state, tone }) => [state, tone])).to.deep.equal([
         ['open', 'plain'],

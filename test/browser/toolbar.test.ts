@@ -56,6 +56,7 @@ describe('the toolbar', function () {
     expect(await previewWith(page, 'select *'))
       .to.include('select * from items')
       .and.to.include('18 × 142.1 ms');
+    expect(await preview(page)).to.include('Open Database');
     await page.locator('hindsight-toolbar .pop').hover();
     await wait(page);
     expect(await preview(page)).not.to.equal(null);
@@ -106,7 +107,16 @@ describe('the toolbar', function () {
     const rows = notes.map((note) => ({ text, note, tone: 'plain', href }));
     rows.push({ text: 'y'.repeat(200), note: notes[1] ?? '', tone: 'plain', href });
     const preview = { facts: [], rows, more: 0 };
-    const database = { panel: 'database', label: 'queries', text: '3', tone: 'plain', href, preview };
+    const database = {
+      panel: 'database',
+      rank: 20,
+      label: 'queries',
+      title: 'Database',
+      text: '3',
+      tone: 'plain',
+      href,
+      preview,
+    };
     bar.host.entries[TOKEN] = [entryOf({ items: [database] })];
     for (const viewport of [WIDE, NARROW]) {
       const { page } = await open('/', { viewport });

@@ -148,9 +148,9 @@ export async function openToolbarPage(
   await page.evaluate('window.started');
 }
 
-/** A busy machine holds the loop of any request, and the service says so: what the call is besides that is looked at. */
+/** A busy machine blocks the event loop of any request, and the service says so: without that. */
 function withoutMachine(call: ShownCall): ShownCall {
-  if (call.why !== 'loop held') return call;
+  if (call.why !== 'loop blocked') return call;
   const isSlow = call.ms !== null && call.ms >= 1000 && /^(?:fetch|xhr)$/.test(call.type);
   return { ...call, ...(isSlow ? { tone: 'warn', why: 'slow' } : { tone: 'plain', why: null }) };
 }

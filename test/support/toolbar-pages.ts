@@ -77,7 +77,9 @@ export function entryOf(given: object = {}): object {
     items: [
       {
         panel: 'database',
+        rank: 20,
         label: 'queries',
+        title: 'Database',
         text: 'N+1 · 23',
         tone: 'bad',
         href: href('database'),
@@ -97,7 +99,9 @@ export function entryOf(given: object = {}): object {
       },
       {
         panel: 'logs',
+        rank: 30,
         label: 'logs',
+        title: 'Logs',
         text: '2 warn · 6',
         tone: 'warn',
         href: href('logs'),
@@ -113,7 +117,9 @@ export function entryOf(given: object = {}): object {
       },
       {
         panel: 'http_client',
+        rank: 40,
         label: 'outgoing',
+        title: 'HTTP client',
         text: '1 · 40.1 ms',
         tone: 'plain',
         href: href('http_client'),
@@ -121,7 +127,9 @@ export function entryOf(given: object = {}): object {
       },
       {
         panel: 'dump',
+        rank: 50,
         label: 'dump',
+        title: 'Dump',
         text: '1',
         tone: 'plain',
         href: href('dump'),
@@ -129,7 +137,9 @@ export function entryOf(given: object = {}): object {
       },
       {
         panel: 'migrations',
+        rank: 50,
         label: 'migrations',
+        title: 'Migrations',
         text: '2 pending',
         tone: 'warn',
         href: href('migrations'),
@@ -137,7 +147,9 @@ export function entryOf(given: object = {}): object {
       },
       {
         panel: 'views',
+        rank: 80,
         label: 'views',
+        title: 'Views',
         text: '4',
         tone: 'plain',
         href: href('views'),
@@ -145,7 +157,9 @@ export function entryOf(given: object = {}): object {
       },
       {
         panel: 'runtime',
+        rank: 81,
         label: 'memory',
+        title: 'Runtime',
         text: '64.2 MiB',
         tone: 'plain',
         href: href('runtime'),

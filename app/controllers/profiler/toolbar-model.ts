@@ -20,6 +20,8 @@ interface ToolbarItem {
   /** Position from left to right; the calls of the page are at 60. */
   rank: number;
   label: string;
+  /** Of the panel. */
+  title: string;
   text: string;
   tone: Tone;
   href: string;
@@ -111,6 +113,7 @@ function itemOf({ name, title, toolbar = {} }: Panel, { profile, cards }: Making
     panel: name,
     rank,
     label: truncate(label, LONGEST_LABEL),
+    title: truncate(title, LONGEST_LABEL),
     text: truncate(text, LONGEST_LABEL),
     tone,
     href: urls.profile(token, name),

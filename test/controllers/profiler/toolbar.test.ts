@@ -100,7 +100,7 @@ describe('what the toolbar asks for', () => {
     const items = Object.fromEntries(shown.items.map((item) => [item.panel, item]));
     // What the bar says by itself is no item.
     expect(Object.keys(items)).to.deep.equal(['timeline', 'database']);
-    expect(items.database).to.include({ rank: 20, label: 'queries' });
+    expect(items.database).to.include({ rank: 20, label: 'queries', title: 'Database' });
     expect(items.database?.preview.rows[0]).to.include({
       text: 'select … from orders',
       href: `/_profiler/${token}?panel=database&open=q1#q1`,

@@ -121,7 +121,7 @@ describe('the tag of the toolbar in Chromium', function () {
       const words = await tab.locator('hindsight-toolbar .line').innerText();
       await tab.context().close();
       const connects = asked.some((url) => url.endsWith('/toolbar.json'));
-      return { policy, connects, says: words.includes('lets the bar ask nothing'), problems };
+      return { policy, connects, says: words.includes('policy blocks requests'), problems };
     });
     expect(await Promise.all(seen)).to.deep.equal(
       POLICIES_IN_PAGE.map(([policy, connects]) => ({ policy, connects, says: !connects, problems: [] })),
