@@ -1,13 +1,22 @@
 /**
- * Tests run from TypeScript. `spec` is given only where no file or folder is named on the command line:
- * mocha adds the two, so that `npm test -- test/x.test.ts` would run everything.
+ * Tests run from TypeScript, several files side by side: they wait more than they work. `spec` is given only where no file or folder
+ * is named on the command line: mocha adds the two, so that `npm test -- test/x.test.ts` would run everything. What is named runs in
+ * this process, so that `.only` and a debugger work.
  */
 const named = process.argv.slice(2).some((argument) => /^(\.\/)?test\/(.*\.test\.ts|[^.]*)$/.test(argument));
 
+/** The folders with the longest files first, so that none of them is the last to run. */
+const all = ['test/{browser,database,package,service}/**/*.test.ts', 'test/!(browser|database|package|service)/**/*.test.ts', 'test/*.test.ts']; // prettier-ignore
+
 module.exports = {
   extension: ['ts'],
-  spec: named ? [] : ['test/**/*.test.ts'],
+  spec: named ? [] : all,
   recursive: true,
   'node-option': ['import=tsx', 'enable-source-maps'],
-  timeout: 10_000,
+  require: ['test/support/run.ts'],
+  reporter: 'test/support/summary-reporter.cjs',
+  parallel: !named,
+  jobs: 4,
+  // Only there to end a hang: how long a test takes is no question of right or wrong.
+  timeout: 120_000,
 };

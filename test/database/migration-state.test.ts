@@ -110,7 +110,9 @@ describe('state of the migrations', function () {
   it('keeps one connection, apart from any pool', async () => {
     await runOwnerMigrations({ knex, schema, folder });
     for (let i = 0; i < 5; i++) await reader.read();
-    const rows = await knex('pg_stat_activity').where({ application_name: 'express-hindsight' });
+    const rows = await knex('pg_stat_activity')
+      .where({ application_name: 'express-hindsight' })
+      .whereRaw('datname = current_database()');
     expect(rows.length).to.equal(1);
   });
 
@@ -159,7 +161,11 @@ describe('state of the migrations', function () {
     const other = createReader(() => late, 50);
     expect((await other.read()).state).to.equal('unavailable');
     settings(server().connection);
-    const open = () => knex('pg_stat_activity').where('application_name', 'express-hindsight').select('pid');
+    const open = () =>
+      knex('pg_stat_activity')
+        .where('application_name', 'express-hindsight')
+        .whereRaw('datname = current_database()')
+        .select('pid');
     // Neither at once nor later: it connects, and leaves.
     for (let look = 0; look < 10; look++) await sleep(30);
     expect(await open()).to.deep.equal([]);

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { withBuild } from '../support/build.ts';
 
 const run = promisify(execFile);
 
@@ -82,12 +83,13 @@ interface Answer {
 
 describe('the package', function () {
   this.timeout(120_000);
+  withBuild();
   let folder: string;
   let files: string[];
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-door-'));
-    const { stdout } = await run('npm', ['pack', '--json', '--silent', '--pack-destination', folder]);
+    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--silent', '--pack-destination', folder]);
     const [packed] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as {
       filename: string;
       files: PackedFile[];

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withBuild } from '../support/build.ts';
 
 const START_WITHIN_MS = 30_000;
 
@@ -18,6 +19,7 @@ interface Started {
 
 describe('the processes of the service', function () {
   this.timeout(90_000);
+  withBuild();
   let folder: string;
   const started: Started[] = [];
 

@@ -4,8 +4,7 @@ import { load } from 'cheerio';
 import knexLibrary, { type Knex } from 'knex';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '../support/raw-http.ts';
-import { debianBinaries, startDebianPostgres, type TestServer } from '../support/postgres.ts';
-import { skipOrFail } from '../support/parts.ts';
+import { clusterVarDir, debianDatabase, environmentOf } from '../support/postgres.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import type { Profile } from '../../app/index.ts';
 import { until } from '../support/waiting.ts';
@@ -26,25 +25,16 @@ interface Answer {
   token: string;
 }
 
-function suite(
-  name: string,
-  open: (context: Mocha.Context) => Promise<{ env: Record<string, string>; server: TestServer | null }>,
-): void {
+function suite(name: string, open: (context: Mocha.Context) => Promise<Record<string, string>>): void {
   describe(`the service on ${name}`, function () {
     this.timeout(60_000);
     let shop: RunningShop;
-    let server: TestServer | null = null;
     let output = '';
 
     before(async function () {
-      const opened = await open(this);
-      server = opened.server;
-      shop = await startShop({ ...SECRETS, ...opened.env });
+      shop = await startShop({ ...SECRETS, ...(await open(this)) });
     });
-    after(async () => {
-      await shop?.close();
-      await server?.stop();
-    });
+    after(() => shop?.close());
 
     async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
       const response = await fetch(`${shop.origin}${path}`, { redirect: 'manual', ...init });
@@ -327,11 +317,5 @@ function suite(
   });
 }
 
-suite('the embedded PostgreSQL', () => Promise.resolve({ env: {}, server: null }));
-
-suite("Debian's PostgreSQL", async (context) => {
-  if (debianBinaries() === null) skipOrFail(context, "Debian's postgresql");
-  const server = await startDebianPostgres();
-  const { host, database, user } = server.connection;
-  return { env: { DB_HOST: host, DB_NAME: database, DB_USER: user }, server };
-});
+suite('the embedded PostgreSQL', async () => ({ VAR_DIR: await clusterVarDir() }));
+suite("Debian's PostgreSQL", async (context) => environmentOf(await debianDatabase(context)));

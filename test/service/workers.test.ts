@@ -1,18 +1,11 @@
 /** WEB_CONCURRENCY: several workers of the real service on one port and one database, on each kind of it. */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
-import {
-  debianBinaries,
-  clusterVarDir,
-  freshVarDir,
-  startDebianPostgres,
-  type TestConnection,
-} from '../support/postgres.ts';
+import { clusterVarDir, debianDatabase, environmentOf, freshVarDir } from '../support/postgres.ts';
 import {
   ask,
   spawnService,
@@ -42,7 +35,7 @@ interface Listed {
 
 interface Place {
   env: Record<string, string>;
-  stop(): Promise<void>;
+  stop?(): Promise<void>;
 }
 
 /** Runs `work` for every number below `count`, some at a time; results in order. */
@@ -84,7 +77,7 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
     });
     after(async () => {
       await service?.ended('SIGTERM');
-      await place?.stop();
+      await place?.stop?.();
     });
 
     async function start(): Promise<ListeningProcess> {
@@ -216,51 +209,18 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
   });
 }
 
-suite('the embedded PostgreSQL', async () => {
-  const varDir = await clusterVarDir();
-  return {
-    env: { VAR_DIR: varDir },
-    stop: async () => {
-      // The server stays for two seconds after its last user.
-      await sleep(3000);
-      rmSync(varDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
-    },
-  };
-});
+suite('the embedded PostgreSQL', async () => ({ env: { VAR_DIR: await clusterVarDir() } }));
 
-function environmentOf(
-  { host, port, database, user }: TestConnection,
-  varDir: string,
-): Record<string, string> {
-  return { VAR_DIR: varDir, DB_HOST: host, DB_PORT: String(port), DB_NAME: database, DB_USER: user };
-}
-
-suite("Debian's PostgreSQL", async (context) => {
-  if (debianBinaries() === null) skipOrFail(context, "Debian's postgresql");
-  const server = await startDebianPostgres();
-  const varDir = freshVarDir();
-  return {
-    env: environmentOf(server.connection, varDir),
-    stop: async () => {
-      await server.stop();
-      rmSync(varDir, { recursive: true, force: true });
-    },
-  };
-});
+suite("Debian's PostgreSQL", async (context) => ({
+  env: { VAR_DIR: freshVarDir(), ...environmentOf(await debianDatabase(context)) },
+}));
 
 suite('pgbouncer in transaction mode', async (context) => {
-  const program = findProgram(['pgbouncer']);
-  if (program === null || debianBinaries() === null) skipOrFail(context, "Debian's postgresql and pgbouncer");
-  const server = await startDebianPostgres();
-  const bouncer = await startPgbouncer(program, server.connection);
-  const varDir = freshVarDir();
+  const program = findProgram(['pgbouncer']) ?? skipOrFail(context, 'pgbouncer');
+  const bouncer = await startPgbouncer(program, await debianDatabase(context));
   return {
-    env: environmentOf(bouncer.connection, varDir),
-    stop: async () => {
-      await bouncer.stop();
-      await server.stop();
-      rmSync(varDir, { recursive: true, force: true });
-    },
+    env: { VAR_DIR: freshVarDir(), ...environmentOf(bouncer.connection) },
+    stop: () => bouncer.stop(),
   };
 });
 

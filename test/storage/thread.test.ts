@@ -7,7 +7,7 @@ import { startWorker } from '../../app/paths.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
 import { createThread } from '../../app/storage/thread.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withOwnPostgres } from '../support/postgres.ts';
 import { profileOf } from './contract.ts';
 
 /** One that never answers, and one that answers anything a little later. */
@@ -88,7 +88,7 @@ describe("the storage's thread", () => {
   });
 
   describe('with a database', () => {
-    const server = withDebianPostgres();
+    const server = withOwnPostgres();
     const schema = 'threaded';
     const workers: Worker[] = [];
     let storage: ProfileStorage;

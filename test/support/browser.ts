@@ -12,6 +12,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { findProgram, skipOrFail } from './parts.ts';
+import { type Part, sharedPart } from './shared-part.ts';
 
 /** Without these Chromium asks hosts of its maker at every start, which a closed network refuses many times a second. */
 const FLAGS = [
@@ -63,25 +64,20 @@ async function watchPage(page: Page, problems: string[]): Promise<void> {
   await page.addInitScript({ content: REPORT_VIOLATIONS });
 }
 
-/** One for all files of a run: a start takes seconds on a busy machine. */
-let running: Promise<Chromium> | null = null;
+/** For run.ts: the one that all files of a run share. */
+export async function startChromium(): Promise<Part> {
+  const server = await chromium.launchServer({ executablePath: findChromium() ?? '', args: FLAGS });
+  return { value: server.wsEndpoint(), stop: () => server.close() };
+}
 
-after(async () => {
-  await (await running)?.close();
-});
+/** This process's connection to it. */
+let connected: Promise<Chromium> | null = null;
 
-/**
- * Chromium, started with the first; call it in `before`, which may take its time: a cold start needs seconds. `close` ends the
- * pages that were opened here.
- */
+/** For `before`. `close` ends the pages that were opened here. */
 export async function launchBrowser(context: Mocha.Context): Promise<TestBrowser> {
-  const executablePath = findChromium();
-  if (executablePath === null) skipOrFail(context, 'Chromium');
-  context.timeout(60_000);
-  // What died in one file is started anew for the next.
-  if (running !== null && !(await running.catch(() => null))?.isConnected()) running = null;
-  running ??= chromium.launch({ executablePath, args: FLAGS });
-  const browser = await running;
+  if (findChromium() === null) skipOrFail(context, 'Chromium');
+  connected ??= sharedPart<string>('chromium').then((endpoint) => chromium.connect(endpoint));
+  const browser = await connected;
   const profiles: BrowserContext[] = [];
   return {
     async open(options = {}) {

@@ -10,8 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { createProfiler, type Finding, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
-import { debianBinaries, openKnex, startDebianPostgres, type TestServer } from './postgres.ts';
-import { skipOrFail } from './parts.ts';
+import { debianDatabase, openKnex } from './postgres.ts';
 import { until } from './waiting.ts';
 
 export interface Asked {
@@ -126,16 +125,7 @@ export function withFindingsApp(build: BuildApp, options?: ProfilerOptions): Ask
   return createAsk(() => running);
 }
 
-let shared: Promise<TestServer> | undefined;
-after(async function () {
-  this.timeout(30_000);
-  await (await shared)?.stop();
-});
-
-/**
- * The same with a Knex of its own on a server that all tests of findings share; `prepare` makes its tables, in a schema
- * that begins empty.
- */
+/** The same with a Knex of its own on an empty database, in which `prepare` makes its tables. */
 export function withFindingsDatabase(
   prepare: (knex: Knex) => Promise<unknown>,
   build: (app: Express, knex: Knex, profiler: Profiler) => void,
@@ -144,14 +134,8 @@ export function withFindingsDatabase(
   let running: FindingsApp | undefined;
   let knex: Knex | undefined;
   before(async function () {
-    this.timeout(30_000);
-    if (debianBinaries() === null) skipOrFail(this, 'a PostgreSQL server');
-    shared ??= startDebianPostgres();
-    const { connection } = await shared;
-    const opened = openKnex(connection, { pool: { min: 0, max: pool } });
+    const opened = openKnex(await debianDatabase(this), { pool: { min: 0, max: pool } });
     knex = opened;
-    await opened.raw('drop schema public cascade');
-    await opened.raw('create schema public');
     await prepare(opened);
     running = await startFindingsApp((app, profiler) => {
       profiler.watchKnex(opened);

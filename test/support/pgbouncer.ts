@@ -14,7 +14,10 @@ export interface Pgbouncer {
 }
 
 /** `program`: full path of pgbouncer. */
-export async function startPgbouncer(program: string, { host, port }: TestConnection): Promise<Pgbouncer> {
+export async function startPgbouncer(
+  program: string,
+  { host, port, database }: TestConnection,
+): Promise<Pgbouncer> {
   const folder = serverFolder('bouncer-');
   const config = join(folder, 'pgbouncer.ini');
   writeFileSync(
@@ -28,7 +31,7 @@ export async function startPgbouncer(program: string, { host, port }: TestConnec
   const child: ChildProcess = spawn(program, [config], { ...user, cwd: '/', stdio: 'ignore' });
   for (let tries = 0; tries < 200 && !existsSync(join(folder, `.s.PGSQL.${PORT}`)); tries++) await sleep(25);
   return {
-    connection: { host: folder, port: PORT, user: 'postgres', database: 'postgres' },
+    connection: { host: folder, port: PORT, user: 'postgres', database },
     async stop() {
       const exit = once(child, 'exit');
       child.kill('SIGKILL');

@@ -1,8 +1,9 @@
 /**
- * Real PostgreSQL servers for tests, on a socket in a folder of their own: Debian's (found under /usr/lib/postgresql)
- * and the embedded one. `with…` registers mocha hooks for the current `describe` and returns a function that gives the
- * running server. Where one can't be had the tests are skipped, or fail when HINDSIGHT_REQUIRE_ALL=1 is set.
+ * Real PostgreSQL servers for tests: Debian's (found under /usr/lib/postgresql) and the embedded one. `with…` registers mocha hooks for
+ * the current `describe` and returns a function that gives a database of its own on the server that all files of the run share;
+ * `startDebianPostgres` is for tests that stop or configure their server. Without one, tests are skipped (see parts.ts).
  */
+import { randomBytes } from 'node:crypto';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import {
   chmodSync,
@@ -17,10 +18,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import knexLibrary, { type Knex } from 'knex';
+import pg from 'pg';
 import { findBinaries } from '../../app/database/embedded-postgres/binaries.ts';
 import { startEmbeddedPostgres, type EmbeddedServer } from '../../app/database/embedded-postgres/index.ts';
 import { tryDatabase } from '../../app/database/reach.ts';
 import { skipOrFail } from './parts.ts';
+import { type Part, sharedPart } from './shared-part.ts';
 import { until } from './waiting.ts';
 
 export interface TestConnection {
@@ -31,10 +34,13 @@ export interface TestConnection {
   password?: string;
 }
 
+/** The same as the service's settings. */
+export function environmentOf({ host, port, database, user }: TestConnection): Record<string, string> {
+  return { DB_HOST: host, DB_PORT: String(port), DB_NAME: database, DB_USER: user };
+}
+
 export interface TestServer {
-  name: string;
   connection: TestConnection;
-  stop(): Promise<void>;
 }
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
@@ -68,28 +74,21 @@ export function serverFolder(prefix: string): string {
   return folder;
 }
 
-/** Folders of clusters that were made once in this process; servers get copies, which take a tenth of the time. */
-let debianCluster: string | undefined;
-let embeddedCluster: Promise<string> | undefined;
-
-function removeAtExit(folder: string): void {
-  process.once('exit', () => {
-    rmSync(folder, { recursive: true, force: true });
-  });
-}
-
 /** With owners and rights. */
 function copyFolder(from: string, to: string): void {
   execFileSync('cp', ['-a', from, to]);
 }
 
-function makeDebianCluster(bin: string): string {
-  const folder = serverFolder('pgc-');
-  removeAtExit(folder);
-  const data = join(folder, 'data');
+/** For run.ts, as are the next three: a cluster that servers get copies of, which take a tenth of the time. */
+export function makeDebianCluster(): Part {
+  const data = join(serverFolder('pgc-'), 'data');
   const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--wal-segsize=1', '--locale=C'];
-  execFileSync(join(bin, 'initdb'), [...init, '-E', 'UTF8'], { ...serverUser(), cwd: '/', stdio: 'ignore' });
-  return data;
+  execFileSync(join(debianBinaries() ?? '', 'initdb'), [...init, '-E', 'UTF8'], {
+    ...serverUser(),
+    cwd: '/',
+    stdio: 'ignore',
+  });
+  return { value: data };
 }
 
 /** Whether the process is there; one that ended, and that nobody has waited for, is not. */
@@ -108,14 +107,30 @@ export async function endEmbedded(server: EmbeddedServer): Promise<void> {
   await until(() => !isAlive(pid), 'the embedded server has ended', 15_000);
 }
 
-async function makeEmbeddedCluster(): Promise<string> {
+export async function makeEmbeddedCluster(): Promise<Part> {
   const varDir = freshVarDir();
-  removeAtExit(varDir);
   const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
   await endEmbedded(server);
   const folder = join(varDir, 'postgres');
   await until(() => readdirSync(join(folder, 'run')).length === 0, 'the server has cleared up');
-  return folder;
+  return { value: folder };
+}
+
+export async function startSharedDebian(): Promise<Part> {
+  const { connection, stop } = await startDebianPostgres(['max_connections=400']);
+  return { value: connection, stop };
+}
+
+export async function startSharedEmbedded(): Promise<Part> {
+  const server = await startEmbeddedPostgres({
+    varDir: await clusterVarDir(),
+    log: () => undefined,
+    linger: 0,
+  });
+  return {
+    value: server.connection,
+    stop: () => endEmbedded(server),
+  };
 }
 
 function ended(child: ChildProcess): Promise<void> {
@@ -125,6 +140,7 @@ function ended(child: ChildProcess): Promise<void> {
 
 /** A server that can go away and come back. */
 export interface DebianServer extends TestServer {
+  stop(): Promise<void>;
   /** Ends the server, keeping its data. */
   halt(): Promise<void>;
   /** Starts it again; resolves when it answers. */
@@ -140,7 +156,7 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
   const folder = serverFolder('pg-');
   const user = serverUser();
   const data = join(folder, 'data');
-  copyFolder((debianCluster ??= makeDebianCluster(bin)), data);
+  copyFolder(await sharedPart<string>('debianCluster'), data);
   const given = ['listen_addresses=', 'fsync=off', ...settings].flatMap((setting) => ['-c', setting]);
   const connection = { host: folder, port: 5432, user: 'postgres', database: 'postgres' };
   let child: ChildProcess | undefined;
@@ -168,7 +184,6 @@ export async function startDebianPostgres(settings: readonly string[] = []): Pro
 
   await resume();
   return {
-    name: 'PostgreSQL of Debian',
     connection,
     halt,
     resume,
@@ -191,61 +206,61 @@ export function freshVarDir(): string {
 
 /** The same with a cluster in it, as one has it who starts again. Rejects where there is no embedded server. */
 export async function clusterVarDir(): Promise<string> {
-  const cluster = await (embeddedCluster ??= makeEmbeddedCluster());
+  const cluster = await sharedPart<string>('embeddedCluster');
   const varDir = freshVarDir();
   copyFolder(cluster, join(varDir, 'postgres'));
   return varDir;
 }
 
-/** A fresh embedded server in a folder of its own. */
-async function startEmbeddedForTest(): Promise<TestServer> {
-  const varDir = await clusterVarDir();
-  const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
-  return {
-    name: 'embedded PostgreSQL',
-    connection: server.connection,
-    async stop() {
-      await endEmbedded(server);
-      rmSync(varDir, { recursive: true, force: true });
-    },
+/** An empty database on the server of the whole run. */
+export async function freshDatabase(server: 'debianPostgres' | 'embeddedPostgres'): Promise<TestConnection> {
+  const connection = await sharedPart<TestConnection>(server);
+  const database = `test_${randomBytes(6).toString('hex')}`;
+  const client = new pg.Client({ ...connection });
+  await client.connect();
+  await client.query(`create database ${database}`);
+  await client.end();
+  return { ...connection, database };
+}
+
+/** An empty database of Debian's; skips where that is not installed. */
+export function debianDatabase(context: Mocha.Context): Promise<TestConnection> {
+  if (debianBinaries() === null) skipOrFail(context, `a PostgreSQL under ${DEBIAN_FOLDER}`);
+  return freshDatabase('debianPostgres');
+}
+
+/** An empty database of the embedded server; skips where that has no package for the platform. */
+export async function embeddedDatabase(context: Mocha.Context): Promise<TestConnection> {
+  await findBinaries().catch(() => skipOrFail(context, 'the package embedded-postgres for this platform'));
+  return freshDatabase('embeddedPostgres');
+}
+
+function withDatabase(open: typeof debianDatabase): () => TestServer {
+  let connection: TestConnection | undefined;
+  before(async function () {
+    connection = await open(this);
+  });
+  return () => {
+    if (connection === undefined) throw new Error('The database is asked for before the tests run.');
+    return { connection };
   };
 }
 
-function withServer<S extends TestServer>(
-  start: () => Promise<S>,
-  missing: () => Promise<string | null>,
-): () => S {
-  let server: S | undefined;
+export const withDebianPostgres = (): (() => TestServer) => withDatabase(debianDatabase);
+export const withEmbeddedPostgres = (): (() => TestServer) => withDatabase(embeddedDatabase);
+
+/** A server that only the current `describe` has, for tests that stop it. */
+export function withOwnPostgres(): () => DebianServer {
+  let server: DebianServer | undefined;
   before(async function () {
-    this.timeout(30_000);
-    const part = await missing();
-    if (part !== null) skipOrFail(this, part);
-    server = await start();
+    if (debianBinaries() === null) skipOrFail(this, `a PostgreSQL under ${DEBIAN_FOLDER}`);
+    server = await startDebianPostgres();
   });
-  after(async function () {
-    this.timeout(30_000);
-    await server?.stop();
-  });
+  after(() => server?.stop());
   return () => {
     if (server === undefined) throw new Error('The server is asked for before the tests run.');
     return server;
   };
-}
-
-export function withDebianPostgres(settings: readonly string[] = []): () => DebianServer {
-  return withServer(
-    () => startDebianPostgres(settings),
-    () => Promise.resolve(debianBinaries() === null ? `a PostgreSQL under ${DEBIAN_FOLDER}` : null),
-  );
-}
-
-export function withEmbeddedPostgres(): () => TestServer {
-  return withServer(startEmbeddedForTest, () =>
-    findBinaries().then(
-      () => null,
-      () => 'the package embedded-postgres for this platform',
-    ),
-  );
 }
 
 /** A small pool; the caller destroys it. */

@@ -1,11 +1,11 @@
-/** The example shop as a running service, on the embedded PostgreSQL, as `npm run example` starts it. */
+/** The example shop as a running service, as `npm run example` starts it. */
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { createService, readConfig, type Service } from '../../app/service.ts';
 import { createRoutes } from '../../examples/shop/routes/index.ts';
-import { clusterVarDir, freshVarDir } from './postgres.ts';
+import { environmentOf, freshDatabase, freshVarDir } from './postgres.ts';
 
 export const WEBHOOK_SECRET = 'a secret of the shop and its payer';
 
@@ -18,13 +18,17 @@ export interface RunningShop {
   close(): Promise<void>;
 }
 
-/** `environment` adds to an otherwise empty one. Resolves when the database is migrated and filled. */
+/**
+ * `environment` adds to an otherwise empty one; the database is an empty one on the run's embedded server, unless it names another, or a
+ * VAR_DIR for a server of its own. Resolves when the database is migrated and filled.
+ */
 export async function startShop(environment: Record<string, string> = {}): Promise<RunningShop> {
-  const isElsewhere = 'DATABASE_URL' in environment || 'DB_HOST' in environment;
-  const folder = isElsewhere ? freshVarDir() : await clusterVarDir();
+  const folder = environment.VAR_DIR ?? freshVarDir();
+  const isElsewhere = ['VAR_DIR', 'DATABASE_URL', 'DB_HOST'].some((name) => name in environment);
+  const database = isElsewhere ? {} : environmentOf(await freshDatabase('embeddedPostgres'));
   const lines: string[] = [];
   const service = createService({
-    config: readConfig({ VAR_DIR: folder, PORT: '0', ...environment }),
+    config: readConfig({ VAR_DIR: folder, PORT: '0', ...database, ...environment }),
     routes: createRoutes({ webhookSecret: WEBHOOK_SECRET }),
     viewFolders: [resolve('examples/shop/views')],
     migrationsFolder: resolve('examples/shop/migrations'),

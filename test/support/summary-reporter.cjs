@@ -1,18 +1,26 @@
 /**
- * Mocha's usual report, closed by one plain line that a script can read: `12 passed, 0 failed, 1 skipped`. Where tests are
- * tried again, those that needed it are named before it with what was wrong at first.
+ * Mocha's usual report, closed by the ten slowest files of many and by one plain line that a script can read:
+ * `12 passed, 0 failed, 1 skipped`.
  */
+const { relative } = require('node:path');
 const { reporters } = require('mocha');
+
+const SLOWEST = 10;
 
 module.exports = class SummaryReporter extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
-    const again = new Map();
-    runner.on('retry', (test, error) => again.set(test.fullTitle(), error));
+    const spent = new Map();
+    const add = ({ file, duration }) => spent.set(file, (spent.get(file) ?? 0) + (duration ?? 0));
+    runner.on('test end', add);
+    runner.on('hook end', add);
     runner.once('end', () => {
       const { passes, failures, pending } = runner.stats;
-      for (const [title, error] of again)
-        process.stdout.write(`tried again: ${title}\n${error?.stack ?? error}\n`);
+      const slowest = [...spent].sort(([, one], [, other]) => other - one).slice(0, SLOWEST);
+      const lines = slowest.map(
+        ([file, ms]) => `${(ms / 1000).toFixed(1).padStart(8)} s  ${relative('', file)}`,
+      );
+      if (spent.size > SLOWEST) process.stdout.write(`  The slowest files:\n${lines.join('\n')}\n\n`);
       process.stdout.write(`${passes} passed, ${failures} failed, ${pending} skipped\n`);
     });
   }

@@ -1,0 +1,57 @@
+/**
+ * What a run of mocha starts at most once: its main process starts a part when the first test file asks for it (shared-part.ts), and
+ * stops them all at the end. Files run in several processes, so they ask over a socket.
+ */
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Part, PartName } from './shared-part.ts';
+
+/** Imported when needed: a run of a single file rarely needs one. */
+const STARTERS: Record<PartName, () => Promise<Part>> = {
+  build: async () => (await import('./build.ts')).makeBuild(),
+  chromium: async () => (await import('./browser.ts')).startChromium(),
+  debianCluster: async () => (await import('./postgres.ts')).makeDebianCluster(),
+  debianPostgres: async () => (await import('./postgres.ts')).startSharedDebian(),
+  embeddedCluster: async () => (await import('./postgres.ts')).makeEmbeddedCluster(),
+  embeddedPostgres: async () => (await import('./postgres.ts')).startSharedEmbedded(),
+};
+
+const started = new Map<PartName, Promise<Part>>();
+let server: Server;
+let folder: string;
+
+function part(name: PartName): Promise<Part> {
+  const running = started.get(name) ?? STARTERS[name]();
+  started.set(name, running);
+  return running;
+}
+
+/** The name comes in, one line of JSON goes out. */
+function answer(socket: Socket): void {
+  socket.on('error', () => undefined);
+  socket.once('data', (name: Buffer) => {
+    part(name.toString() as PartName).then(
+      ({ value }) => socket.end(JSON.stringify({ value })),
+      (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
+    );
+  });
+}
+
+export async function mochaGlobalSetup(): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'ht-'));
+  // As open as /tmp: PostgreSQL runs as another user where the tests run as root.
+  chmodSync(folder, 0o1777);
+  process.env.TMPDIR = folder;
+  server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  process.env.HINDSIGHT_TEST_PARTS = String((server.address() as AddressInfo).port);
+}
+
+export async function mochaGlobalTeardown(): Promise<void> {
+  server.close();
+  for (const running of started.values()) await running.then(({ stop }) => stop?.()).catch(() => undefined);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
