@@ -18,5 +18,5 @@ module.exports = {
   parallel: !named,
   jobs: 4,
   // Only there to end a hang: how long a test takes is no question of right or wrong.
-  timeout: 120_000,
+  timeout: 240_000,
 };

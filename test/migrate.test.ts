@@ -9,8 +9,7 @@ import { migrate } from '../app/migrate.ts';
 import { packageRoot } from '../app/paths.ts';
 import { endEmbedded, freshVarDir, openKnex, withDebianPostgres } from './support/postgres.ts';
 
-describe('the release process', function () {
-  this.timeout(30_000);
+describe('the release process', () => {
   const server = withDebianPostgres();
   let folder: string;
 
@@ -86,9 +85,7 @@ describe('the release process', function () {
   });
 });
 
-describe("Knex's command line", function () {
-  this.timeout(60_000);
-
+describe("Knex's command line", () => {
   it('works on the embedded server, which ends with it', async () => {
     const varDir = freshVarDir();
     const knex = createRequire(import.meta.url).resolve('knex/bin/cli.js');

@@ -20,8 +20,7 @@ interface Started {
   origin: string;
 }
 
-describe('the process', function () {
-  this.timeout(40_000);
+describe('the process', () => {
   const children: ChildProcess[] = [];
 
   function run(env: Record<string, string>): Omit<Started, 'origin'> {

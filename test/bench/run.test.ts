@@ -20,8 +20,7 @@ describe('npm run bench', () => {
     if (!existsSync('/proc/self/stat')) this.skip();
   });
 
-  it('compares two processes of the bare application and writes what it found', function () {
-    this.timeout(60_000);
+  it('compares two processes of the bare application and writes what it found', () => {
     const { status, output } = bench('control', '--anyway', '--pairs=2', '--slice=150', '--warm-up=100');
     expect(status, output).to.equal(0);
     const file = output.split('\n').find((line) => line.endsWith('.json')) ?? '';
@@ -34,8 +33,7 @@ describe('npm run bench', () => {
     expect(output).to.include('A/A control').and.not.include('were no 200');
   });
 
-  it('names the rows there are when asked for another', function () {
-    this.timeout(20_000);
+  it('names the rows there are when asked for another', () => {
     const { status, output } = bench('nonsense');
     expect(status).to.equal(1);
     expect(output).to.include('No row "nonsense"; there are: plain, queries');

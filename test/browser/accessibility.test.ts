@@ -33,8 +33,7 @@ const REQUESTS: Record<string, { path: string; init?: RequestInit }> = {
   },
 };
 
-describe('pages of the profiler', function () {
-  this.timeout(120_000);
+describe('pages of the profiler', () => {
   let browser: TestBrowser;
   let shop: RunningShop;
   const tokens: Record<string, string> = {};

@@ -8,8 +8,7 @@ import { addBusyPage, addCrowd, lasting } from '../support/observed-samples.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
-describe('routes and comparisons in a browser', function () {
-  this.timeout(60_000);
+describe('routes and comparisons in a browser', () => {
   let browser: TestBrowser | undefined;
   let server: PageServer;
   /** Newest first: plain, busy, crowded. */

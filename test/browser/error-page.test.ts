@@ -34,8 +34,7 @@ const pages: Record<string, () => string> = {
   '/welcome': () => renderErrorPage({ error: createError('ROUTE_NOT_FOUND', ['GET', '/']), status: 404 }),
 };
 
-describe('error pages in a browser', function () {
-  this.timeout(60_000);
+describe('error pages in a browser', () => {
   let browser: TestBrowser;
   let server: Server;
   let address: string;

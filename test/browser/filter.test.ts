@@ -7,8 +7,7 @@ import { addCrowd } from '../support/observed-samples.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
-describe('the filter box', function () {
-  this.timeout(60_000);
+describe('the filter box', () => {
   let browser: TestBrowser | undefined;
   let server: PageServer;
   let address: string;

@@ -17,8 +17,7 @@ const WIDE_ELEMENTS = `[...document.body.querySelectorAll('*')]
 const VIOLATIONS = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
   violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => id + ': ' + target.join(' ') + ' ' + html.slice(0, 120))))`;
 
-describe('pages over hostile text in a browser', function () {
-  this.timeout(120_000);
+describe('pages over hostile text in a browser', () => {
   let browser: TestBrowser | undefined;
 
   before(async function () {

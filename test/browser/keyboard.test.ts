@@ -6,8 +6,7 @@ import { everyPanel } from '../support/every-page.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
-describe('the keyboard', function () {
-  this.timeout(60_000);
+describe('the keyboard', () => {
   let browser: TestBrowser | undefined;
   let server: PageServer;
   const tokens: string[] = [];

@@ -5,8 +5,7 @@ import type { Page } from 'playwright-core';
 import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
-describe('the list in a browser', function () {
-  this.timeout(60_000);
+describe('the list in a browser', () => {
   let shop: RunningShop;
   let browser: TestBrowser;
 

@@ -13,8 +13,7 @@ const CARD = '4111 1111 1111 1111';
 const isForm = (response: PageResponse): boolean =>
   response.request().method() === 'POST' && response.request().isNavigationRequest();
 
-describe('the example shop in a browser', function () {
-  this.timeout(60_000);
+describe('the example shop in a browser', () => {
   let shop: RunningShop;
   let proxy: TlsProxy;
   let browser: TestBrowser;

@@ -15,7 +15,6 @@ describe('the tools of browser tests', () => {
   let seen: IncomingHttpHeaders = {};
 
   before(async function () {
-    this.timeout(60_000);
     server = createServer((request, response) => {
       seen = request.headers;
       if (request.url === '/throws.js') {

@@ -6,8 +6,7 @@ import { addBusyPage, lasting, layer, query } from '../support/observed-samples.
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
-describe('the timeline in a browser', function () {
-  this.timeout(60_000);
+describe('the timeline in a browser', () => {
   let browser: TestBrowser | undefined;
   let server: PageServer;
   let busy: string;

@@ -14,8 +14,7 @@ import {
 import { entryOf, shopPage, TAG, TOKEN } from '../support/toolbar-pages.ts';
 import { until } from '../support/waiting.ts';
 
-describe('the toolbar, asking the service', function () {
-  this.timeout(60_000);
+describe('the toolbar, asking the service', () => {
   const bar = useBarPages();
   const { open } = bar;
 

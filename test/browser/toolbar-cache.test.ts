@@ -16,8 +16,7 @@ const TAGGED = `document.querySelector('script[data-token]')?.dataset.token`;
 const document = (body: string, head = ''): string =>
   `<!doctype html><html lang="en"><head><title>Page</title><link rel="icon" href="data:,">${head}</head><body>${body}</body></html>`;
 
-describe('the toolbar in a page from the cache', function () {
-  this.timeout(60_000);
+describe('the toolbar in a page from the cache', () => {
   const browser = useBrowser();
   let server: Server;
   let origin: string;
@@ -78,7 +77,7 @@ describe('the toolbar in a page from the cache', function () {
   }
   /** Token and words of the bar's first item. */
   async function shown(page: Page): Promise<[token: string | undefined, text: string]> {
-    await page.waitForFunction(`${ITEMS}.length > 1`, undefined, { timeout: 10_000 });
+    await page.waitForFunction(`${ITEMS}.length > 1`);
     const [href, text] = await page.evaluate<[string, string]>(
       `(([first]) => [first.href, first.innerText.replace(/\\s+/g, ' ')])(${ITEMS})`,
     );

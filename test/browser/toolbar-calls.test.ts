@@ -54,8 +54,7 @@ const FAULT: FindingRule = {
       : [],
 };
 
-describe("the calls of a page, in the toolbar's eyes", function () {
-  this.timeout(60_000);
+describe("the calls of a page, in the toolbar's eyes", () => {
   const browser = useBrowser();
   let host: ToolbarHost;
   let other: ToolbarHost;

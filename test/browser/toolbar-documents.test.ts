@@ -12,8 +12,7 @@ class Gate {
   });
 }
 
-describe('the toolbar in documents', function () {
-  this.timeout(60_000);
+describe('the toolbar in documents', () => {
   const bar = useBarPages();
   const { open } = bar;
 

@@ -14,8 +14,7 @@ interface Move {
 const TURBO = '/modules/@hotwired/turbo/dist/turbo.es2017-esm.js';
 const HTMX = { 2: '/modules/htmx-2/dist/htmx.js', 4: '/modules/htmx.org/dist/htmx.js' };
 
-describe('the navigation of a page, in the toolbar’s eyes', function () {
-  this.timeout(60_000);
+describe('the navigation of a page, in the toolbar’s eyes', () => {
   const browser = useBrowser();
   let host: ToolbarHost;
   let opened: OpenPage;
@@ -67,11 +66,7 @@ describe('the navigation of a page, in the toolbar’s eyes', function () {
 
   /** What was told, with the line of the request in place of its token. */
   async function movesWhen(count: number): Promise<unknown[]> {
-    for (let turn = 0; turn < 200; turn++) {
-      const moves = await page.evaluate<Move[]>('window.moves');
-      if (moves.length >= count) break;
-      await page.waitForTimeout(50);
-    }
+    await page.waitForFunction(`window.moves.length >= ${count}`);
     await page.waitForTimeout(200);
     const moves = await page.evaluate<Move[]>('window.moves');
     return Promise.all(

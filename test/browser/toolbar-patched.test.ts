@@ -29,8 +29,7 @@ const BROKEN: Record<string, string> = {
   'nobody may listen': `window.addEventListener = document.addEventListener = function () { throw new Error('no listening'); };`,
 };
 
-describe('the toolbar in pages of old libraries', function () {
-  this.timeout(60_000);
+describe('the toolbar in pages of old libraries', () => {
   const bar = useBarPages();
   const { open } = bar;
 

@@ -14,8 +14,7 @@ import {
 } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TOKEN } from '../support/toolbar-pages.ts';
 
-describe("the toolbar's place", function () {
-  this.timeout(60_000);
+describe("the toolbar's place", () => {
   const bar = useBarPages();
   const { open } = bar;
 

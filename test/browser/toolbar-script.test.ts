@@ -8,8 +8,7 @@ import { packageRoot } from '../../app/paths.ts';
 import { item, useBarPages } from '../support/bar-pages.ts';
 import { shopPage } from '../support/toolbar-pages.ts';
 
-describe("the toolbar's script", function () {
-  this.timeout(60_000);
+describe("the toolbar's script", () => {
   const bar = useBarPages();
   const { open } = bar;
 

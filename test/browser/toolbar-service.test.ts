@@ -19,8 +19,7 @@ async function listen(handler: RequestListener): Promise<{ server: Server; origi
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-describe('the toolbar of a service', function () {
-  this.timeout(60_000);
+describe('the toolbar of a service', () => {
   const browser = useBrowser();
   let frontEnd: Awaited<ReturnType<typeof listen>>;
   let service: Awaited<ReturnType<typeof listen>>;

@@ -7,8 +7,7 @@ import { type RunningShop, startShop } from '../support/shop.ts';
 
 const PAGES = ['/', '/orders', '/products/1', '/checkout', '/login', '/reports/daily'];
 
-describe('the toolbar in the shop', function () {
-  this.timeout(120_000);
+describe('the toolbar in the shop', () => {
   const browser = useBrowser();
   let shop: RunningShop;
 

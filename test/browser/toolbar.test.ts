@@ -15,8 +15,7 @@ import {
 } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TOKEN } from '../support/toolbar-pages.ts';
 
-describe('the toolbar', function () {
-  this.timeout(60_000);
+describe('the toolbar', () => {
   const bar = useBarPages();
   const { open } = bar;
 

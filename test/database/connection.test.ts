@@ -57,8 +57,7 @@ describe('connection settings', () => {
   });
 });
 
-describe('the database', function () {
-  this.timeout(20_000);
+describe('the database', () => {
   const server = withDebianPostgres();
   const open: Database[] = [];
   let lines: string[];

@@ -17,8 +17,7 @@ import {
 const UP = 'export const up = async () => {};\nexport const down = async () => {};\n';
 const redact = { text: (value: string) => value.replaceAll('hunter2', '***') };
 
-describe('state of the migrations', function () {
-  this.timeout(20_000);
+describe('state of the migrations', () => {
   const server = withDebianPostgres();
   let knex: Knex;
   let folder: string;

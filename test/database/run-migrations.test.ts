@@ -20,8 +20,7 @@ function migration(body: string, more = ''): string {
   return `export async function up(knex) { ${body} }\nexport async function down() {}\n${more}`;
 }
 
-describe('migrations', function () {
-  this.timeout(20_000);
+describe('migrations', () => {
   const server = withDebianPostgres();
   let knex: Knex;
   let folder: string;

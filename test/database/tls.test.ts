@@ -28,8 +28,7 @@ function makeCertificate(folder: string): { certificate: string; key: string } {
   return { certificate, key };
 }
 
-describe('an encrypted connection', function () {
-  this.timeout(30_000);
+describe('an encrypted connection', () => {
   let server: DebianServer;
   let folder: string;
   let port: number;

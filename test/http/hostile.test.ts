@@ -109,15 +109,14 @@ describe('hostile requests', () => {
     }
   }
 
-  it('are answered within bounds: 600 mutations of 9 requests', async function () {
-    this.timeout(60_000);
+  it('are answered within bounds: 600 mutations of 9 requests', async () => {
     const random = createRandom(20261120);
     const requests = Array.from({ length: 600 }, () => mutate(random));
     for (let i = 0; i < requests.length; i += 60) {
       const batch = requests.slice(i, i + 60);
       // The writing side is ended: what is incomplete is refused at once instead of at its timeout.
       const results = await Promise.all(
-        batch.map((request) => exchange(app.port, [request], { halfClose: true, limitMs: 8000 })),
+        batch.map((request) => exchange(app.port, [request], { halfClose: true })),
       );
       batch.forEach((request, index) => {
         const result = results[index];
@@ -133,15 +132,14 @@ describe('hostile requests', () => {
     ).to.deep.equal([]);
   });
 
-  it('of every kind are answered within bounds, and lead nowhere else', async function () {
-    this.timeout(90_000);
+  it('of every kind are answered within bounds, and lead nowhere else', async () => {
     const requests = garbage();
     expect(requests.length).to.be.greaterThan(600);
     for (let i = 0; i < requests.length; i += 60) {
       await Promise.all(
         requests.slice(i, i + 60).map(async (request) => {
           const methods = [request.split(' ')[0] ?? ''];
-          const result = await exchange(app.port, [request], { halfClose: true, limitMs: 8000, methods });
+          const result = await exchange(app.port, [request], { halfClose: true, methods });
           check(request, result);
           for (const { headers } of result.responses) {
             const forwarded = /X-Forwarded-Host: ([^\r\n]*)/.exec(request)?.[1];
@@ -155,8 +153,7 @@ describe('hostile requests', () => {
     expect(responses[0]?.status).to.equal(200);
   });
 
-  it('are answered the same byte by byte', async function () {
-    this.timeout(30_000);
+  it('are answered the same byte by byte', async () => {
     const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
     await Promise.all(
       SEEDS.map(async (request) => {
@@ -164,7 +161,6 @@ describe('hostile requests', () => {
         const split = await exchange(app.port, request.split(''), {
           halfClose: true,
           pauseMs: 1,
-          limitMs: 8000,
         });
         expect(statusesOf(split), request).to.deep.equal(statusesOf(whole));
       }),

@@ -99,12 +99,10 @@ describe('the service', () => {
   let service: Service;
   let port: number;
   let folder: string;
-  before(async function () {
-    this.timeout(30_000);
+  before(async () => {
     ({ service, port, folder } = await start({}));
   });
-  after(async function () {
-    this.timeout(30_000);
+  after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });
   });
@@ -171,8 +169,7 @@ describe('the service', () => {
 });
 
 describe('the service with debug off', () => {
-  it('keeps its answers and shows nothing of the profiler', async function () {
-    this.timeout(30_000);
+  it('keeps its answers and shows nothing of the profiler', async () => {
     const { service, port, folder } = await start({ APP_ENV: 'prod' });
     try {
       for (const [request, status] of rows.filter(([request]) => !request.includes('_profiler'))) {

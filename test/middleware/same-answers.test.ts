@@ -28,9 +28,7 @@ async function answers(mode: 'plain' | 'watched'): Promise<Record<string, unknow
   return { ...(JSON.parse(results) as Record<string, unknown>), stdout: printed, stderr: failures };
 }
 
-describe('an application that is watched', function () {
-  this.timeout(120_000);
-
+describe('an application that is watched', () => {
   it('answers, warns, fails and writes as it does by itself', async () => {
     const plain = await answers('plain');
     const watched = await answers('watched');

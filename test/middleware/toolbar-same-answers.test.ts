@@ -163,7 +163,6 @@ function isLength(text: string): boolean {
 
 for (const [version, express] of EXPRESSES) {
   describe(`responses with the toolbar and without, ${version}`, function () {
-    this.timeout(30_000);
     let hosts: Awaited<ReturnType<typeof startToolbarHost>>[];
     before(async () => {
       writeFileSync(join(folder, 'page.tpl'), '');

@@ -444,8 +444,7 @@ describe('source maps', () => {
     return describerOf(root)(error).chain[0]?.frames[0];
   }
 
-  before(function () {
-    this.timeout(60_000);
+  before(() => {
     root = realpathSync(mkdtempSync(join(tmpdir(), 'hindsight-maps-')));
     mkdirSync(join(root, 'src'));
     compile('external', ['--sourceMap']);

@@ -52,8 +52,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
     let kept: ReturnType<typeof createKept>;
     let observation: { close(): void };
 
-    before(async function () {
-      this.timeout(30_000);
+    before(async () => {
       knex = openKnex(server().connection, { pool: { min: 0, max: 4 } });
       await knex.raw('create table explained (id int primary key, owner int, name text, price numeric)');
       await knex.raw(
@@ -206,8 +205,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       expect(plans?.plans.map(({ query }) => query)).to.deep.equal([0, 1]);
     });
 
-    it('never makes the application wait for the pool', async function () {
-      this.timeout(10_000);
+    it('never makes the application wait for the pool', async () => {
       const held = await Promise.all([1, 2, 3].map(() => knex.transaction()));
       const context = await ran(() => knex.raw('select 17 from explained'));
       // One of four is free and no other can be had: the application may want it.

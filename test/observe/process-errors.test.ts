@@ -28,9 +28,7 @@ function runFailing(failure: string): { status: number | null; noted: unknown } 
   return { status: result.status, noted: JSON.parse(result.stdout) };
 }
 
-describe('errors that end the process', function () {
-  this.timeout(30_000);
-
+describe('errors that end the process', () => {
   it('are noted on the request they belong to, and end the process all the same', () => {
     expect(runFailing("setTimeout(() => { throw new Error('late'); }, 5)")).to.deep.equal({
       status: 1,

@@ -81,15 +81,21 @@ interface Answer {
   body: string;
 }
 
-describe('the package', function () {
-  this.timeout(120_000);
+describe('the package', () => {
   withBuild();
   let folder: string;
   let files: string[];
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-door-'));
-    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--silent', '--pack-destination', folder]);
+    const { stdout } = await run('npm', [
+      'pack',
+      '--ignore-scripts',
+      '--json',
+      '--silent',
+      '--pack-destination',
+      folder,
+    ]);
     const [packed] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as {
       filename: string;
       files: PackedFile[];

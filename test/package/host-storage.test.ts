@@ -34,8 +34,7 @@ describe('a host with its own PostgreSQL', () => {
     }
   }
 
-  it('finds a profile again after its process is gone', async function () {
-    this.timeout(30_000);
+  it('finds a profile again after its process is gone', async () => {
     const token = await runHost(async (origin) => {
       const answer = await fetch(`${origin}/hello`);
       expect(await answer.text()).to.equal('hello');

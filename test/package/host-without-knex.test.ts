@@ -110,8 +110,7 @@ describe('a host without Knex', () => {
     }
   });
 
-  it('stores and shows its profiles with no client of the database in the thread that serves', async function () {
-    this.timeout(30_000);
+  it('stores and shows its profiles with no client of the database in the thread that serves', async () => {
     const told = JSON.parse(await runHost()) as Record<string, unknown>;
     expect(told).to.deep.include({
       loaded: false,

@@ -17,8 +17,7 @@ interface Started {
   origin: string;
 }
 
-describe('the processes of the service', function () {
-  this.timeout(90_000);
+describe('the processes of the service', () => {
   withBuild();
   let folder: string;
   const started: Started[] = [];

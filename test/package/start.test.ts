@@ -31,8 +31,7 @@ function run(folder: string, script: string, ...options: string[]): Promise<Run>
 
 const runsTypeScript = 'typescript' in process.features && Boolean(process.features.typescript);
 
-describe('bin/start.js', function () {
-  this.timeout(60_000);
+describe('bin/start.js', () => {
   let folder: string;
 
   async function say(word: string, name = 'server'): Promise<void> {

@@ -340,8 +340,7 @@ describe('masking', () => {
     expect(redactor.tree({ token: 'planted-secret-1', short: 'pla…' }).value.short).to.equal(`${MASK}…`);
   });
 
-  it('comes to an end on requests that give many secrets and texts that look like all of them', function () {
-    this.timeout(5000);
+  it('comes to an end on requests that give many secrets and texts that look like all of them', () => {
     const long = 'ab'.repeat(95);
     const body = 'ab'.repeat(32_000);
     const given = [

@@ -26,8 +26,7 @@ interface Answer {
 }
 
 function suite(name: string, open: (context: Mocha.Context) => Promise<Record<string, string>>): void {
-  describe(`the service on ${name}`, function () {
-    this.timeout(60_000);
+  describe(`the service on ${name}`, () => {
     let shop: RunningShop;
     let output = '';
 

@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
-describe('the end of the service', function () {
-  this.timeout(30_000);
+describe('the end of the service', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let shop: RunningShop;
 

@@ -12,8 +12,7 @@ import { until } from '../support/waiting.ts';
 
 const WITHIN_MS = 2000;
 
-describe('a pause among several processes', function () {
-  this.timeout(60_000);
+describe('a pause among several processes', () => {
   let folder: string;
   const running: Service[] = [];
   const lines: string[] = [];

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import { exchange } from '../support/raw-http.ts';
 
-describe('the service with debug off', function () {
-  this.timeout(30_000);
+describe('the service with debug off', () => {
   let shop: RunningShop;
   before(async () => {
     shop = await startShop({ APP_ENV: 'prod', API_KEY: 'correct-horse' });

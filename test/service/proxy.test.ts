@@ -15,8 +15,7 @@ interface Answer {
   body: string;
 }
 
-describe('the service behind a TLS proxy', function () {
-  this.timeout(60_000);
+describe('the service behind a TLS proxy', () => {
   let shop: RunningShop;
   let proxy: TlsProxy;
 
@@ -103,8 +102,7 @@ describe('the service behind a TLS proxy', function () {
   });
 });
 
-describe('a peer that is no trusted proxy', function () {
-  this.timeout(30_000);
+describe('a peer that is no trusted proxy', () => {
   let service: Service;
   let base: string;
 

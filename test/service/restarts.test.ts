@@ -18,8 +18,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-describe('restarts under load', function () {
-  this.timeout(90_000);
+describe('restarts under load', () => {
   const server = withDebianPostgres();
   const varDir = freshVarDir();
   let service: ListeningProcess | undefined;

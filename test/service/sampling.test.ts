@@ -6,8 +6,7 @@ import type { Profile } from '../../app/index.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import { until } from '../support/waiting.ts';
 
-describe('the service with nothing sampled', function () {
-  this.timeout(30_000);
+describe('the service with nothing sampled', () => {
   let shop: RunningShop;
   before(async () => {
     shop = await startShop({ PROFILER_SAMPLE_RATE: '0', PROFILER_SLOW_MS: '600' });

@@ -69,8 +69,7 @@ function tracesOf(value: string): string[] {
   return [...parts(value, 8), ...base64.flatMap((text) => parts(text, 12)), ...parts(hex, 20)];
 }
 
-describe('secrets in every place', function () {
-  this.timeout(240_000);
+describe('secrets in every place', () => {
   let service: Service;
   let folder: string;
   let origin: string;

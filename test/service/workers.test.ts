@@ -66,8 +66,7 @@ function isAlive(pid: number): boolean {
 }
 
 function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): void {
-  describe(`${WORKERS} workers on ${name}`, function () {
-    this.timeout(120_000);
+  describe(`${WORKERS} workers on ${name}`, () => {
     let place: Place | undefined;
     let service: ListeningProcess | undefined;
     let origin: string;
@@ -224,8 +223,7 @@ suite('pgbouncer in transaction mode', async (context) => {
   };
 });
 
-describe('workers that can not start', function () {
-  this.timeout(30_000);
+describe('workers that can not start', () => {
   let started: ServiceProcess | undefined;
   afterEach(() => started?.ended('SIGKILL'));
 

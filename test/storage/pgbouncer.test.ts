@@ -15,8 +15,7 @@ import { createStorageInProcess } from './in-process.ts';
 
 const SCHEMA = 'bounced';
 
-describe('storage behind pgbouncer in transaction mode', function () {
-  this.timeout(20_000);
+describe('storage behind pgbouncer in transaction mode', () => {
   let bouncer: Pgbouncer;
   let connection: TestConnection;
   let knex: Knex;

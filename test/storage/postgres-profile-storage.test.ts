@@ -50,7 +50,6 @@ function describePostgresStorage(server: () => TestServer): void {
 
   it('leases blocks that never meet, with one key for all', async function () {
     // Twenty storages connect at once.
-    this.timeout(60_000);
     const leases = await Promise.all(Array.from({ length: 20 }, async () => open().leaseTokens?.()));
     const starts = leases.map((lease) => lease?.start ?? -1);
     expect(new Set(starts).size).to.equal(20);
@@ -153,8 +152,7 @@ function describePostgresStorage(server: () => TestServer): void {
     expect(await storage.purge({ ...everything, count: 0 })).to.equal(1);
   });
 
-  it('never meets a purge in a deadlock', async function () {
-    this.timeout(20_000);
+  it('never meets a purge in a deadlock', async () => {
     const storage = open();
     const family = (number: number): ReturnType<typeof profileOf>[] => [
       profileOf(number, { state: number % 3 === 0 ? 'running' : 'final' }),

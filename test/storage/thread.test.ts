@@ -123,8 +123,7 @@ describe("the storage's thread", () => {
       expect(asked).to.equal(1);
     });
 
-    it('goes on after it has ended, and after the database was away', async function () {
-      this.timeout(30_000);
+    it('goes on after it has ended, and after the database was away', async () => {
       await workers[0]?.terminate();
       await storage.write([profileOf(3)]);
       expect(workers).to.have.length(2);

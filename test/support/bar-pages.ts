@@ -5,6 +5,7 @@ import axe from 'axe-core';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { type OpenPage, type TestBrowser, useBrowser } from './browser.ts';
 import { serveToolbar, type ToolbarHost } from './toolbar-pages.ts';
+import { until } from './waiting.ts';
 
 export const WIDE = { width: 1440, height: 800 };
 export const NARROW = { width: 390, height: 844 };
@@ -61,14 +62,17 @@ export const preview = (page: Page): Promise<string | null> =>
   page.evaluate(
     `(() => { const pop = ${ROOT}.querySelector('.pop'); return pop.hidden ? null : pop.innerText; })()`,
   );
-/** The same, as soon as it holds these words, or after ten seconds; null: as soon as none is open. */
+/** The same, as soon as it holds these words; null: as soon as none is open. */
 export async function previewWith(page: Page, words: string | null): Promise<string | null> {
-  for (let turn = 0; turn < 200; turn++) {
-    const text = await preview(page);
-    if (words === null ? text === null : text?.includes(words)) return text;
-    await page.waitForTimeout(50);
-  }
-  return preview(page);
+  let text: string | null = null;
+  await until(
+    async () => {
+      text = await preview(page);
+      return words === null ? text === null : text?.includes(words) === true;
+    },
+    `a preview with ${words ?? 'nothing'}`,
+  );
+  return text;
 }
 export const boxOf = (page: Page, selector: string): Promise<Box> =>
   page.evaluate(`(() => { const { x, y, width, height } = ${ROOT}.querySelector('${selector}').getBoundingClientRect();

@@ -13,6 +13,7 @@ import {
 } from 'playwright-core';
 import { findProgram, skipOrFail } from './parts.ts';
 import { type Part, sharedPart } from './shared-part.ts';
+import { WITHIN_MS } from './waiting.ts';
 
 /** Without these Chromium asks hosts of its maker at every start, which a closed network refuses many times a second. */
 const FLAGS = [
@@ -83,6 +84,7 @@ export async function launchBrowser(context: Mocha.Context): Promise<TestBrowser
     async open(options = {}) {
       const profile = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
       profiles.push(profile);
+      profile.setDefaultTimeout(WITHIN_MS);
       const page = await profile.newPage();
       const problems: string[] = [];
       await watchPage(page, problems);

@@ -10,8 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram, skipOrFail } from './parts.ts';
-
-const START_WITHIN_MS = 5000;
+import { until } from './waiting.ts';
 
 export interface TlsProxy {
   /** `https://127.0.0.1:<port>`. */
@@ -107,14 +106,8 @@ export async function startTlsProxy(context: Mocha.Context, upstreamPort: number
   const exited = once(nginx, 'exit');
   let complaint = '';
   nginx.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
-  const deadline = Date.now() + START_WITHIN_MS;
-  while (!(await accepts(port))) {
-    if (nginx.exitCode !== null || Date.now() > deadline) {
-      nginx.kill('SIGKILL');
-      throw new Error(`nginx did not start: ${complaint}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until(async () => nginx.exitCode !== null || (await accepts(port)), 'nginx accepts connections');
+  if (nginx.exitCode !== null) throw new Error(`nginx did not start: ${complaint}`);
   return {
     origin: `https://127.0.0.1:${port}`,
     port,

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { serverFolder, serverUser, type TestConnection } from './postgres.ts';
+import { until } from './waiting.ts';
 
 const PORT = 6432;
 
@@ -29,7 +29,7 @@ export async function startPgbouncer(
   const user = serverUser();
   if (user !== undefined) chownSync(config, user.uid, user.gid);
   const child: ChildProcess = spawn(program, [config], { ...user, cwd: '/', stdio: 'ignore' });
-  for (let tries = 0; tries < 200 && !existsSync(join(folder, `.s.PGSQL.${PORT}`)); tries++) await sleep(25);
+  await until(() => existsSync(join(folder, `.s.PGSQL.${PORT}`)), 'pgbouncer listens');
   return {
     connection: { host: folder, port: PORT, user: 'postgres', database },
     async stop() {

@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WITHIN_MS } from './waiting.ts';
 
 export interface RawResponse {
   status: number;
@@ -86,7 +87,7 @@ export function exchange(
   parts: readonly (string | Buffer)[],
   options: ExchangeOptions = {},
 ): Promise<Exchange> {
-  const { count = Infinity, methods = [], limitMs = 8000 } = options;
+  const { count = Infinity, methods = [], limitMs = WITHIN_MS } = options;
   const result: Exchange = { responses: [], closed: false, reset: false, timedOut: false, ms: 0 };
   const began = performance.now();
   return new Promise((resolve, reject) => {

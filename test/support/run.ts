@@ -41,6 +41,7 @@ function answer(socket: Socket): void {
 }
 
 export async function mochaGlobalSetup(): Promise<void> {
+  process.once('SIGTERM', () => void mochaGlobalTeardown().then(() => process.exit(143)));
   folder = mkdtempSync(join(tmpdir(), 'ht-'));
   // As open as /tmp: PostgreSQL runs as another user where the tests run as root.
   chmodSync(folder, 0o1777);

@@ -3,10 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { createRequire } from 'node:module';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './waiting.ts';
 
 const TSX = createRequire(import.meta.url).resolve('tsx');
-const START_WITHIN_MS = 30_000;
 
 export interface ServiceProcess {
   child: ChildProcess;
@@ -44,14 +43,11 @@ export function spawnService(env: Record<string, string>): ServiceProcess {
 
 export async function startService(env: Record<string, string>): Promise<ListeningProcess> {
   const started = spawnService(env);
-  const deadline = Date.now() + START_WITHIN_MS;
-  for (;;) {
-    const origin = /Listening on (http:\S+)/.exec(started.said())?.[1];
-    if (origin !== undefined) return { ...started, origin };
-    if (started.child.exitCode !== null || Date.now() > deadline)
-      throw new Error(`The service did not start: ${started.said()}`);
-    await sleep(20);
-  }
+  const origin = (): string | undefined => /Listening on (http:\S+)/.exec(started.said())?.[1];
+  await until(() => origin() !== undefined || started.child.exitCode !== null, 'the service listens');
+  const found = origin();
+  if (found === undefined) throw new Error(`The service did not start: ${started.said()}`);
+  return { ...started, origin: found };
 }
 
 export interface Answer {

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import { packageRoot } from '../../app/paths.ts';
+import { until } from './waiting.ts';
 
 /** A call as the toolbar shows it. */
 export interface ShownCall {
@@ -161,16 +162,13 @@ export async function callsOf(page: Page, part = ''): Promise<ShownCall[]> {
   return calls.filter(({ url }) => url.includes(part)).map(withoutMachine);
 }
 
-/** The same, as soon as they are what is wanted, or after six seconds. */
+/** The same, as soon as they are what is wanted. */
 export async function callsWhen(
   page: Page,
   part: string,
   isWanted: (calls: ShownCall[]) => boolean,
 ): Promise<ShownCall[]> {
-  for (let turn = 0; turn < 60; turn++) {
-    const calls = await callsOf(page, part);
-    if (isWanted(calls)) return calls;
-    await page.waitForTimeout(100);
-  }
-  return callsOf(page, part);
+  let calls: ShownCall[] = [];
+  await until(async () => isWanted((calls = await callsOf(page, part))), `the calls of ${part} as wanted`);
+  return calls;
 }

@@ -7,8 +7,7 @@ import { createPageFixture } from '../support/page-fixture.ts';
 import { recordSamples, samplePanels } from '../support/page-samples.ts';
 import { until } from '../support/waiting.ts';
 
-describe('pages in a browser', function () {
-  this.timeout(60_000);
+describe('pages in a browser', () => {
   let browser: TestBrowser | undefined;
   let server: PageServer;
   /** Addresses by what they show. */

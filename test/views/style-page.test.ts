@@ -29,8 +29,7 @@ function includedBy(path: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-describe('the style page', function () {
-  this.timeout(60_000);
+describe('the style page', () => {
 
   it('shows every shared partial', () => {
     const shown = includedBy('test/views/style-page.ejs');

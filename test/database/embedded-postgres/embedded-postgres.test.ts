@@ -142,7 +142,6 @@ async function startUser(
 }
 
 describe('embedded PostgreSQL', function () {
-  this.timeout(120_000);
 
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');

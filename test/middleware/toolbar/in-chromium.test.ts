@@ -43,8 +43,7 @@ self.addEventListener('fetch', (event) => event.respondWith(fetch(event.request)
 const page = (head = ''): string =>
   `<!doctype html><html><head><title>x</title>${head}</head><body><p>x</p></body></html>`;
 
-describe('the tag of the toolbar in Chromium', function () {
-  this.timeout(60_000);
+describe('the tag of the toolbar in Chromium', () => {
   let browser: TestBrowser;
   let host: ToolbarHost;
   let opened: OpenPage;

@@ -139,7 +139,6 @@ describe('a document with the tag of the toolbar', function () {
 
   for (const [index, [what, , gets]] of DOCUMENTS.entries())
     it(`is what it was: ${what}`, async function () {
-      this.timeout(30_000);
       const [tagged, plain] = hosts.map(({ port }) => async (): Promise<Record<string, string>> => {
         await opened.page.goto(`http://127.0.0.1:${port}/${index}`);
         return opened.page
@@ -154,7 +153,6 @@ describe('a document with the tag of the toolbar', function () {
     });
 
   it('is what it was, whatever it is made of', async function () {
-    this.timeout(120_000);
     const { page } = opened;
     await page.goto(`http://127.0.0.1:${hosts[1]?.port}/empty`);
     const random = createRandom();
