@@ -8,19 +8,14 @@ describe('tokens', () => {
     for (const token of tokens) expect(token).to.match(/^[0-9a-f]{6}$/);
   });
 
-  it('never clash: four million of them differ', () => {
+  it('never clash: each turns back into its counter, so that no two counters can share one', () => {
     const key = randomBytes(16);
-    const seen = new Uint8Array(1 << 24);
-    let clashes = 0;
-    for (let start = 0; start < 1 << 22; start += 1 << 16) {
-      for (const token of tokensOf({ start, count: 1 << 16, key })) {
-        const index = parseInt(token, 16);
-        if (seen[index] === 1) clashes++;
-        seen[index] = 1;
-      }
+    for (const start of [0, 0x8_0000, 0xff_f000]) {
+      const tokens = tokensOf({ start, count: 1 << 12, key });
+      expect(tokens.findIndex((token, i) => counterOf(token, key) !== start + i)).to.equal(-1);
+      expect(new Set(tokens)).to.have.property('size', tokens.length);
     }
-    expect(clashes).to.equal(0);
-  }).timeout(60_000);
+  });
 
   it('do not follow one another: neighbouring counters differ in about half of their bits', () => {
     const tokens = tokensOf({ start: 0, count: 4096, key: randomBytes(16) }).map((token) =>
@@ -32,11 +27,5 @@ describe('tokens', () => {
       for (; difference !== 0; difference >>= 1) flipped += difference & 1;
     }
     expect(flipped / (tokens.length - 1)).to.be.within(11, 13);
-  });
-
-  it('turn back into their counters', () => {
-    const key = randomBytes(16);
-    const tokens = tokensOf({ start: 0xfff00, count: 512, key });
-    expect(tokens.map((token) => counterOf(token, key))).to.deep.equal(tokens.map((_, i) => 0xfff00 + i));
   });
 });

@@ -13,6 +13,7 @@ import { Router, type Request, type Response } from 'express';
 import { Client } from 'pg';
 import { createService, readConfig, type Service, type Services } from '../../app/service.ts';
 import { exchange } from '../support/raw-http.ts';
+import { WITHIN_MS } from '../support/waiting.ts';
 
 /** Known to the service by its environment. */
 const KNOWN = {
@@ -187,7 +188,7 @@ describe('secrets in every place', () => {
   async function ask(path: string, init: RequestInit = {}): Promise<string> {
     const response = await fetch(`${origin}${path}`, {
       redirect: 'manual',
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(WITHIN_MS),
       ...init,
     });
     const body = await response.text();
