@@ -40,7 +40,16 @@ const plainScript = {
   'prefer-const': 'error',
   eqeqeq: ['error', 'always'],
 };
-const nodeGlobals = ['process', 'console', 'Buffer', 'URL', 'setTimeout', 'clearTimeout', 'performance'];
+const nodeGlobals = [
+  'process',
+  'console',
+  'Buffer',
+  'URL',
+  'setTimeout',
+  'clearTimeout',
+  'performance',
+  'AbortController',
+];
 const browserGlobals = [
   'window', 'document', 'location', 'history', 'navigator', 'localStorage', 'sessionStorage', 'console', 'fetch', 'URL',
   'URLSearchParams', 'CSS', 'Event', 'CustomEvent', 'KeyboardEvent', 'EventSource', 'HTMLElement', 'HTMLInputElement', 'Element',

@@ -1,29 +1,46 @@
 /**
- * `npm run check`: everything that a machine can say about the code, cheapest first. Stops at the first failure with
- * the tool's own words; a tool that passes is silent.
+ * `npm run check`: everything that a machine can say about the code, a step on each processor, the longest first. Ends at the first
+ * failure with the tool's own words; a tool that passes is silent.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { root } from './entry.js';
 
 /** A run of dependency-cruiser over fewer modules saw nothing, whatever it reports. */
 const FEWEST_MODULES = 30;
 
+/** Ends what still runs when a step has failed. */
+const abort = new AbortController();
+
+/** `npm pack` would build `dist` anew, while others read it. */
+const env = { ...process.env, npm_config_ignore_scripts: 'true' };
+
+/** `problem`: what the tool said where it failed, else null. */
 function run(tool, ...options) {
   // Windows has .cmd files in node_modules/.bin, which need a shell; the options are our own and hold no space.
   const windows = process.platform === 'win32';
-  const result = spawnSync(join(root, 'node_modules', '.bin', tool), options, {
+  const child = spawn(join(root, 'node_modules', '.bin', tool), options, {
     cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
     shell: windows,
+    env,
+    signal: abort.signal,
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const output = `${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`;
-  return { problem: result.status === 0 ? null : output.trim() || `${tool} failed`, output: result.stdout };
+  let output = '';
+  let said = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (said += chunk));
+  return new Promise((resolve) => {
+    child.on('error', (error) => (said += error.message));
+    child.on('close', (code) => {
+      resolve({ problem: code === 0 ? null : `${output}${said}`.trim() || `${tool} failed`, output });
+    });
+  });
 }
 
-function rooms() {
-  const { output, problem } = run(
+async function rooms() {
+  const { output, problem } = await run(
     'depcruise',
     '--output-type',
     'json',
@@ -47,24 +64,34 @@ function rooms() {
   return violations.length === 0 ? null : violations.join('\n');
 }
 
+const problemOf = async (...command) => (await run(...command)).problem;
+
 const steps = [
-  ['types', () => run('tsc', '-p', '.').problem],
-  ['style (prettier)', () => run('prettier', '--check', '--log-level', 'warn', '.').problem],
-  ['rules (eslint)', () => run('eslint', '--max-warnings', '0', '.').problem],
+  ['rules (eslint)', () => problemOf('eslint', '--max-warnings', '0', '.')],
+  ['types', () => problemOf('tsc', '-p', '.')],
+  ['style (prettier)', () => problemOf('prettier', '--check', '--log-level', 'warn', '.')],
+  ['package types (are-the-types-wrong)', () => problemOf('attw', '--pack', '.', '--profile', 'esm-only')],
   ['rooms (dependency-cruiser)', rooms],
-  ['dead code (knip)', () => run('knip', '--no-progress', '--treat-config-hints-as-errors').problem],
-  ['package (publint)', () => run('publint', '--strict').problem],
-  ['package types (are-the-types-wrong)', () => run('attw', '--pack', '.', '--profile', 'esm-only').problem],
+  ['dead code (knip)', () => problemOf('knip', '--no-progress', '--treat-config-hints-as-errors')],
+  ['package (publint)', () => problemOf('publint', '--strict')],
 ];
 
-for (const [name, step] of steps) {
-  const startedAt = performance.now();
-  const problem = step();
-  const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
-  if (problem !== null) {
-    process.stderr.write(`${problem}\n\n${name}: failed after ${seconds}\n`);
-    process.exitCode = 1;
-    break;
+/** Takes one step after the other, for as long as none has failed. */
+async function lane() {
+  for (let next = steps.shift(); next !== undefined && !abort.signal.aborted; next = steps.shift()) {
+    const [name, step] = next;
+    const startedAt = performance.now();
+    const problem = await step();
+    if (abort.signal.aborted) return;
+    const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+    if (problem === null) process.stdout.write(`${name}: passed, ${seconds}\n`);
+    else {
+      process.stderr.write(`${problem}\n\n${name}: failed after ${seconds}\n`);
+      process.exitCode = 1;
+      abort.abort();
+    }
   }
-  process.stdout.write(`${name}: passed, ${seconds}\n`);
 }
+
+execFileSync(process.execPath, [join(root, 'bin', 'build.js'), '--if-stale'], { stdio: 'inherit' });
+await Promise.all(Array.from({ length: availableParallelism() }, lane));

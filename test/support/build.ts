@@ -1,16 +1,11 @@
 /** `dist` as new as the sources, with its types: built once a run, so that no test builds it under the feet of another. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { type Part, sharedPart } from './shared-part.ts';
 
 /** For run.ts. */
 export async function makeBuild(): Promise<Part> {
-  const entry = (await import(pathToFileURL(resolve('bin/entry.js')).href)) as { stateOfBuild(): string };
-  if (entry.stateOfBuild() !== 'fresh' || !existsSync('dist/app/index.d.ts'))
-    await promisify(execFile)(process.execPath, ['bin/build.js']);
+  await promisify(execFile)(process.execPath, ['bin/build.js', '--if-stale']);
   return { value: null };
 }
 
