@@ -107,7 +107,9 @@ describe('the list in a browser', () => {
       await list(page);
       await page.getByRole('button', { name: 'Pause recording' }).click();
       await page.locator('.paused').waitFor();
-      expect(await page.locator('.paused').innerText()).to.contain('Recording is paused in all processes since');
+      expect(await page.locator('.paused').innerText()).to.contain(
+        'Recording is paused in all processes since',
+      );
       const token = await visit(page, `/products/6?paused=${how}`);
       await page.goto(`${shop.origin}/_profiler/${token}`);
       expect(await page.locator('main').innerText()).to.contain('recording has been paused since');
