@@ -10,15 +10,10 @@ import { otherSpelling } from '../middleware/not-found.ts';
 import { pathOfTarget } from '../middleware/request-target.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
+import { pathOf } from '../profiler/request-target.ts';
 
 type RoutingFact = Facts['routing'];
 type Matched = Omit<RoutingFact, 'redirect'>;
-
-function pathOf(url: string): string {
-  const target = pathOfTarget(url) ?? '/';
-  const end = target.search(/[?#]/);
-  return end === -1 ? target : target.slice(0, end);
-}
 
 function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
   const table = matcher.routes();
@@ -50,7 +45,8 @@ export function addRouting(context: Context, matcher: DryMatcher): void {
   const request = context.first('request');
   if (request === undefined || context.kind !== 'request') return;
   let known: Matched | null = null;
-  const matched = (): Matched => (known ??= matchAll(matcher, request.method, pathOf(request.url)));
+  const matched = (): Matched =>
+    (known ??= matchAll(matcher, request.method, pathOf(pathOfTarget(request.url) ?? '/')));
   context.add('routing', {
     get table() {
       return matched().table;

@@ -4,7 +4,7 @@ import type { ConnectionSettings } from './connection-settings.ts';
 /** What both `pg` and a Knex transaction can do: run a statement with values. */
 export type RunStatement = (sql: string, values: string[]) => Promise<{ rows: unknown[] }>;
 
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -9,6 +9,7 @@ import type { Client as PgClient } from 'pg';
 import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
 import { listMigrations } from './migration-source.ts';
 import { reasonOf } from './reach.ts';
+import { quoted } from './ensure-schema.ts';
 
 export interface ExecutedMigration {
   name: string;
@@ -70,10 +71,6 @@ const COLUMN = '\u001f';
 const ROW = '\u001e';
 
 class ReadTimeout extends Error {}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

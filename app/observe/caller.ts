@@ -5,8 +5,8 @@
  */
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { SourceMaps } from './source-maps.ts';
+import { filePathOf } from './stack-frames.ts';
 
 export interface CallerOptions {
   /** Frames above and including this function are skipped; their number is always the same. */
@@ -55,10 +55,6 @@ function takeSites(frames: number, below?: CallerOptions['below']): readonly Sit
   }
 }
 
-function pathOf(file: string): string {
-  return file.startsWith('file://') ? fileURLToPath(file) : file;
-}
-
 function isIn(file: string, library: string | undefined): boolean {
   return library !== undefined && file.replaceAll('\\', '/').includes(`/node_modules/${library}/`);
 }
@@ -82,13 +78,13 @@ function sourcePosition(
   maps: SourceMaps | undefined,
 ): { file: string; line: number } {
   // A built file is mapped by its own source map: Node reads none unless started with source maps on, which slows every stack.
-  const original = maps?.original(pathOf(file), line, column) ?? null;
+  const original = maps?.original(filePathOf(file), line, column) ?? null;
   if (original !== null) return original;
   const entry = findSourceMap(file)?.findEntry(line - 1, Math.max(0, column - 1));
-  if (entry === undefined || !('originalSource' in entry)) return { file: pathOf(file), line };
+  if (entry === undefined || !('originalSource' in entry)) return { file: filePathOf(file), line };
   const source = entry.originalSource;
   const known = source.startsWith('file://') || isAbsolute(source);
-  return { file: known ? pathOf(source) : pathOf(file), line: entry.originalLine + 1 };
+  return { file: known ? filePathOf(source) : filePathOf(file), line: entry.originalLine + 1 };
 }
 
 /** The profiler's files between a library and its caller; elsewhere in `app` there may be code of the owner. */

@@ -97,7 +97,7 @@ const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
 const paths = new WeakMap<RegExp, string>();
 
 /** The path from which Express 4, which does not keep it, compiled a regular expression; that expression where it is not known. */
-function pathOf(regexp: RegExp, keys: unknown): string {
+function pathOfRegexp(regexp: RegExp, keys: unknown): string {
   const known = paths.get(regexp);
   if (known !== undefined) return known;
   const names = Array.isArray(keys) ? keys.map((key) => String((key as { name?: unknown }).name)) : [];
@@ -122,7 +122,7 @@ function matchedPattern(req: IncomingMessage, layer: Layer, route: RoutedRequest
   if (typeof pattern === 'string') return pattern;
   if (Array.isArray(pattern)) return matchedOf(req) ?? pattern;
   if (pattern !== undefined) return pattern;
-  return layer.regexp instanceof RegExp ? pathOf(layer.regexp, layer.keys) : layer.path;
+  return layer.regexp instanceof RegExp ? pathOfRegexp(layer.regexp, layer.keys) : layer.path;
 }
 
 /** `/shop` and `/orders/:id` -> `/shop/orders/:id`; a mount at `/` adds nothing. */

@@ -23,7 +23,7 @@ const MOST_LINES = 400;
 /** Names that only say that there is none. */
 const NAMELESS = new Set(['', '<anonymous>', 'Object.<anonymous>', 'Module.<anonymous>', 'anonymous']);
 
-function pathOf(address: string): string {
+export function filePathOf(address: string): string {
   if (!address.startsWith('file://')) return address;
   const end = address.search(/[?#]/);
   try {
@@ -38,7 +38,7 @@ function placeOf(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> |
   const match = /:(\d{1,9})(?::(\d{1,9}))?$/.exec(text);
   if (match === null) return null;
   return {
-    location: pathOf(text.slice(0, match.index)),
+    location: filePathOf(text.slice(0, match.index)),
     line: Number(match[1]),
     column: match[2] === undefined ? null : Number(match[2]),
   };

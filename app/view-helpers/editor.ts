@@ -55,7 +55,7 @@ function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string |
     .map(([from, to]) => ({ from: withoutEnd(from), to: withoutEnd(to) }))
     .sort((a, b) => b.from.length - a.from.length);
 
-  function pathOf(file: string): string | null {
+  function localPath(file: string): string | null {
     if (file.includes(':') || file.includes('\\') || file.split('/').includes('..')) return null;
     const isAbsolute = file.startsWith('/');
     const path = isAbsolute ? file : `${root}/${file}`;
@@ -65,7 +65,7 @@ function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string |
   }
 
   return ({ file, line, column }) => {
-    const path = file === null || file === '' ? null : pathOf(file.toWellFormed());
+    const path = file === null || file === '' ? null : localPath(file.toWellFormed());
     if (path === null) return null;
     const encoded = encodePath(path);
     return editor.url.replace(/\/?%f|%[lc]/g, (found) => {

@@ -10,6 +10,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { SafeHtml } from '../../view-helpers/safe-html.ts';
 import { readException, readRouting, requestedToken, type RoutingView } from './recorded.ts';
 import { routeSnippet, welcomeEntry, welcomeRouter } from './snippets.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 
 export interface ErrorPageInput {
   /** Snapshot of the failed request. */
@@ -68,11 +69,6 @@ function commentText(text: string): string {
     .replace(/[&<>]/g, (character) => markup[character] ?? '')
     .replace(/-(?=-)|-$/g, '- ')
     .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ');
-}
-
-function pathOf(target: string): string {
-  const end = target.search(/[?#]/);
-  return end === -1 ? target : target.slice(0, end);
 }
 
 function factsOf({ profile, child }: ErrorPageInput): ErrorFrame['facts'] {

@@ -2,6 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { EMPTY_LINK, type Thrown } from '../../profiler/thrown.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN } from '../../urls.ts';
+import { isRecord } from '../../profiler/json.ts';
 
 /** The part that is read here; the view shows the rest. */
 export interface ExceptionView {
@@ -15,10 +16,6 @@ export interface RoutingView {
   routes: unknown[] | null;
   allow: string[];
   [name: string]: unknown;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isException(data: unknown): data is ExceptionView {

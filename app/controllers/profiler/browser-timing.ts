@@ -2,6 +2,7 @@
 import { createError } from '../../errors.ts';
 import type { BrowserTiming } from '../../profiler/browser-timing.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
+import { isRecord } from '../../profiler/json.ts';
 
 /** An hour. */
 const LONGEST_MS = 3_600_000;
@@ -57,10 +58,6 @@ const FIELDS: Readonly<Record<keyof BrowserTiming, Reader>> = {
   navigation: oneOf('navigate', 'reload', 'back_forward', 'prerender'),
   redirects: wholeUpTo(100),
 };
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function readFields(
   given: unknown,

@@ -8,7 +8,7 @@ import { isProfilerTarget, TOOLBAR_HEADER } from '../../urls.ts';
 import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, JSON_TYPE, redirect } from './respond.ts';
-import { createMethodNotAllowed, createPageNotFound, pathOf } from './route-errors.ts';
+import { createMethodNotAllowed, createPageNotFound, splitTarget } from './route-errors.ts';
 
 export interface PageRoute {
   name: string;
@@ -70,7 +70,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   function handleMiss(
     req: IncomingMessage,
     res: ServerResponse,
-    { path, query }: ReturnType<typeof pathOf>,
+    { path, query }: ReturnType<typeof splitTarget>,
   ): void {
     const other = methodOf(req) === 'GET' ? otherSpelling(path) : null;
     if (other === null) throw createPageNotFound(req, redactText);
@@ -84,7 +84,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const target = pathOf(req.url ?? '');
+    const target = splitTarget(req.url ?? '');
     const routed = matching(target.path);
     const isShared = routed.some(({ shared }) => shared === true);
     const granted = isShared && grantFrontEnd(frontEnds, req, res);
@@ -102,7 +102,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   async function serve(
     req: IncomingMessage,
     res: ServerResponse,
-    { target, routed }: { target: ReturnType<typeof pathOf>; routed: readonly PageRoute[] },
+    { target, routed }: { target: ReturnType<typeof splitTarget>; routed: readonly PageRoute[] },
   ): Promise<void> {
     if (!routed.some(({ open }) => open === true)) await guard?.(req);
     if (routed.length === 0) {

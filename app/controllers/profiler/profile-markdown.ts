@@ -8,6 +8,7 @@ import { rowsMarkdown } from '../../render/rows-markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { droppedTexts, hasContent } from './profile-model.ts';
+import { isRecord } from '../../profiler/json.ts';
 
 export interface MarkdownOptions {
   profile: Profile;
@@ -66,10 +67,6 @@ function bodyOf(panel: Panel, { profile, amendments = {} }: MarkdownOptions): st
 function droppedOf({ cut }: Profile, panels: readonly Panel[]): string {
   const parts = droppedTexts(cut, panels).map(prose);
   return parts.length === 0 ? '' : `Recording limit reached: ${parts.join(', ')} not kept.`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** Versions the request ran on, as recorded, possibly by another release. */

@@ -52,7 +52,7 @@ export function histogramQuery(
   return { query, from: until - PARTS * stepMs, until, parts: PARTS };
 }
 
-function pathOf(heights: readonly number[]): string {
+function svgPath(heights: readonly number[]): string {
   return heights
     .map((height, i) =>
       height === 0
@@ -75,8 +75,8 @@ export function createHistogram(
   return {
     width: parts * BAR_WIDTH,
     height: HEIGHT,
-    all: pathOf(counted.parts.map(({ count }) => heightOf(count))),
-    failed: pathOf(counted.parts.map(({ errors }) => heightOf(errors))),
+    all: svgPath(counted.parts.map(({ count }) => heightOf(count))),
+    failed: svgPath(counted.parts.map(({ errors }) => heightOf(errors))),
     moments: Array.from(
       { length: MOMENTS },
       (_, i) => from + Math.round(((until - from) * i) / (MOMENTS - 1)),

@@ -1,5 +1,6 @@
 /** Finds the 304 by which a browser revalidated its cached page: that page carries the token of an earlier request. */
 import type { Profiles } from '../../profiler/profiles.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 
 /** Milliseconds between the browser's time of the request and the server's: clock difference, a busy server, a slow lookup. */
 const WITHIN = 5000;
@@ -11,10 +12,6 @@ export interface Revalidated {
   clientAddress: string;
   /** Milliseconds since 1970, by the server's clock as estimated by the browser. */
   at: number;
-}
-
-function pathOf(url: string): string {
-  return url.split('?', 1)[0] ?? '';
 }
 
 /** The token of the closest one; null if there is none. The query may be masked in only one of the two. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { createError, createRouteNotFound, type HindsightError } from '../../errors.ts';
 
 /** The path as sent, without the query; for an absolute-form target, the part after the authority. */
-export function pathOf(target: string): { path: string; query: string } {
+export function splitTarget(target: string): { path: string; query: string } {
   const local = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
   const at = local.indexOf('?');
   return at === -1 ? { path: local, query: '' } : { path: local.slice(0, at), query: local.slice(at) };
@@ -13,7 +13,7 @@ export function createPageNotFound(
   req: IncomingMessage,
   redactText: (text: string) => string,
 ): HindsightError {
-  const { path } = pathOf(req.url ?? '');
+  const { path } = splitTarget(req.url ?? '');
   return createRouteNotFound({
     method: req.method ?? '',
     path,
@@ -23,6 +23,6 @@ export function createPageNotFound(
 }
 
 export function createMethodNotAllowed(req: IncomingMessage, allow: string): HindsightError {
-  const { path } = pathOf(req.url ?? '');
+  const { path } = splitTarget(req.url ?? '');
   return createError('METHOD_NOT_ALLOWED', [req.method ?? '', path, allow], { headers: { Allow: allow } });
 }

@@ -1,6 +1,7 @@
 /** An outgoing call as a cURL command, quoted for a POSIX shell. */
 import { MASK } from '../../profiler/redact.ts';
 import type { CallEntry } from './data.ts';
+import { shellQuote } from '../shared/shell.ts';
 
 /** Set by the HTTP client; curl sets its own. */
 const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding']);
@@ -12,13 +13,9 @@ export interface CurlCommand {
   lacks: string[];
 }
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
 function methodOf(method: string): string {
   if (method === 'GET') return '';
-  return method === 'HEAD' ? ' --head' : ` -X ${quoted(method)}`;
+  return method === 'HEAD' ? ' --head' : ` -X ${shellQuote(method)}`;
 }
 
 /** Bodies are not recorded; the headers tell whether there was one. */
@@ -33,9 +30,9 @@ export function curlOf(call: CallEntry): CurlCommand {
   // Brackets and braces in an address are patterns to curl.
   const globbing = /[[\]{}]/.test(url) ? ' --globoff' : '';
   const packed = requestHeaders.some(({ name }) => name.toLowerCase() === 'accept-encoding');
-  const parts = [`curl${methodOf(method)}${globbing}${packed ? ' --compressed' : ''} ${quoted(url)}`];
+  const parts = [`curl${methodOf(method)}${globbing}${packed ? ' --compressed' : ''} ${shellQuote(url)}`];
   for (const { name, value } of requestHeaders) {
-    if (!OWN_HEADERS.has(name.toLowerCase())) parts.push(`  -H ${quoted(`${name}: ${value}`)}`);
+    if (!OWN_HEADERS.has(name.toLowerCase())) parts.push(`  -H ${shellQuote(`${name}: ${value}`)}`);
   }
   const lacks: string[] = [];
   if (hadBody(call)) lacks.push('the body (not recorded)');

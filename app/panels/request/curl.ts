@@ -5,17 +5,13 @@
  * another method. Headers that curl or the proxy writes itself are left out; masked values stay masked.
  */
 import type { RequestPanelData } from './data.ts';
+import { shellQuote } from '../shared/shell.ts';
 
 /** Written by curl, or by the proxy that the address leads through. */
 const LEFT_OUT = new Set([
   'host', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'expect', 'upgrade-insecure-requests',
   'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-forwarded-scheme', 'x-real-ip', 'x-scheme',
 ]); // prettier-ignore
-
-/** One word for a POSIX shell. */
-export function shellQuote(text: string): string {
-  return `'${text.replaceAll('\0', '').replaceAll("'", "'\\''")}'`;
-}
 
 /** `"` and `\` have a meaning inside the quoted parts of curl's `--form`. */
 function formQuote(text: string): string {

@@ -16,6 +16,7 @@ import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { buildTrace } from './trace.ts';
 import { headersByLayer } from '../shared/kept-panels.ts';
 import { fromLayerRow, toLayerRow } from '../shared/layer-rows.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 
 const MOST_ROUTES = 500;
 const MOST_NEAR = 10;
@@ -23,11 +24,6 @@ const LONGEST_TEXT = 500;
 const PARAM_LIMITS = { depth: 2, width: 30, length: 1000, total: 60 };
 
 type RouteRow = NonNullable<Facts['routing']['table']>[number];
-
-function pathOf(target: string): string {
-  const end = target.search(/[?#]/);
-  return cutText(end === -1 ? target : target.slice(0, end), 2000);
-}
 
 /** Rows of the same pattern, one below the other, are one route with several methods. */
 function groupRoutes<Row extends RouteRow>(rows: readonly Row[]): { group: RouteGroup; first: Row }[] {
@@ -87,7 +83,7 @@ function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGrou
 }
 
 function askedOf({ method, url }: { method: string; url: string }): Asked {
-  return { method: cutText(method, 64), path: pathOf(url) };
+  return { method: cutText(method, 64), path: cutText(pathOf(url), 2000) };
 }
 
 function collect(context: Context): KeptRouting | null {

@@ -11,6 +11,7 @@ import { stripBars, type StripBar } from '../../view-helpers/strip.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { round } from '../shared/rows.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
+import { isRecord } from '../../profiler/json.ts';
 
 const { count, durationText } = numberHelpers;
 
@@ -52,10 +53,6 @@ export interface BrowserView {
   rows: BrowserRow[];
   /** How the page was come by, and how the clocks were joined: sentences. */
   said: string[];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isAmount(value: unknown): value is number {
