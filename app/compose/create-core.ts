@@ -5,7 +5,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createHousekeeper } from '../profiler/housekeeper.ts';
 import { searchedFields } from '../profiler/find-text.ts';
 import type { Panel } from '../profiler/panel.ts';
-import { createPatientRead } from '../profiler/patient-read.ts';
+import { createReadWithRetry } from '../profiler/read-with-retry.ts';
 import { createProfiles, type Profiles } from '../profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
@@ -77,7 +77,7 @@ export function createCore(options: CoreOptions): Core {
     recorder,
     writer,
     storage,
-    readStored: createPatientRead(storage, tokens),
+    readStored: createReadWithRetry(storage, tokens),
     searched: searchedFields(panels),
     isSampledOut: (token) => (settings.sampleRate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
   });

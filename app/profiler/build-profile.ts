@@ -9,14 +9,14 @@ import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
 import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
-import { filled } from './plain.ts';
+import { undefinedIfEmpty } from './plain.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import type { Redactor } from './redact.ts';
 import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
 import type { Sampler } from './sampling.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
-import { type Trail, trailOf } from './trail.ts';
+import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];
@@ -36,7 +36,7 @@ export interface BuiltProfile {
   /** Statements that ran. */
   queries: number;
   /** Masked. */
-  trail: Trail | null;
+  navigationHints: NavigationHints | null;
   shared: SharedPart[];
 }
 
@@ -148,7 +148,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const looked = head.kind === 'request' && shown === undefined;
     const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const { value, masked } = redactor.tree({
-      trail: trailOf(context),
+      navigationHints: navigationHintsOf(context),
       method: head.method,
       url: head.url,
       origin: head.origin ?? undefined,
@@ -159,12 +159,12 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       process: head.process,
       error: head.error ?? undefined,
       panels: kept,
-      findings: filled(findings),
+      findings: undefinedIfEmpty(findings),
     });
-    const { trail } = value;
+    const { navigationHints } = value;
     return {
       queries: taken.queries,
-      trail,
+      navigationHints,
       shared: taken.shared,
       document: {
         version: head.version,
@@ -180,8 +180,12 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         outline: head.outline ?? undefined,
         cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
         findingsLeft: left === 0 ? undefined : left,
-        // The trail stands in the columns only; its headers are in the document, and say what was masked.
-        masked: filled(trail === null ? masked : masked.filter(({ where }) => !where.startsWith('trail.'))),
+        // The hints are stored in columns only; the headers they come from are in the document, with what was masked.
+        masked: undefinedIfEmpty(
+          navigationHints === null
+            ? masked
+            : masked.filter(({ where }) => !where.startsWith('navigationHints.')),
+        ),
         // One by one: to spread them would cost more than to mask them.
         method: value.method,
         url: value.url,
@@ -243,7 +247,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       } catch (error) {
         const { name, message } = describeError(error);
         warn(`A profile could not be built: ${name}: ${message}`);
-        return { document: bare(context, state), queries: 0, trail: null, shared: [] };
+        return { document: bare(context, state), queries: 0, navigationHints: null, shared: [] };
       }
     },
     mask,

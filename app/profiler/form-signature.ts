@@ -3,7 +3,7 @@
  * an hour in every process of the storage, whose key it is made with. Without a shared key each process has its own.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { settledWithin } from './patience.ts';
+import { settledWithin } from './timeouts.ts';
 
 export interface FormSigner {
   /** A value for the forms of one page. Never rejects. */

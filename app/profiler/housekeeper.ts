@@ -1,25 +1,25 @@
-/** Keeps the storage within its retention: in the background, now and then, never inside a request. */
+/** Purges the storage in the background, every half a minute, never inside a request. */
 import type { ProfileStorage } from './storage.ts';
 
 export interface Retention {
-  /** Milliseconds a profile is kept. */
+  /** Milliseconds after which a profile is deleted. */
   ageMs: number;
-  /** Profiles kept at most. */
+  /** Profiles stored at most. */
   count: number;
-  /** Bytes of documents kept at most. */
+  /** Bytes of documents stored at most. */
   bytes: number;
 }
 
-/** Newest profiles of the profiler's own pages that are kept (settled as a small set of their own). */
+/** Profiles of the profiler's own pages: only the newest are stored. */
 const PROFILER_COUNT = 200;
-/** Pinned, failed and slowest ones outlive the rest: this many, and so many times the age, pins without one. */
-const SPARED_COUNT = 2000;
-const SPARED_AGES = 7;
-/** Milliseconds between two rounds; jittered, so that several processes don't meet. */
+/** Pinned and failed requests and the slowest of each route: so many outlive the rest, for so many times its age; pins have no age. */
+const EXCEPTIONS_COUNT = 2000;
+const EXCEPTIONS_AGES = 7;
+/** Milliseconds between two rounds; jittered, so that processes don't run them at the same moment. */
 const EVERY = 30_000;
 
 export interface Housekeeper {
-  /** One round now. Never rejects. */
+  /** Runs one round now. Never rejects. */
   run(): Promise<void>;
   close(): void;
 }
@@ -40,7 +40,10 @@ export function createHousekeeper(options: {
         count: retention.count,
         bytes: retention.bytes,
         profilerCount: PROFILER_COUNT,
-        spare: { olderThan: Date.now() - SPARED_AGES * retention.ageMs, count: SPARED_COUNT },
+        keepExceptions: {
+          olderThan: Date.now() - EXCEPTIONS_AGES * retention.ageMs,
+          count: EXCEPTIONS_COUNT,
+        },
       });
     } catch (error) {
       if (!closed)

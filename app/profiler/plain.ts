@@ -19,7 +19,7 @@ export interface PlainLimits {
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
 /** What is empty is left out of a document. */
-export function filled<List extends readonly unknown[]>(list: List): List | undefined {
+export function undefinedIfEmpty<List extends readonly unknown[]>(list: List): List | undefined {
   return list.length === 0 ? undefined : list;
 }
 

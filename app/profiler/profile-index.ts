@@ -5,7 +5,7 @@
 import type { Context } from './context.ts';
 import type { Finding, Severity } from './finding.ts';
 import type { ProfileDocument } from './profile.ts';
-import type { Trail } from './trail.ts';
+import type { NavigationHints } from './navigation-hints.ts';
 
 /** A finding as lists show it. */
 export interface FindingMark {
@@ -13,13 +13,13 @@ export interface FindingMark {
   severity: Severity;
 }
 
-/** What a column may take its value from. Text comes from `document` and `trail` only: facts of the context are not masked. */
+/** Where a column's value comes from. Take text from `document` and `navigationHints` only: facts of the context are not masked. */
 export interface IndexSource {
   document: ProfileDocument;
   /** Absent where a profile is read back from its document. */
   context?: Context;
   queries: number;
-  trail: Trail | null;
+  navigationHints: NavigationHints | null;
 }
 
 /** Types of the database by the values that they hold: `marks` are lines of text. */
@@ -146,9 +146,17 @@ export const COLUMNS = {
   mark: { column: 'mark', type: 'text', of: ({ document }) => document.findings?.[0]?.label ?? null },
   /** The worst findings, each label once. */
   marks: { column: 'marks', type: 'marks', of: ({ document }) => marksOf(document.findings ?? []) },
-  location: { column: 'location', type: 'text', of: ({ trail }) => trail?.location ?? null },
-  referrer: { column: 'referrer', type: 'text', of: ({ trail }) => trail?.referrer ?? null },
-  dest: { column: 'dest', type: 'text', of: ({ trail }) => trail?.dest ?? null },
+  location: {
+    column: 'location',
+    type: 'text',
+    of: ({ navigationHints }) => navigationHints?.location ?? null,
+  },
+  referrer: {
+    column: 'referrer',
+    type: 'text',
+    of: ({ navigationHints }) => navigationHints?.referrer ?? null,
+  },
+  dest: { column: 'dest', type: 'text', of: ({ navigationHints }) => navigationHints?.dest ?? null },
   /** Length of the document in bytes, known once it is queued. */
   bytes: { column: 'bytes', type: 'integer', of: () => 0 },
 } satisfies Record<string, Column>;

@@ -1,17 +1,23 @@
 /**
- * The one way in for readers: running contexts first, then the writer's queue, then the storage.
- * Pages, the error page and the toolbar ask nothing else.
+ * Finds profiles for every reader (pages, error page, toolbar): in running contexts first, then in the writer's queue, then in
+ * the storage.
  */
 import type { SearchedFields } from './find-text.ts';
 import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
-import { sleep } from './patience.ts';
+import { sleep } from './timeouts.ts';
 import type { Recorder } from './recorder.ts';
-import type { RouteSummaries, Standing, SummaryQuery } from './route-summary.ts';
-import type { FindResult, ProfileQuery, ProfileStorage, Survey, SurveyQuery } from './storage.ts';
-import { createShownLately, type Shown } from './shown-lately.ts';
+import type { RouteSummaries, RoutePercentiles, SummaryQuery } from './route-summary.ts';
+import type {
+  FindResult,
+  ProfileQuery,
+  ProfileStorage,
+  CountsAndHistogram,
+  CountsAndHistogramQuery,
+} from './storage.ts';
+import { createRecentProfilesCache, type CachedProfile } from './recent-profiles-cache.ts';
 import { findUnstored } from './unstored.ts';
 import type { Writer } from './writer.ts';
 
@@ -23,40 +29,40 @@ export interface FoundProfile {
 }
 
 export interface FoundProfiles extends FindResult {
-  /** A sentence where the list is not whole, such as when the storage does not answer; else null. */
+  /** A sentence if the list is incomplete, for example because the storage failed; else null. */
   notice: string | null;
 }
 
 export interface Profiles {
   /**
-   * null for a token that no profile has. Rejects with STORAGE_UNAVAILABLE where the storage can't be asked. `standing`: it will be
-   * asked for next, and is read along.
+   * null where no profile has the token. Rejects with STORAGE_UNAVAILABLE if the storage fails. `routePercentiles` reads them in the
+   * same statement, for the call that follows.
    */
-  read(token: string, options?: { standing?: boolean }): Promise<FoundProfile | null>;
-  /** Stored ones together with those that run or wait; always answers. */
+  read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
+  /** Stored, running and queued profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
-  /** Stored ones only; what can't be counted is null. Never rejects. */
-  survey(query: SurveyQuery): Promise<Survey>;
-  /** Deletes all stored ones but the pinned. Rejects with STORAGE_UNAVAILABLE. */
+  /** Stored profiles only; null where counting failed. Never rejects. */
+  countsAndHistogram(query: CountsAndHistogramQuery): Promise<CountsAndHistogram>;
+  /** Deletes all stored profiles except pinned ones. Rejects with STORAGE_UNAVAILABLE. */
   clear(): Promise<number>;
-  /** Stored requests by route, with those that are about to be stored. Rejects with STORAGE_UNAVAILABLE. */
+  /** Stored requests by route, after flushing the queue. Rejects with STORAGE_UNAVAILABLE. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
-  /** What the stored requests of its route took before a profile; null where it has no route, or nobody can tell. */
-  standing(profile: ProfileHead): Promise<Standing | null>;
-  /** Whether a token that no profile has was given to a request that is sampled out. */
+  /** Durations of stored requests of the same route before this one; null if it has no route or the storage failed. */
+  routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
+  /** Whether a token without a profile belongs to a request that was sampled out. */
   isSampledOut(token: string): boolean;
   /** Error page and other children, oldest first. */
   children(token: string): Promise<ProfileIndex[]>;
   amend(token: string, name: string, value: unknown): Promise<boolean>;
 }
 
-/** Shared values of other processes that are remembered. */
+/** Shared values of other processes that are cached. */
 const MOST_SHARED = 500;
-/** Profiles whose standing is remembered. */
-const MOST_STANDINGS = 200;
-/** Milliseconds after which a request that has ended waits in the queue, unless facts of it are still expected. */
+/** Profiles whose route percentiles are cached. */
+const MOST_REMEMBERED = 200;
+/** Milliseconds until a request that has ended is in the queue, unless it still expects facts. */
 const SOON_QUEUED = 20;
-/** Milliseconds a list waits for what is queued to be stored. */
+/** Milliseconds that a list waits for the queue to be flushed. */
 const FLUSH_BEFORE_LIST = 400;
 
 function reasonOf(error: unknown): string {
@@ -89,9 +95,9 @@ export function createProfiles(options: {
     try {
       stored = await storage.find(query.text === undefined ? query : { ...query, searched });
     } catch (error) {
-      notice = `${unavailable(error).message} What is shown waits in this process.`;
+      notice = `${unavailable(error).message} Only requests buffered in this process are shown.`;
     }
-    // Pins and words are known of what is stored only.
+    // Pins and text search exist for stored profiles only.
     const isOfStored = query.pinned === true || query.text !== undefined;
     const waiting = isOfStored
       ? { rows: [], total: 0 }
@@ -104,15 +110,15 @@ export function createProfiles(options: {
     return { ...stored, rows, total, notice };
   }
 
-  /** What came before a request stays as it was: each of its panels shows it. */
-  const standings = new Map<string, Standing | null>();
+  /** Cached, because every panel of a profile shows them and earlier requests don't change. */
+  const percentilesByToken = new Map<string, RoutePercentiles | null>();
 
-  function keepStanding(token: string, standing: Standing | null): void {
-    if (standings.size >= MOST_STANDINGS) standings.clear();
-    standings.set(token, standing);
+  function rememberPercentiles(token: string, routePercentiles: RoutePercentiles | null): void {
+    if (percentilesByToken.size >= MOST_REMEMBERED) percentilesByToken.clear();
+    percentilesByToken.set(token, routePercentiles);
   }
 
-  /** What other processes share, as it was read from the storage. */
+  /** Shared values of other processes, read from the storage. */
   const known = new Map<string, SharedValue>();
 
   async function readShared(ids: readonly string[]): Promise<void> {
@@ -125,44 +131,44 @@ export function createProfiles(options: {
     return recorder.sharedOf(id) !== undefined || known.has(id);
   }
 
-  /** A document that refers to what this process does not know yet is completed by the storage's. */
+  /** Completes a document; shared values that this process does not have are read from the storage. */
   async function complete(text: string): Promise<{ profile: Profile; isWhole: boolean }> {
     const document = JSON.parse(text) as ProfileDocument;
     const ids = sharedIdsOf(document);
     const missing = ids.filter((id) => !isKnown(id));
-    // What is lost with a storage that fails is the common part of some panels; they say so.
+    // If the storage fails, the panels that need the shared value say so.
     if (missing.length > 0) await readShared(missing).catch(() => undefined);
     return { profile: recorder.complete(document, known), isWhole: missing.every(isKnown) };
   }
 
-  const lately = createShownLately();
+  const recent = createRecentProfilesCache();
 
-  async function completeAgain(shown: Shown): Promise<Profile> {
-    if (shown.profile !== null) return shown.profile;
-    const { profile, isWhole } = await complete(shown.text);
-    if (isWhole) shown.profile = profile;
+  async function completeCached(cached: CachedProfile): Promise<Profile> {
+    if (cached.profile !== null) return cached.profile;
+    const { profile, isWhole } = await complete(cached.text);
+    if (isWhole) cached.profile = profile;
     return profile;
   }
 
-  async function completeStored(token: string, withStanding: boolean): Promise<FoundProfile | null> {
-    const shown = lately.of(token);
-    const standing = withStanding && !standings.has(token);
-    const found = await readStored(token, { known: shown?.version, standing });
-    if (found?.standing !== undefined) keepStanding(token, found.standing);
-    if (found?.document === null && shown !== undefined)
-      return { profile: await completeAgain(shown), amendments: found.amendments, source: 'stored' };
-    lately.forget(token);
+  async function completeStored(token: string, withPercentiles: boolean): Promise<FoundProfile | null> {
+    const cached = recent.get(token);
+    const routePercentiles = withPercentiles && !percentilesByToken.has(token);
+    const found = await readStored(token, { known: cached?.version, routePercentiles });
+    if (found?.routePercentiles !== undefined) rememberPercentiles(token, found.routePercentiles);
+    if (found?.document === null && cached !== undefined)
+      return { profile: await completeCached(cached), amendments: found.amendments, source: 'stored' };
+    recent.delete(token);
     const text = found?.document ?? null;
     if (found === null || text === null) return null;
     const { amendments, version } = found;
     const { profile, isWhole } = await complete(text);
     if (version !== undefined && isWhole && profile.state === 'final')
-      lately.keep({ token, version, text, profile: null });
+      recent.set({ token, version, text, profile: null });
     return { profile, amendments, source: 'stored' };
   }
 
   return {
-    async read(token, { standing: withStanding = false } = {}) {
+    async read(token, { routePercentiles: withPercentiles = false } = {}) {
       const context = recorder.running(token);
       if (context !== undefined)
         return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
@@ -170,14 +176,16 @@ export function createProfiles(options: {
       if (queued !== undefined)
         return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
       try {
-        return await completeStored(token, withStanding);
+        return await completeStored(token, withPercentiles);
       } catch (error) {
         throw unavailable(error);
       }
     },
     find,
-    survey: (query) =>
-      storage.survey(query).catch(() => ({ counts: query.counts.map(() => null), pulse: null })),
+    countsAndHistogram: (query) =>
+      storage
+        .countsAndHistogram(query)
+        .catch(() => ({ counts: query.counts.map(() => null), histogram: null })),
     async clear() {
       await writer.flush(FLUSH_BEFORE_LIST);
       try {
@@ -194,14 +202,14 @@ export function createProfiles(options: {
         throw unavailable(error);
       }
     },
-    async standing({ kind, token, route, method, startedAt }) {
+    async routePercentiles({ kind, token, route, method, startedAt }) {
       if (kind !== 'request' || route === null) return null;
-      const before = standings.get(token);
+      const before = percentilesByToken.get(token);
       if (before !== undefined) return before;
       try {
-        const standing = await storage.standing({ route, method, before: startedAt });
-        keepStanding(token, standing);
-        return standing;
+        const routePercentiles = await storage.routePercentiles({ route, method, before: startedAt });
+        rememberPercentiles(token, routePercentiles);
+        return routePercentiles;
       } catch {
         return null;
       }
@@ -219,7 +227,7 @@ export function createProfiles(options: {
       return (await find(query)).rows;
     },
     async amend(token, name, value) {
-      // One that has just ended is made and queued in a moment.
+      // A request that has just ended is queued in a moment.
       if (recorder.running(token)?.ended === true) await sleep(SOON_QUEUED);
       await writer.flush(FLUSH_BEFORE_LIST);
       try {

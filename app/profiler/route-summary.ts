@@ -73,23 +73,23 @@ export interface RouteSummaries {
   until: number;
 }
 
-/** What the requests before another one took. */
-export interface StandingQuery {
+/** Durations of a route before a given request. */
+export interface RoutePercentilesQuery {
   route: string;
   method: string;
   /** Milliseconds since 1970, exclusive. */
   before: number;
 }
 
-export interface Standing {
-  /** Requests of this route among the newest before, as far as is looked back; that ended. */
+export interface RoutePercentiles {
+  /** Completed requests of the route among the newest LOOKED_BACK. */
   count: number;
-  /** null where there is none. */
+  /** null if there are none. */
   p50Ms: number | null;
   p95Ms: number | null;
 }
 
-/** Requests of any route that are looked back at, and milliseconds: asked for with each profile, it may cost next to nothing. */
+/** Limits of requests and of milliseconds: every page of a profile reads this, so it must cost next to nothing. */
 export const LOOKED_BACK = 1000;
 export const LOOKED_BACK_MS = 3_600_000;
 

@@ -1,93 +1,97 @@
 /**
- * The contract of a storage: write, amend, read, find, summarize, survey, clear, purge. Two stand behind it, PostgreSQL and memory;
- * one contract test (test/storage/contract.ts) runs against both.
+ * The contract of a storage. PostgreSQL and memory implement it; one contract test (test/storage/contract.ts) runs against both.
  */
 import type { SearchedFields, TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
-import type { RouteSummaries, Standing, StandingQuery, SummaryQuery } from './route-summary.ts';
+import type {
+  RouteSummaries,
+  RoutePercentiles,
+  RoutePercentilesQuery,
+  SummaryQuery,
+} from './route-summary.ts';
 
-/** A profile as it is written: columns and the document as JSON text. */
+/** A profile to store: columns, and the document as JSON text. */
 export interface StoredProfile {
   index: ProfileIndex;
   document: string;
 }
 
-/** A profile on its way to the storage. */
+/** A profile in the writer's queue. */
 export interface QueuedProfile extends StoredProfile {
-  /** The document as UTF-8, valid until `write` settles; often in shared memory, where a thread can read it too. */
+  /** The document as UTF-8, valid until `write` settles. */
   readonly bytes: Uint8Array;
-  /** Decoded from `bytes` when it is asked for. */
+  /** Decoded from `bytes` when read. */
   readonly document: string;
 }
 
-/** Text that many profiles refer to, such as the table of routes, stored once. */
+/** Text that many profiles refer to, such as the table of routes; stored once. */
 export interface SharedPart {
-  /** A hash of its content. */
+  /** Hash of its content. */
   id: string;
   text: string;
 }
 
-/** A profile as it is read: what its columns say stands in the document. */
+/** A profile as read back: all that its columns say is in the document, too. */
 export interface ReadProfile {
-  /** null: it is the one of the version that is known. */
+  /** null: unchanged since the known version. */
   document: string | null;
-  /** Another one with each document that is stored; absent: nobody can tell. */
+  /** Changes whenever the document is stored; absent: the storage has no versions. */
   version?: string;
   /** Late facts by name: browser timing, a pin. */
   amendments: Record<string, unknown>;
-  /** What the requests of its route took before it; null where it has none. Absent: not asked for, or asked for apart. */
-  standing?: Standing | null;
+  /** null if it has no route; absent if they were not asked for. */
+  routePercentiles?: RoutePercentiles | null;
 }
 
 export interface ReadOptions {
-  /** The version of a document that need not be read again. */
+  /** The caller has this version: its document need not be read again. */
   known?: string | undefined;
-  /** With its standing, which is a question less. */
-  standing?: boolean;
+  /** Also read the percentiles of its route, which saves a statement. */
+  routePercentiles?: boolean;
 }
 
 export interface ProfileQuery {
-  /** Default: `request` only, so that the profiler's own pages and error pages stay out. */
+  /** Default: `request` only, without error pages and the profiler's own pages. */
   kinds?: readonly ProfileKind[];
   token?: string;
   /** Children of this profile. */
   parent?: string;
   clientAddress?: string;
-  /** Compared without regard to case. */
+  /** Case-insensitive. */
   method?: string;
   /** An exact status, or a class given by its first digit: `{ class: 4 }`. */
   status?: number | { class: number };
-  /** Substring of the URL, case-insensitive; wildcards mean themselves. */
+  /** Substring of the URL, case-insensitive; no wildcards. */
   url?: string;
   /** Milliseconds since 1970, inclusive. */
   from?: number;
   /** Exclusive. */
   until?: number;
   overMs?: number;
-  /** At least so many statements. */
+  /** At least so many queries. */
   minQueries?: number;
   /** True: something was thrown or the status is 5xx; false: neither. */
   hasError?: boolean;
-  /** True: something was found wrong with it; false: nothing was. */
+  /** True: it has findings; false: it has none. */
   hasFinding?: boolean;
-  /** Part of the badge of one of its worst findings, without regard to case. */
+  /** Part of the label of one of its worst findings, case-insensitive. */
   mark?: string;
   /** True: only pinned ones. */
   pinned?: boolean;
   /**
-   * Stands in its URL, in the thrown error or in one of the `searched` fields, without regard to case. The newest are looked
-   * through, as far as `FindResult.looked` says; they come newest first whatever `sort` says.
+   * Occurs in the URL, in the thrown error or in one of the `searched` fields, case-insensitive. Only the newest profiles are
+   * searched, as far as `FindResult.looked` says, and the result is newest first whatever `sort` says.
    */
   text?: string;
-  /** Where else `text` is looked for, by panel: names of fields of its kept data. */
+  /** Fields of panels' stored data to search for `text`, by panel. */
   searched?: SearchedFields;
   process?: string;
   /** Pattern of the route, exactly. */
   route?: string;
   sort?: SortColumn;
   descending?: boolean;
-  /** False: nobody asks how many match in all, nor which of them are pinned; `total` is what was found then. */
+  /** False: `total` and pins are not needed; `total` is then the number of rows found. */
   counted?: false;
   /** 1 to 1000. */
   limit: number;
@@ -96,69 +100,69 @@ export interface ProfileQuery {
 
 export interface FindResult {
   rows: ProfileIndex[];
-  /** Matching profiles in all; beyond 2 000 of them a storage may estimate. */
+  /** Number of matching profiles; above 2,000 it may be an estimate. */
   total: number;
-  /** False where `total` is an estimate; of a search for text, where there may be more. */
+  /** False if `total` is an estimate, or a search for text did not look through all. */
   totalIsExact: boolean;
   /** Tokens of `rows` that are pinned; absent: none. */
   pinned?: readonly string[];
-  /** Of a search for text. */
+  /** Present for a search for text. */
   looked?: TextSearch;
 }
 
 export interface TextSearch {
-  /** Profiles looked through, of those that match all else. */
+  /** Profiles searched, of those that match all other filters. */
   count: number;
-  /** False where there are more, which were not. */
+  /** False: there are older ones that were not searched. */
   all: boolean;
-  /** Where the text stands, by token. */
+  /** Where the text occurs, by token. */
   found: Readonly<Record<string, TextPlace>>;
 }
 
-/** What a list shows beside its rows. */
-export interface SurveyQuery {
-  /** Searches to be counted. */
+/** What a list shows in addition to its rows. */
+export interface CountsAndHistogramQuery {
+  /** Searches whose matches are counted. */
   counts: readonly ProfileQuery[];
-  /** Requests over time: those of `query` from `from` until `until`, in so many parts. */
-  pulse?: { query: ProfileQuery; from: number; until: number; parts: number };
+  /** Requests over time: matches of `query` from `from` until `until`, in `parts` equal parts. */
+  histogram?: { query: ProfileQuery; from: number; until: number; parts: number };
 }
 
-export interface Survey {
-  /** Matches of each, at most MOST_COUNTED and one more; null where counting took too long. */
+export interface CountsAndHistogram {
+  /** Matches of each search, at most MOST_COUNTED + 1; null if counting took too long. */
   counts: readonly (number | null)[];
-  /** null where it took too long, or was not asked for. */
-  pulse: {
-    /** `errors`: answered by 5xx, or something was thrown and the answer is no 4xx. */
+  /** null if it took too long or was not asked for. */
+  histogram: {
+    /** `errors`: responses with 5xx, and requests that threw without a 4xx response. */
     parts: { count: number; errors: number }[];
-    /** The moment from which on all are counted; later than `from` where there are too many. */
+    /** All requests since this moment are counted; later than `from` if there are too many. */
     since: number;
   } | null;
 }
 
-/** Matches of a search that are counted one by one at most. */
+/** Matches are counted exactly up to this number. */
 export const MOST_COUNTED = 2000;
-/** Requests of a pulse at most, the newest. */
-export const MOST_IN_PULSE = 50_000;
+/** A histogram counts at most so many requests, the newest. */
+export const MOST_IN_HISTOGRAM = 50_000;
 
 export interface RetentionLimits {
-  /** Profiles that began before this moment go. */
+  /** Profiles that began before this moment are deleted. */
   olderThan: number;
-  /** Profiles of kind request (with their children) kept at most. */
+  /** Profiles of kind `request`, with their children, stored at most. */
   count: number;
-  /** Bytes of documents kept at most. */
+  /** Bytes of documents stored at most. */
   bytes: number;
-  /** Newest profiles of kind `profiler` kept. */
+  /** Profiles of kind `profiler` stored at most. */
   profilerCount: number;
-  /** Pinned ones, failed ones and the slowest of each route outlive the rest within these; absent: nothing does. */
-  spare?: {
-    /** Those that began before this moment go too, unless pinned. */
+  /** Limits of the exceptions: pinned and failed requests and the slowest of each route outlive the rest. Absent: none do. */
+  keepExceptions?: {
+    /** Exceptions that began before this moment are deleted, too, unless pinned. */
     olderThan: number;
     count: number;
   };
 }
 
 export interface TokenLease {
-  /** First number of the block, in the space of the key's permutation. */
+  /** First number of the block, before the key's permutation. */
   start: number;
   count: number;
   /** 16 bytes shared by all processes of one storage. */
@@ -168,35 +172,35 @@ export interface TokenLease {
 export interface ProfileStorage {
   /** `postgresql` or `memory`; shown on the pages. */
   readonly name: string;
-  /** Stores or replaces. Rejects as a whole; the writer decides about another try. */
+  /** Stores or replaces all, or rejects; the writer retries. */
   write(profiles: readonly QueuedProfile[]): Promise<void>;
-  /** Stores what profiles refer to, before them; called again hourly while it is in use. */
-  keepShared(parts: readonly SharedPart[]): Promise<void>;
-  /** Text by id; what is not stored is left out. Parts go some hours after the last profile that may refer to them. */
+  /** Stores what profiles refer to, before the profiles; called again every hour while it is in use. */
+  storeShared(parts: readonly SharedPart[]): Promise<void>;
+  /** Text by id, of those that are stored. Parts are deleted some hours after the last profile that may refer to them. */
   readShared(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Puts a late fact beside the document; false where the profile is not stored. */
+  /** Stores a late fact beside the document; false if the profile is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
   read(token: string, options?: ReadOptions): Promise<ReadProfile | null>;
   find(query: ProfileQuery): Promise<FindResult>;
-  /** Requests added up by route; looks at the newest ones only where there are many. */
+  /** Totals by route, of the newest requests if there are many. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
-  /** What the requests of a route took of late, among the newest LOOKED_BACK before a moment. */
-  standing(query: StandingQuery): Promise<Standing>;
-  /** Counts, and requests over time, bounded in what they cost. */
-  survey(query: SurveyQuery): Promise<Survey>;
-  /** Deletes all but pinned ones and their children; returns how many went, about. */
+  /** Durations of a route, among the newest LOOKED_BACK requests before a moment. */
+  routePercentiles(query: RoutePercentilesQuery): Promise<RoutePercentiles>;
+  /** Counts and requests over time, within limits of rows and time. */
+  countsAndHistogram(query: CountsAndHistogramQuery): Promise<CountsAndHistogram>;
+  /** Deletes all profiles except pinned ones and their children; returns about how many. */
   clear(): Promise<number>;
-  /** A setting shared by all processes of the storage; null where it is not set. */
+  /** A setting shared by all processes on the storage; null if it is not set. */
   readSetting(name: string): Promise<string | null>;
-  /** null takes it away. */
+  /** null deletes it. */
   writeSetting(name: string, value: string | null): Promise<void>;
-  /** Deletes in bounded steps; returns how many profiles went. */
+  /** Applies the retention in short steps; returns how many profiles were deleted. */
   purge(limits: RetentionLimits): Promise<number>;
-  /** A block of numbers for tokens that no other process on this storage has. `key`: taken over where it has none yet. */
+  /** Leases a block of numbers for tokens to this process. `key` is stored if the storage has none yet. */
   leaseTokens?(key?: Buffer): Promise<TokenLease>;
-  /** A secret shared by all processes of the storage, to sign forms with; absent: each process has its own. */
+  /** Secret for signing forms, shared by all processes on the storage; absent: each process has its own. */
   formKey?(): Promise<Buffer>;
-  /** All numbers below have been leased by some process. */
+  /** Every number below is leased to some process. */
   leasedUntil?(): Promise<number>;
   close(): Promise<void>;
 }

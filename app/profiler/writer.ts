@@ -2,8 +2,8 @@
  * Stores profiles in batches, beside the requests: a batch is written when it is full or after a short wait, which saves a transaction
  * for each request. A failed write is retried with growing, jittered pauses while the queue fills; what is dropped is counted by reason.
  */
-import { settledWithin, sleep } from './patience.ts';
-import { createSharedKeeper } from './shared-keeper.ts';
+import { settledWithin, sleep } from './timeouts.ts';
+import { createSharedPartWriter } from './shared-part-writer.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 import { createWaitingQueue } from './waiting-queue.ts';
 
@@ -61,7 +61,7 @@ export function createWriter({
     countDropped('queue full');
     sayFull();
   });
-  const parts = createSharedKeeper(storage);
+  const parts = createSharedPartWriter(storage);
   let active: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let pause = 0;
@@ -94,7 +94,7 @@ export function createWriter({
     const batch = queue.take({ count: BATCH_COUNT, bytes: BATCH_BYTES });
     batchStartedAt = performance.now();
     try {
-      await parts.keep(batch);
+      await parts.store(batch);
       await storage.write(batch);
       counters.written += batch.length;
       pause = 0;

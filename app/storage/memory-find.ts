@@ -1,15 +1,15 @@
-/** Searches among profiles in memory: the twin of postgres-find, postgres-text and postgres-survey. */
+/** Searches among profiles in memory: the twin of postgres-find, postgres-text and postgres-counts. */
 import { findText, type TextPlace } from '../profiler/find-text.ts';
 import { matchesQuery } from '../profiler/match-query.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import {
   type FindResult,
   MOST_COUNTED,
-  MOST_IN_PULSE,
+  MOST_IN_HISTOGRAM,
   type ProfileQuery,
   type StoredProfile,
-  type Survey,
-  type SurveyQuery,
+  type CountsAndHistogram,
+  type CountsAndHistogramQuery,
 } from '../profiler/storage.ts';
 
 /** A profile with what lies beside it, as JSON text by name. */
@@ -90,15 +90,15 @@ export function findEntries(entries: Iterable<Entry>, query: ProfileQuery): Find
   };
 }
 
-function pulseOf(
+function histogramOf(
   entries: Iterable<Entry>,
-  { query, from, until, parts }: NonNullable<SurveyQuery['pulse']>,
-): Survey['pulse'] {
+  { query, from, until, parts }: NonNullable<CountsAndHistogramQuery['histogram']>,
+): CountsAndHistogram['histogram'] {
   const width = Math.max(1, Math.ceil((until - from) / parts));
   const taken = matching(entries, { ...query, from: Math.max(from, query.from ?? 0), until })
     .map(({ index }) => index)
     .sort(compareNewest)
-    .slice(0, MOST_IN_PULSE);
+    .slice(0, MOST_IN_HISTOGRAM);
   const drawn = Array.from({ length: parts }, () => ({ count: 0, errors: 0 }));
   for (const { startedAt, status, error } of taken) {
     const part = drawn[Math.floor((startedAt - from) / width)];
@@ -108,13 +108,16 @@ function pulseOf(
     if ((status ?? 0) >= 500 || (error !== null && !refused)) part.errors++;
   }
   const oldest = taken.at(-1)?.startedAt ?? from;
-  return { parts: drawn, since: taken.length === MOST_IN_PULSE ? oldest : from };
+  return { parts: drawn, since: taken.length === MOST_IN_HISTOGRAM ? oldest : from };
 }
 
-export function surveyEntries(entries: Iterable<Entry>, { counts, pulse }: SurveyQuery): Survey {
+export function countEntries(
+  entries: Iterable<Entry>,
+  { counts, histogram }: CountsAndHistogramQuery,
+): CountsAndHistogram {
   const all = [...entries];
   return {
     counts: counts.map((query) => Math.min(MOST_COUNTED + 1, matching(all, query).length)),
-    pulse: pulse === undefined ? null : pulseOf(all, pulse),
+    histogram: histogram === undefined ? null : histogramOf(all, histogram),
   };
 }

@@ -3,11 +3,11 @@
  * the process. A map in the order of arrival; the oldest go first when it is full.
  */
 import type { ProfileIndex } from '../profiler/profile-index.ts';
-import type { Standing } from '../profiler/route-summary.ts';
+import type { RoutePercentiles } from '../profiler/route-summary.ts';
 import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
-import { type Entry, findEntries, isPinned, surveyEntries } from './memory-find.ts';
+import { type Entry, findEntries, isPinned, countEntries } from './memory-find.ts';
 import { purgedTokens, unpinnedTokens } from './memory-purge.ts';
-import { standingAmong, summarizeRows } from './memory-summarize.ts';
+import { percentilesAmong, summarizeRows } from './memory-summarize.ts';
 
 export interface MemoryStorageOptions {
   /** Characters of documents kept at most. */
@@ -90,9 +90,9 @@ export function createMemoryStorage({
     return Array.from(entries.values(), ({ index }) => index);
   }
 
-  function standingOf({ kind, route, method, startedAt }: ProfileIndex): Standing | null {
+  function percentilesOf({ kind, route, method, startedAt }: ProfileIndex): RoutePercentiles | null {
     if (kind !== 'request' || route === null) return null;
-    return standingAmong(allRows(), { route, method, before: startedAt });
+    return percentilesAmong(allRows(), { route, method, before: startedAt });
   }
 
   return {
@@ -103,7 +103,7 @@ export function createMemoryStorage({
       if (clashes.length > 0) onClash?.(clashes);
       return Promise.resolve();
     },
-    keepShared(parts) {
+    storeShared(parts) {
       for (const { id, text } of parts) shared.set(id, { text, usedAt: Date.now() });
       return Promise.resolve();
     },
@@ -119,7 +119,7 @@ export function createMemoryStorage({
       entry?.amendments.set(name, JSON.stringify(value ?? null));
       return Promise.resolve(entry !== undefined);
     },
-    read(token, { known, standing = false } = {}) {
+    read(token, { known, routePercentiles = false } = {}) {
       const entry = entries.get(token);
       if (entry === undefined) return Promise.resolve(null);
       const amendments = Object.fromEntries(
@@ -130,12 +130,12 @@ export function createMemoryStorage({
         version,
         document: version === known ? null : entry.document,
         amendments,
-        ...(standing ? { standing: standingOf(entry.index) } : {}),
+        ...(routePercentiles ? { routePercentiles: percentilesOf(entry.index) } : {}),
       });
     },
     find: (query) => Promise.resolve(findEntries(entries.values(), query)),
-    survey: (query) => Promise.resolve(surveyEntries(entries.values(), query)),
-    standing: (query) => Promise.resolve(standingAmong(allRows(), query)),
+    countsAndHistogram: (query) => Promise.resolve(countEntries(entries.values(), query)),
+    routePercentiles: (query) => Promise.resolve(percentilesAmong(allRows(), query)),
     summarize: (query) => Promise.resolve(summarizeRows(allRows(), query)),
     clear: () => Promise.resolve(removeAll(unpinnedTokens([...entries.values()]))),
     readSetting: (name) => Promise.resolve(settings.get(name) ?? null),

@@ -1,14 +1,14 @@
-/** Who goes when profiles in memory are too old or too many: the rules of PostgreSQL's retention (postgres-purge). */
+/** Which profiles in memory the retention deletes: by the same rules as in PostgreSQL (postgres-purge.ts). */
 import type { RetentionLimits } from '../profiler/storage.ts';
 import { compareNewest, type Entry, isPinned } from './memory-find.ts';
 
-/** Of the failed and the slowest of each route, the newest that outlive their time. */
-function sparedByAge(newest: readonly Entry[], { spare }: RetentionLimits): Set<string> {
-  const spared = new Set<string>();
-  if (spare === undefined) return spared;
+/** Failed requests and the slowest of each route, the newest first, that outlive the retention. */
+function exceptionsByAge(newest: readonly Entry[], { keepExceptions }: RetentionLimits): Set<string> {
+  const exceptions = new Set<string>();
+  if (keepExceptions === undefined) return exceptions;
   const slowest = new Map<string | null, Entry>();
   const candidates = newest.filter(
-    ({ index }) => index.kind === 'request' && index.startedAt >= spare.olderThan,
+    ({ index }) => index.kind === 'request' && index.startedAt >= keepExceptions.olderThan,
   );
   for (const entry of candidates) {
     const before = slowest.get(entry.index.route);
@@ -18,26 +18,27 @@ function sparedByAge(newest: readonly Entry[], { spare }: RetentionLimits): Set<
   for (const entry of candidates) {
     const { error, status, route, token } = entry.index;
     const failed = error !== null || (status ?? 0) >= 500;
-    if ((failed || slowest.get(route) === entry) && spared.size < spare.count) spared.add(token);
+    if ((failed || slowest.get(route) === entry) && exceptions.size < keepExceptions.count)
+      exceptions.add(token);
   }
-  return spared;
+  return exceptions;
 }
 
-/** Tokens that the retention no longer keeps, without their children. */
+/** Tokens past the retention, without their children. */
 function expired(entries: readonly Entry[], limits: RetentionLimits): Set<string> {
   const newest = [...entries].sort((a, b) => compareNewest(a.index, b.index));
-  const spared = sparedByAge(
+  const exceptions = exceptionsByAge(
     newest.filter(({ index }) => index.startedAt < limits.olderThan),
     limits,
   );
   const gone = new Set<string>();
   const left = { request: limits.count, profiler: limits.profilerCount, error_page: Infinity };
-  let pins = limits.spare?.count ?? 0;
+  let pins = limits.keepExceptions?.count ?? 0;
   let reached = 0;
   for (const entry of newest) {
     const { index } = entry;
     if (isPinned(entry) && pins-- > 0) continue;
-    if (spared.has(index.token)) continue;
+    if (exceptions.has(index.token)) continue;
     reached += index.bytes;
     left[index.kind] -= 1;
     if (index.startedAt < limits.olderThan || left[index.kind] < 0 || reached > limits.bytes)
@@ -46,7 +47,7 @@ function expired(entries: readonly Entry[], limits: RetentionLimits): Set<string
   return gone;
 }
 
-/** Tokens of all that go, children with their parents, and with pinned or spared ones those stay. */
+/** Tokens to delete. Children go, or stay, with their parents. */
 export function purgedTokens(entries: readonly Entry[], limits: RetentionLimits): string[] {
   const gone = expired(entries, limits);
   const tokens = new Set(entries.map(({ index }) => index.token));
@@ -54,13 +55,13 @@ export function purgedTokens(entries: readonly Entry[], limits: RetentionLimits)
     .filter(({ index: { token, parent } }) => {
       const withParent = parent !== null && tokens.has(parent);
       return withParent
-        ? gone.has(parent) || (limits.spare === undefined && gone.has(token))
+        ? gone.has(parent) || (limits.keepExceptions === undefined && gone.has(token))
         : gone.has(token);
     })
     .map(({ index }) => index.token);
 }
 
-/** Tokens of all that neither are pinned nor belong to what is. */
+/** Tokens of profiles that are not pinned, nor children of pinned ones. */
 export function unpinnedTokens(entries: readonly Entry[]): string[] {
   const pinned = new Set(entries.filter(isPinned).map(({ index }) => index.token));
   return entries

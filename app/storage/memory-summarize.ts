@@ -10,8 +10,8 @@ import {
   type RouteGroup,
   type RouteSummaries,
   type RouteSummary,
-  type Standing,
-  type StandingQuery,
+  type RoutePercentiles,
+  type RoutePercentilesQuery,
   SUMMARY_STEPS,
   type SummaryQuery,
   type SummaryStep,
@@ -146,10 +146,10 @@ export function summarizeRows(
 }
 
 /** `rows`: of any kind, in the order they came, which is about that of time. */
-export function standingAmong(
+export function percentilesAmong(
   rows: readonly ProfileIndex[],
-  { route, method, before }: StandingQuery,
-): Standing {
+  { route, method, before }: RoutePercentilesQuery,
+): RoutePercentiles {
   const durations: number[] = [];
   let looked = 0;
   for (let at = rows.length - 1; at >= 0 && looked < LOOKED_BACK; at--) {

@@ -8,10 +8,10 @@ import { findProfiles } from './postgres-find.ts';
 import { purgeProfiles } from './postgres-purge.ts';
 import { createReader } from './postgres-read.ts';
 import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
-import { keepShared, readShared } from './postgres-shared.ts';
-import { readStanding } from './postgres-standing.ts';
+import { storeShared, readShared } from './postgres-shared.ts';
+import { readRoutePercentiles } from './postgres-route-percentiles.ts';
 import { summarizeProfiles } from './postgres-summarize.ts';
-import { surveyProfiles } from './postgres-survey.ts';
+import { countProfiles } from './postgres-counts.ts';
 import { type Batch, writeProfiles } from './postgres-write.ts';
 import { storable } from './text.ts';
 
@@ -28,15 +28,15 @@ type Contract<Name extends keyof ProfileStorage> = Required<ProfileStorage>[Name
 export interface Operations {
   /** Returns the tokens that clashed. */
   write(batch: Batch): Promise<string[]>;
-  keepShared: Contract<'keepShared'>;
+  storeShared: Contract<'storeShared'>;
   readShared: Contract<'readShared'>;
   /** `value`: as JSON. False: no such profile is stored. */
   amend(token: string, name: string, value: string): Promise<boolean>;
   read: Contract<'read'>;
   find: Contract<'find'>;
-  standing: Contract<'standing'>;
+  routePercentiles: Contract<'routePercentiles'>;
   summarize: Contract<'summarize'>;
-  survey: Contract<'survey'>;
+  countsAndHistogram: Contract<'countsAndHistogram'>;
   clear: Contract<'clear'>;
   readSetting: Contract<'readSetting'>;
   writeSetting: Contract<'writeSetting'>;
@@ -75,7 +75,7 @@ export function createOperations(
 
   return {
     write: (batch) => withClient(pool, (client) => writeProfiles(client, { schema, partitions }, batch)),
-    keepShared: (parts) => keepShared(store, parts),
+    storeShared: (parts) => storeShared(store, parts),
     readShared: (ids) => readShared(store, ids),
     async amend(token, name, value) {
       const { rowCount } = await pool.query(
@@ -88,9 +88,9 @@ export function createOperations(
     },
     read: (token, wanted) => read(pool, token, wanted),
     find: (query) => findProfiles(pool, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
-    standing: (query) => readStanding(pool, schema, query),
+    routePercentiles: (query) => readRoutePercentiles(pool, schema, query),
     summarize: (query) => summarizeProfiles(pool, { schema, timeoutMs: findTimeoutMs }, query),
-    survey: (query) => surveyProfiles(pool, { schema }, query),
+    countsAndHistogram: (query) => countProfiles(pool, { schema }, query),
     clear: () => clearProfiles(store),
     readSetting: (name) => readSetting(store, name),
     writeSetting: (name, value) => writeSetting(store, name, value),

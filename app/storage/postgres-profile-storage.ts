@@ -90,14 +90,14 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       const clashes = await order('write', [batch], [batch.data.buffer]);
       if (clashes.length > 0) onClash?.(clashes);
     },
-    keepShared: (parts) => ask(CHORE_WITHIN_MS, 'keepShared', parts),
+    storeShared: (parts) => ask(CHORE_WITHIN_MS, 'storeShared', parts),
     readShared: (ids) => ask(answerTimeoutMs, 'readShared', ids),
     amend: (token, name, value) => ask(answerTimeoutMs, 'amend', token, name, JSON.stringify(value ?? null)),
     read: (token, wanted) => ask(answerTimeoutMs, 'read', token, wanted),
     find: (query) => ask(searchMs, 'find', query),
-    standing: (query) => ask(answerTimeoutMs, 'standing', query),
+    routePercentiles: (query) => ask(answerTimeoutMs, 'routePercentiles', query),
     summarize: (query) => ask(searchMs, 'summarize', query),
-    survey: (query) => ask(answerTimeoutMs, 'survey', query),
+    countsAndHistogram: (query) => ask(answerTimeoutMs, 'countsAndHistogram', query),
     clear: () => order('clear', []),
     readSetting: (name) => ask(answerTimeoutMs, 'readSetting', name),
     writeSetting: (name, value) => ask(answerTimeoutMs, 'writeSetting', name, value),

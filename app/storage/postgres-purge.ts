@@ -1,11 +1,7 @@
 /**
- * Retention: what is too old goes by dropping whole partitions, what is too many or too big by dropping the oldest and
- * deleting rows of the one where the limit lies, in steps that are short transactions of their own. An advisory lock of
- * each step lets only one process at a time do it.
- *
- * With `spare` the pinned, the failed and the slowest of each route are moved into the net before their partition goes,
- * and stay there within bounds of their own. A partition goes as a whole, so that a profile may stay longer than its
- * age allows by the width of a partition. Nothing waits long for a lock: what can't be had now is for the next round.
+ * Retention: drops whole partitions, and deletes rows of the one that a limit falls into, in short transactions under an advisory
+ * lock, so that one process at a time does it. Exceptions (pinned, failed, slowest) are moved to the default partition before theirs
+ * is dropped. No step waits long for a lock: what it can't get is left to the next round (decision 9).
  */
 import type { ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
@@ -21,13 +17,13 @@ import { relationSizes, type RelationSize } from './relation-sizes.ts';
 const ROWS_MS = 5000;
 const KINDS: readonly ProfileKind[] = ['request', 'error_page', 'profiler'];
 
-/** Rows that are not spared. */
+/** Condition for rows that are not exceptions. */
 function ordinary(limits: RetentionLimits): string {
-  return limits.spare === undefined ? 'true' : 'kept is null';
+  return limits.keepExceptions === undefined ? 'true' : 'kept is null';
 }
 
-function survivorsOf({ spare }: RetentionLimits): object | null {
-  return spare === undefined ? null : {};
+function survivorsOf({ keepExceptions }: RetentionLimits): object | null {
+  return keepExceptions === undefined ? null : {};
 }
 
 async function purgeByAge(
@@ -40,7 +36,7 @@ async function purgeByAge(
     if (partition.until > limits.olderThan) continue;
     gone += await dropPartition(store, partition, survivorsOf(limits));
   }
-  if (limits.spare !== undefined)
+  if (limits.keepExceptions !== undefined)
     await markSurvivors(store, NET, {
       sql: 'kept is null and started_at < $1::numeric',
       values: [String(limits.olderThan)],
@@ -56,7 +52,7 @@ async function purgeByAge(
   return gone;
 }
 
-/** The first row of a relation beyond the newest `allowed` of a kind: it and all older ones go. */
+/** The first row beyond the newest `allowed` of a kind: it and all older rows are deleted. */
 async function cutByCount(
   { pool, schema }: Store,
   relation: string,
@@ -84,7 +80,7 @@ function fromCutOn(cut: Cut | undefined, also: string): Where | null {
       };
 }
 
-/** The newest row at which the documents of a relation, from the newest on, take more than `allowed` bytes. */
+/** The newest row at which the documents, counted from the newest, exceed `allowed` bytes. */
 async function cutByBytes(
   { pool, schema }: Store,
   relation: string,
@@ -100,7 +96,7 @@ async function cutByBytes(
   return fromCutOn(rows[0], options.ordinary);
 }
 
-/** Walks from the newest relation to the oldest: whole within the limit, cut by it, or beyond it. */
+/** Relations, newest first, that are partly or entirely beyond the limit, with what each may still hold. */
 function* overLimit(
   sizes: readonly RelationSize[],
   measure: 'requests' | 'bytes',
@@ -132,15 +128,16 @@ async function purgeByLimit(
         ? await cutByBytes(store, name, options)
         : await cutByCount(store, name, { ...options, kind: 'request' });
     if (cut === null) continue;
-    // Failed and slow ones survive their partition; single rows go but for those that somebody pinned.
-    if (limits.spare !== undefined) await markSurvivors(store, name, { ...cut, reasons: ['pinned'] });
+    // Failed and slow requests are exceptions when a partition is dropped; among single rows only pinned ones are.
+    if (limits.keepExceptions !== undefined)
+      await markSurvivors(store, name, { ...cut, reasons: ['pinned'] });
     for (const kind of measure === 'bytes' ? KINDS : (['request'] as const))
       gone += await deleteRows(store, { relation: name, kind, ...cut, withinMs: ROWS_MS });
   }
   return gone;
 }
 
-async function purgeOwnPages(store: Store, limits: RetentionLimits): Promise<number> {
+async function purgeProfilerPages(store: Store, limits: RetentionLimits): Promise<number> {
   const cut = await cutByCount(store, PARENT, {
     kind: 'profiler',
     allowed: limits.profilerCount,
@@ -153,12 +150,12 @@ async function purgeOwnPages(store: Store, limits: RetentionLimits): Promise<num
 async function purgeByLimits(store: Store, limits: RetentionLimits): Promise<number> {
   const sizes = await relationSizes(store, ordinary(limits));
   let gone = await purgeByLimit(store, sizes, { measure: 'requests', limits });
-  gone += await purgeOwnPages(store, limits);
+  gone += await purgeProfilerPages(store, limits);
   const left = gone === 0 ? sizes : await relationSizes(store, ordinary(limits));
   return gone + (await purgeByLimit(store, left, { measure: 'bytes', limits }));
 }
 
-/** Who was pinned or unpinned after its time was over: a pin keeps it, and without one it is as old as it is. */
+/** Updates exceptions that were pinned or unpinned since. */
 async function followPins({ pool, schema }: Store): Promise<void> {
   const pinned = pinnedTokens(quoted(schema));
   const isPinned = `(token in (${pinned}) or parent in (${pinned}))`;
@@ -168,17 +165,17 @@ async function followPins({ pool, schema }: Store): Promise<void> {
   );
 }
 
-/** What was spared goes too in the end: by its own age and number, pins by a number of their own. */
-async function purgeSpared(store: Store, { spare }: RetentionLimits): Promise<number> {
-  if (spare === undefined) return 0;
+/** Exceptions have an age and a number of their own; pins only a number. */
+async function purgeExceptions(store: Store, { keepExceptions }: RetentionLimits): Promise<number> {
+  if (keepExceptions === undefined) return 0;
   await followPins(store);
   let gone = 0;
   const unpinned = `kept is not null and kept <> 'pinned'`;
   const conditions = [
-    { sql: `${unpinned} and started_at < $1::numeric`, values: [String(spare.olderThan)] },
+    { sql: `${unpinned} and started_at < $1::numeric`, values: [String(keepExceptions.olderThan)] },
     ...(await Promise.all(
       [unpinned, `kept = 'pinned'`].map((ordinary) =>
-        cutByCount(store, NET, { kind: 'request', allowed: spare.count, ordinary }),
+        cutByCount(store, NET, { kind: 'request', allowed: keepExceptions.count, ordinary }),
       ),
     )),
   ];
@@ -191,7 +188,7 @@ async function purgeSpared(store: Store, { spare }: RetentionLimits): Promise<nu
 /** SQLSTATE: undefined_table. */
 const VANISHED = '42P01';
 
-/** Whether a partition is gone that another process has dropped meanwhile. */
+/** Whether the error came from a partition that another process dropped meanwhile. */
 async function wasTaken({ pool, schema }: Store, error: unknown): Promise<boolean> {
   if (!(error instanceof Error && 'code' in error && error.code === VANISHED)) return false;
   const { rows } = await pool.query('select 1 from pg_tables where schemaname = $1 and tablename = $2', [
@@ -202,13 +199,13 @@ async function wasTaken({ pool, schema }: Store, error: unknown): Promise<boolea
 }
 
 /**
- * Returns how many profiles went; of whole partitions as they were when counted. Where another process is at it too,
- * what is left is for the next round.
+ * Returns how many profiles were deleted; dropped partitions count as when they were last counted. If another process purges, the
+ * rest is left to the next round.
  */
 export async function purgeProfiles(store: Store, limits: RetentionLimits): Promise<number> {
   const steps = [
     async () => purgeByAge(store, await listPartitions(store.pool, store.schema), limits),
-    () => purgeSpared(store, limits),
+    () => purgeExceptions(store, limits),
     () => purgeByLimits(store, limits),
   ];
   let gone = 0;

@@ -1,9 +1,9 @@
 /**
- * One profile by its token, with what lies beside it, and perhaps its standing: one statement, since each page of a profile asks it
- * and a round trip costs the server as much as a panel.
+ * Reads a profile with its amendments and, where asked for, the percentiles of its route: in one statement, since every page of a
+ * profile needs them and a round trip costs the server as much as a panel.
  */
 import type { ReadOptions, ReadProfile } from '../profiler/storage.ts';
-import { standingColumn, standingOf, type StandingRow } from './postgres-standing.ts';
+import { percentilesColumn, percentilesOf, type PercentilesRow } from './postgres-route-percentiles.ts';
 import { type Pool, quoted } from './pool.ts';
 import { storable } from './text.ts';
 
@@ -11,7 +11,7 @@ interface ReadRow {
   version: string;
   document: string | null;
   amendments: Record<string, string> | null;
-  standing?: StandingRow | null;
+  percentiles?: PercentilesRow | null;
 }
 
 export type Reader = (pool: Pool, token: string, options?: ReadOptions) => Promise<ReadProfile | null>;
@@ -30,10 +30,10 @@ export function createReader(schema: string): Reader {
     ) as amendments${more}
     from ${profiles} as profile where profile.token = $1`;
   const alone = statementOf('');
-  const withStanding = statementOf(`, ${standingColumn(profiles, 'profile')} as standing`);
+  const withPercentiles = statementOf(`, ${percentilesColumn(profiles, 'profile')} as percentiles`);
 
-  return async (pool, token, { known, standing = false } = {}) => {
-    const { rows } = await pool.query<ReadRow>(standing ? withStanding : alone, [
+  return async (pool, token, { known, routePercentiles = false } = {}) => {
+    const { rows } = await pool.query<ReadRow>(routePercentiles ? withPercentiles : alone, [
       storable(token),
       known ?? null,
     ]);
@@ -43,7 +43,9 @@ export function createReader(schema: string): Reader {
       version: row.version,
       document: row.document,
       amendments: row.amendments === null ? {} : parseAmendments(row.amendments),
-      ...(row.standing === undefined ? {} : { standing: row.standing && standingOf(row.standing) }),
+      ...(row.percentiles === undefined
+        ? {}
+        : { routePercentiles: row.percentiles && percentilesOf(row.percentiles) }),
     };
   };
 }

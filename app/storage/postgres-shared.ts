@@ -16,7 +16,7 @@ const SLACK_MS = 2 * 3_600_000;
 const tableOf = ({ schema }: Store): string => tableIn(schema, 'hindsight_shared');
 
 /** In one order everywhere, so that two processes never wait for each other crosswise. */
-export async function keepShared(store: Store, parts: readonly SharedPart[]): Promise<void> {
+export async function storeShared(store: Store, parts: readonly SharedPart[]): Promise<void> {
   if (parts.length === 0) return;
   const sorted = [...parts].sort((a, b) => (a.id < b.id ? -1 : 1));
   await store.pool.query(

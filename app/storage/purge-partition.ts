@@ -20,8 +20,8 @@ export interface Where {
 }
 
 /** Most failed ones, and most routes, that survive of one partition. */
-const SPARED_ERRORS = 100;
-const SPARED_ROUTES = 200;
+const EXCEPTION_ERRORS = 100;
+const EXCEPTION_ROUTES = 200;
 
 /** Who outlives a table of profiles: `where` narrows it. The first reason counts. */
 async function survivorsOf(
@@ -35,21 +35,21 @@ async function survivorsOf(
        select token from ${table} where ${sql} and token in (${pinnedTokens(quoted(schema))})
      ), failed as (
        select token from ${table} where ${sql} and kind = 'request' and (error is not null or status >= 500)
-       order by started_at desc limit ${SPARED_ERRORS}
+       order by started_at desc limit ${EXCEPTION_ERRORS}
      ), longest as (
        select route, max(duration_ms) as duration_ms from ${table} where ${sql} and kind = 'request'
-       group by route order by max(duration_ms) desc nulls last limit ${SPARED_ROUTES}
+       group by route order by max(duration_ms) desc nulls last limit ${EXCEPTION_ROUTES}
      ), slow as (
        select profile.token from ${table} as profile join longest
          on profile.route is not distinct from longest.route and profile.duration_ms = longest.duration_ms
        where ${sql} and kind = 'request'
-     ), spared as (
+     ), exceptions as (
        select token, 'pinned' as reason, 1 as rank from pinned
        union all select token, 'failed', 2 from failed union all select token, 'slow', 3 from slow
      ), families as (
-       select token, reason, rank from spared
-       union all select child.token, spared.reason, spared.rank
-         from ${table} as child join spared on child.parent = spared.token
+       select token, reason, rank from exceptions
+       union all select child.token, exceptions.reason, exceptions.rank
+         from ${table} as child join exceptions on child.parent = exceptions.token
      )
      select distinct on (token) token, reason from families order by token, rank`,
     [...values],
@@ -69,12 +69,12 @@ async function countOf({ pool, schema }: Store, { name, size }: Partition): Prom
 export async function dropPartition(
   store: Store,
   partition: Partition,
-  spare: { reasons?: readonly string[] } | null,
+  keepExceptions: { reasons?: readonly string[] } | null,
 ): Promise<number> {
   const { name, from, until } = partition;
   const all = { sql: 'true', values: [] };
-  const spared = spare === null ? [] : await survivorsOf(store, name, all);
-  const survivors = spared.filter(({ reason }) => spare?.reasons?.includes(reason) ?? true);
+  const exceptions = keepExceptions === null ? [] : await survivorsOf(store, name, all);
+  const survivors = exceptions.filter(({ reason }) => keepExceptions?.reasons?.includes(reason) ?? true);
   const count = await countOf(store, partition);
   const tokens = survivors.map(({ token }) => token);
   const columns = ROW_COLUMNS.join(', ');
@@ -84,8 +84,8 @@ export async function dropPartition(
     if (survivors.length > 0) {
       await client.query(
         `insert into ${table(NET)} (${columns}, kept)
-         select ${ROW_COLUMNS.map((column) => `old.${column}`).join(', ')}, spared.reason from ${table(name)} as old
-         join unnest($1::text[], $2::text[]) as spared (token, reason) on spared.token = old.token`,
+         select ${ROW_COLUMNS.map((column) => `old.${column}`).join(', ')}, exceptions.reason from ${table(name)} as old
+         join unnest($1::text[], $2::text[]) as exceptions (token, reason) on exceptions.token = old.token`,
         [tokens, survivors.map(({ reason }) => reason)],
       );
     }
@@ -113,8 +113,8 @@ export async function markSurvivors(
   if (survivors.length === 0) return;
   await alone(store, (client) =>
     client.query(
-      `update ${table} as old set kept = spared.reason from unnest($1::text[], $2::text[]) as spared (token, reason)
-       where spared.token = old.token`,
+      `update ${table} as old set kept = exceptions.reason from unnest($1::text[], $2::text[]) as exceptions (token, reason)
+       where exceptions.token = old.token`,
       [survivors.map(({ token }) => token), survivors.map(({ reason }) => reason)],
     ),
   );

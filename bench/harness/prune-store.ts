@@ -48,13 +48,13 @@ async function underLoad<T>(port: number, work: () => Promise<T>) {
 
 export async function pruneStore(bench: Bench, store: FilledStore): Promise<Figure[]> {
   const { storage, knex, connection, schema, profiles, newest } = store;
-  const purge = (ages: number, spare: boolean): Promise<number> =>
+  const purge = (ages: number, keepExceptions: boolean): Promise<number> =>
     storage.purge({
       olderThan: newest - ages * DAY_MS,
       count: 2 * profiles,
       bytes: Number.MAX_SAFE_INTEGER,
       profilerCount: 200,
-      ...(spare ? { spare: { olderThan: 0, count: 2000 } } : {}),
+      ...(keepExceptions ? { keepExceptions: { olderThan: 0, count: 2000 } } : {}),
     });
   const first = await timed(() => purge(2, false));
   const server = await bench.serve('hindsight', { profiles: { connection, schema } });
@@ -65,7 +65,7 @@ export async function pruneStore(bench: Bench, store: FilledStore): Promise<Figu
       const purging = timed(() => purge(0.9, false));
       return { read: await longestRead(storage, purging), ...(await purging) };
     });
-    const spared = await timed(() => purge(0.8, true));
+    const exceptions = await timed(() => purge(0.8, true));
     const meanwhile = (what: string, value: number, unit = 'ms'): Figure => ({
       goal: null,
       what: `  ${what}`,
@@ -87,7 +87,7 @@ export async function pruneStore(bench: Bench, store: FilledStore): Promise<Figu
       meanwhile('longest request, pruning', pruned.longest),
       meanwhile('longest request, control', control.longest),
       meanwhile('longest read of a profile meanwhile', pruned.result.read),
-      meanwhile(`pruning ${spared.result} more, failed and slowest kept`, spared.ms),
+      meanwhile(`pruning ${exceptions.result} more, failed and slowest kept`, exceptions.ms),
       meanwhile('the first round, which counts all partitions', first.ms),
     ];
   } finally {

@@ -279,15 +279,17 @@ describe('profiles', () => {
       .summarize({ from: 0, until: Date.now() + 1 })
       .catch((error: unknown) => error);
     expect(failure).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
-    expect(await profiles.standing({ ...recorder.snapshot(context), route: '/a' })).to.equal(null);
+    expect(await profiles.routePercentiles({ ...recorder.snapshot(context), route: '/a' })).to.equal(null);
     storage.resolve(createMemoryStorage());
     recorder.finish(context);
     await settled(context);
     await writer.flush(5000);
     const { routes, looked } = await profiles.summarize({ from: 0, until: Date.now() + 1 });
     expect([looked, routes[0]?.newest]).to.deep.equal([1, context.token]);
-    expect(await profiles.standing({ ...recorder.snapshot(context), route: '/a' })).to.include({ count: 0 });
-    expect(await profiles.standing(recorder.snapshot(context))).to.equal(null);
+    expect(await profiles.routePercentiles({ ...recorder.snapshot(context), route: '/a' })).to.include({
+      count: 0,
+    });
+    expect(await profiles.routePercentiles(recorder.snapshot(context))).to.equal(null);
   });
 
   it('know no profile for another token', async () => {

@@ -29,7 +29,7 @@ function heldStorage() {
         history.push(Buffer.from(bytes).toString());
       }
     },
-    keepShared: (parts: readonly SharedPart[]) => {
+    storeShared: (parts: readonly SharedPart[]) => {
       if (state.failing) return Promise.reject(new Error('no database'));
       kept.push(...parts.map(({ id }) => id));
       return Promise.resolve();
@@ -220,7 +220,7 @@ describe('writer', () => {
     const { storage, written } = heldStorage();
     const broken = {
       ...storage,
-      keepShared: () => Promise.reject(new Error('no table')),
+      storeShared: () => Promise.reject(new Error('no table')),
     } as unknown as ProfileStorage;
     const writer = createWriter({ storage: broken, ...quiet });
     writer.enqueue(profile('a'), [{ id: 'r1', text: '[]' }]);

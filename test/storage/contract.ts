@@ -244,12 +244,12 @@ export function describeStorageContract(subject: ContractSubject): void {
 
   it('keeps what profiles share, by its id', async () => {
     const hostile = JSON.stringify(`\0\ud800\n\t\\N"',{}\u{1f600}`);
-    await storage.keepShared([]);
-    await storage.keepShared([
+    await storage.storeShared([]);
+    await storage.storeShared([
       { id: 'b', text: '{"routes":[]}' },
       { id: 'a', text: hostile },
     ]);
-    await storage.keepShared([{ id: 'a', text: hostile }]);
+    await storage.storeShared([{ id: 'a', text: hostile }]);
     expect([...(await storage.readShared(['a', 'c', 'b']))].sort()).to.deep.equal([
       ['a', hostile],
       ['b', '{"routes":[]}'],
@@ -259,7 +259,7 @@ export function describeStorageContract(subject: ContractSubject): void {
   });
 
   it('keeps what is shared while it is in use', async () => {
-    await storage.keepShared([{ id: 'a', text: '1' }]);
+    await storage.storeShared([{ id: 'a', text: '1' }]);
     await storage.write([profileOf(1, { startedAt: Date.now() })]);
     await storage.purge({ ...everything, count: 0 });
     expect((await storage.readShared(['a'])).size).to.equal(1);
@@ -458,12 +458,12 @@ export function describeStorageContract(subject: ContractSubject): void {
         profileOf(99),
       ]);
       const search = { limit: 1, offset: 0 };
-      const { counts, pulse } = await storage.survey({
+      const { counts, histogram } = await storage.countsAndHistogram({
         counts: [search, { ...search, hasError: true }, { ...search, url: '/items/9', overMs: 1 }],
-        pulse: { query: search, from: START, until: START + 40, parts: 4 },
+        histogram: { query: search, from: START, until: START + 40, parts: 4 },
       });
       expect(counts).to.deep.equal([4, 3, 1]);
-      expect(pulse).to.deep.equal({
+      expect(histogram).to.deep.equal({
         parts: [
           { count: 2, errors: 1 },
           { count: 0, errors: 0 },
@@ -472,12 +472,14 @@ export function describeStorageContract(subject: ContractSubject): void {
         ],
         since: START,
       });
-      expect(await storage.survey({ counts: [] })).to.deep.equal({ counts: [], pulse: null });
+      expect(await storage.countsAndHistogram({ counts: [] })).to.deep.equal({ counts: [], histogram: null });
     });
 
     it('counts no further than it needs to', async () => {
       await storage.write(Array.from({ length: 2100 }, (_, number) => profileOf(number)));
-      expect((await storage.survey({ counts: [{ limit: 1, offset: 0 }] })).counts).to.deep.equal([2001]);
+      expect((await storage.countsAndHistogram({ counts: [{ limit: 1, offset: 0 }] })).counts).to.deep.equal([
+        2001,
+      ]);
     });
 
     it('keeps settings', async () => {
@@ -537,7 +539,7 @@ export function describeStorageContract(subject: ContractSubject): void {
         ...everything,
         olderThan: now - 24 * 3_600_000,
         count: 1,
-        spare: { olderThan: now - 48 * 3_600_000, count: 100 },
+        keepExceptions: { olderThan: now - 48 * 3_600_000, count: 100 },
       };
       for (let round = 0; round < 3; round++) await storage.purge(limits);
       expect(await tokens({})).to.include.members(['000005', '000003', '000001']);

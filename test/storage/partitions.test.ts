@@ -17,7 +17,7 @@ import { createStorageInProcess } from './in-process.ts';
 const HOUR = 3_600_000;
 const LONGEST_TEST = 5000;
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
-const spare = { olderThan: 0, count: 100 };
+const keepExceptions = { olderThan: 0, count: 100 };
 
 describe('partitions of profiles', () => {
   const server = withDebianPostgres();
@@ -114,15 +114,17 @@ describe('partitions of profiles', () => {
       profileOf(6, { ...at(6), route: '/other', durationMs: 1 }),
     ]);
     await storage.amend('000005', 'pin', true);
-    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, spare };
+    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, keepExceptions };
     expect(await storage.purge(limits)).to.equal(1);
     expect(await tokens()).to.have.members(['000002', '000003', '000005', '000006']);
     expect(await storage.read('000004')).to.not.equal(null);
     expect((await storage.read('000005'))?.amendments).to.deep.equal({ pin: true });
     expect(await storage.purge(limits)).to.equal(0);
-    expect(await storage.purge({ ...limits, spare: { olderThan: thisHour, count: 100 } })).to.equal(4);
+    expect(await storage.purge({ ...limits, keepExceptions: { olderThan: thisHour, count: 100 } })).to.equal(
+      4,
+    );
     expect(await tokens()).to.deep.equal(['000005']);
-    expect(await storage.purge({ ...limits, spare: { olderThan: 0, count: 0 } })).to.equal(1);
+    expect(await storage.purge({ ...limits, keepExceptions: { olderThan: 0, count: 0 } })).to.equal(1);
   });
 
   it('let only the oldest go when there are too many profiles, or too many bytes', async () => {
@@ -162,16 +164,16 @@ describe('partitions of profiles', () => {
   it('never lose a pinned profile to those that came later', async () => {
     await storage.write([1, 2, 3, 4].map((n) => profileOf(n, { startedAt: at(0).startedAt + n })));
     await storage.amend('000001', 'pin', true);
-    expect(await storage.purge({ ...everything, count: 2, spare })).to.equal(1);
+    expect(await storage.purge({ ...everything, count: 2, keepExceptions })).to.equal(1);
     expect(await tokens()).to.deep.equal(['000004', '000003', '000001']);
-    expect(await storage.purge({ ...everything, count: 2, bytes: 0, spare })).to.equal(2);
+    expect(await storage.purge({ ...everything, count: 2, bytes: 0, keepExceptions })).to.equal(2);
     expect(await tokens()).to.deep.equal(['000001']);
   });
 
   it('may be purged by several processes at once, while others write and search', async () => {
     const profiles = Array.from({ length: 120 }, (_, i) => profileOf(i, at(i % 12)));
     await storage.write(profiles);
-    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, spare };
+    const limits = { ...everything, olderThan: thisHour - 4 * HOUR, keepExceptions };
     const others = [1, 2, 3].map(() => open());
     await Promise.all([
       ...others.map((other) => other.purge(limits)),

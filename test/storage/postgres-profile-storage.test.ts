@@ -178,14 +178,14 @@ function describePostgresStorage(server: () => TestServer): void {
     const storage = open();
     const oldest = Date.now() - 5 * hour;
     await storage.write([profileOf(1, { startedAt: oldest })]);
-    await storage.keepShared(['a', 'b', 'c'].map((id) => ({ id, text: '[]' })));
+    await storage.storeShared(['a', 'b', 'c'].map((id) => ({ id, text: '[]' })));
     const usedAt = (id: string, at: number): Promise<unknown> =>
       knex.raw('update ??.hindsight_shared set used_at = ? where id = ?', [SCHEMA, at, id]);
     await usedAt('a', oldest - 3 * hour);
     await usedAt('b', oldest - hour);
     await storage.purge(everything);
     expect([...(await storage.readShared(['a', 'b', 'c'])).keys()].sort()).to.deep.equal(['b', 'c']);
-    await storage.keepShared([{ id: 'b', text: '[]' }]);
+    await storage.storeShared([{ id: 'b', text: '[]' }]);
     await storage.purge({ ...everything, count: 0 });
     expect([...(await storage.readShared(['b', 'c'])).keys()].sort()).to.deep.equal(['b', 'c']);
     await usedAt('b', Date.now() - 3 * hour);

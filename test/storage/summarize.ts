@@ -182,16 +182,16 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
       profileOf(9, took(99, { startedAt: START - LOOKED_BACK_MS })),
     ]);
     const asked = { route: '/items/:id', method: 'GET' };
-    expect(await storage().standing({ ...asked, before: START + 8 })).to.deep.equal({
+    expect(await storage().routePercentiles({ ...asked, before: START + 8 })).to.deep.equal({
       count: 3,
       p50Ms: 4,
       p95Ms: 9,
     });
     const none = { count: 0, p50Ms: null, p95Ms: null };
-    expect(await storage().standing({ ...asked, before: START })).to.deep.equal({ ...none, count: 1, p50Ms: 99, p95Ms: 99 }); // prettier-ignore
-    expect(await storage().standing({ ...asked, route: `'; \0\ud800`, before: START + 8 })).to.deep.equal(
-      none,
-    );
+    expect(await storage().routePercentiles({ ...asked, before: START })).to.deep.equal({ ...none, count: 1, p50Ms: 99, p95Ms: 99 }); // prettier-ignore
+    expect(
+      await storage().routePercentiles({ ...asked, route: `'; \0\ud800`, before: START + 8 }),
+    ).to.deep.equal(none);
   });
 
   it('tells it along with the profile itself', async () => {
@@ -204,14 +204,14 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
       profileOf(6, { kind: 'profiler' }),
     ]);
     const found = async (token: string): Promise<unknown> =>
-      (await storage().read(token, { standing: true }))?.standing;
+      (await storage().read(token, { routePercentiles: true }))?.routePercentiles;
     expect(await found('000003')).to.deep.equal(
-      await storage().standing({ route: '/items/:id', method: 'GET', before: START + 3 }),
+      await storage().routePercentiles({ route: '/items/:id', method: 'GET', before: START + 3 }),
     );
     expect(await found('000003')).to.include({ count: 2, p50Ms: 0.1 + 0.2 });
     expect(await found('000004')).to.deep.equal({ count: 0, p50Ms: null, p95Ms: null });
     expect([await found('000005'), await found('000006')]).to.deep.equal([null, null]);
-    expect(await storage().read('000003')).to.not.have.property('standing');
+    expect(await storage().read('000003')).to.not.have.property('routePercentiles');
   });
 
   it('looks back at so many requests of any route and no further', async () => {
@@ -219,7 +219,7 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
     await storage().write([profileOf(1), ...others]);
     const before = START + LOOKED_BACK + 2;
     const count = async (route: string): Promise<number> =>
-      (await storage().standing({ route, method: 'GET', before })).count;
+      (await storage().routePercentiles({ route, method: 'GET', before })).count;
     expect([await count('/items/:id'), await count('/other')]).to.deep.equal([0, LOOKED_BACK]);
   });
 

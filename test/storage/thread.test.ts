@@ -113,7 +113,7 @@ describe("the storage's thread", () => {
 
     it('gives what the storage gives', async () => {
       await storage.write([profileOf(1), profileOf(2)]);
-      await storage.keepShared([{ id: 'a', text: '[]' }]);
+      await storage.storeShared([{ id: 'a', text: '[]' }]);
       expect(await storage.amend('000001', 'pin', true)).to.equal(true);
       expect((await storage.read('000001'))?.amendments).to.deep.equal({ pin: true });
       expect((await storage.find({ limit: 10, offset: 0 })).total).to.equal(2);

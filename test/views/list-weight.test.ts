@@ -55,7 +55,7 @@ describe('the list', () => {
         filters,
         found,
         children,
-        survey: { counts: [2001, 2001, 2001, 2001, 2001], pulse: null },
+        counts: [2001, 2001, 2001, 2001, 2001],
         histogram: createHistogram(asked, {
           parts: Array.from({ length: asked.parts }, (_, i) => ({ count: 900 + i, errors: 400 - i })),
           since: asked.from + 1,

@@ -54,9 +54,12 @@ export function createListController(services: PageServices): ListController {
   async function list(page: PageRequest, filters: Filters): Promise<void> {
     const found = await profiles.find(filters.query);
     const histogram = histogramQuery(filters.query, found.rows, Date.now());
-    const [children, survey, csrf] = await Promise.all([
+    const [children, counted, csrf] = await Promise.all([
       findChildren(found.rows),
-      profiles.survey({ counts: viewQueries(), ...(histogram === undefined ? {} : { pulse: histogram }) }),
+      profiles.countsAndHistogram({
+        counts: viewQueries(),
+        ...(histogram === undefined ? {} : { histogram }),
+      }),
       forms.sign(),
       recording.refresh(),
     ]);
@@ -64,8 +67,9 @@ export function createListController(services: PageServices): ListController {
       filters,
       found,
       children,
-      survey,
-      histogram: histogram === undefined ? null : (createHistogram(histogram, survey.pulse) ?? 'too many'),
+      counts: counted.counts,
+      histogram:
+        histogram === undefined ? null : (createHistogram(histogram, counted.histogram) ?? 'too many'),
       titles,
       pausedAt: recording.pausedAt(),
       csrf,

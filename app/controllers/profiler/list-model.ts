@@ -1,7 +1,7 @@
 /** Found rows -> the view model of the list: visits with folded rows, columns with sort links, pages. */
 import { COLUMN_ENTRIES, type ListCell, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
-import type { Survey, TextSearch } from '../../profiler/storage.ts';
+import type { CountsAndHistogram, TextSearch } from '../../profiler/storage.ts';
 import type { TextPlace } from '../../profiler/find-text.ts';
 import { urls } from '../../urls.ts';
 import { type Filters, isPresentation, withFilters } from './filters.ts';
@@ -96,7 +96,7 @@ export interface ListModelOptions {
   found: FoundProfiles;
   /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
-  survey: Survey;
+  counts: CountsAndHistogram['counts'];
   histogram: ListModel['histogram'];
   titles: ListModel['titles'];
   pausedAt: number | null;
@@ -138,7 +138,7 @@ function liveOf({ values, query, page }: Filters): string | null {
 }
 
 export function createListModel(options: ListModelOptions): ListModel {
-  const { filters, found, survey, histogram, titles, pausedAt, csrf, foot } = options;
+  const { filters, found, counts, histogram, titles, pausedAt, csrf, foot } = options;
   const { values, page, query } = filters;
   const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
   const count = Math.max(1, Math.ceil(found.total / query.limit));
@@ -163,7 +163,7 @@ export function createListModel(options: ListModelOptions): ListModel {
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
     live: liveOf(filters),
-    views: createViews(values, survey.counts),
+    views: createViews(values, counts),
     histogram,
     looked: found.looked ?? null,
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),

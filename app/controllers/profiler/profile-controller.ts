@@ -52,7 +52,7 @@ export function createProfileController(services: PageServices): ProfileControll
     async profile(page) {
       const wanted = readOne(page.query, 'panel');
       const token = page.params.token ?? '';
-      const found = await profiles.read(token, { standing: true });
+      const found = await profiles.read(token, { routePercentiles: true });
       if (found === null && profiles.isSampledOut(token)) {
         const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt(), foot };
         respond(page, { type: HTML, body: renderPage('profiler/sampled-out', model) });
@@ -64,9 +64,9 @@ export function createProfileController(services: PageServices): ProfileControll
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const [children, standing, redirects, csrf] = await Promise.all([
+      const [children, routePercentiles, redirects, csrf] = await Promise.all([
         childrenOf(profile),
-        profiles.standing(profile),
+        profiles.routePercentiles(profile),
         findRedirects(profiles, profile),
         forms.sign(),
       ]);
@@ -76,7 +76,7 @@ export function createProfileController(services: PageServices): ProfileControll
         csrf,
         children,
         redirects,
-        standing,
+        routePercentiles,
         panels,
         panel,
         query: page.query,

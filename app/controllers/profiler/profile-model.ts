@@ -4,7 +4,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Redirects } from './redirects.ts';
-import type { Standing } from '../../profiler/route-summary.ts';
+import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type PanelShown, panelShown } from './panel-shown.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
@@ -27,7 +27,7 @@ export interface ProfileModel {
   children: readonly ProfileIndex[];
   redirects: Redirects;
   /** Durations of earlier requests to its route; null if there are too few. */
-  routeTimes: Standing | null;
+  routeTimes: RoutePercentiles | null;
   panel: Panel;
   shown: PanelShown;
   /** Facts beyond the recording limit that the shown panel does not mention. */
@@ -112,7 +112,7 @@ export function createProfileModel(options: {
   csrf: string;
   children: readonly ProfileIndex[];
   redirects: Redirects;
-  standing: Standing | null;
+  routePercentiles: RoutePercentiles | null;
   panels: readonly Panel[];
   panel: Panel;
   query: URLSearchParams;
@@ -120,8 +120,19 @@ export function createProfileModel(options: {
   /** Texts of the finding rules. */
   rules: RuleTexts;
 }): ProfileModel {
-  const { profile, amendments, csrf, children, redirects, standing, panels, panel, query, foot, rules } =
-    options;
+  const {
+    profile,
+    amendments,
+    csrf,
+    children,
+    redirects,
+    routePercentiles,
+    panels,
+    panel,
+    query,
+    foot,
+    rules,
+  } = options;
   const given = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query));
   return {
     title: titleOf(profile, panel),
@@ -130,7 +141,7 @@ export function createProfileModel(options: {
     csrf,
     children,
     redirects,
-    routeTimes: standing === null || standing.count < FEWEST ? null : standing,
+    routeTimes: routePercentiles === null || routePercentiles.count < FEWEST ? null : routePercentiles,
     panel,
     shown: panelShown(panel, { profile, query: given, amendments }),
     dropped: droppedTexts(profile.cut, panels, panel),

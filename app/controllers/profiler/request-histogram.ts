@@ -1,6 +1,6 @@
 /** Requests over time as a drawing: its time span and the paths of its bars. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { ProfileQuery, Survey, SurveyQuery } from '../../profiler/storage.ts';
+import type { ProfileQuery, CountsAndHistogram, CountsAndHistogramQuery } from '../../profiler/storage.ts';
 
 export interface HistogramModel {
   /** Size in the drawing's own units. */
@@ -38,7 +38,7 @@ export function histogramQuery(
   query: ProfileQuery,
   rows: readonly ProfileIndex[],
   now: number,
-): NonNullable<SurveyQuery['pulse']> | undefined {
+): NonNullable<CountsAndHistogramQuery['histogram']> | undefined {
   if (rows.length === 0 || query.text !== undefined) return undefined;
   const end = Math.min(query.until ?? now, now);
   const oldest = Math.min(...rows.map(({ startedAt }) => startedAt));
@@ -63,8 +63,8 @@ function svgPath(heights: readonly number[]): string {
 }
 
 export function createHistogram(
-  query: NonNullable<SurveyQuery['pulse']>,
-  counted: Survey['pulse'],
+  query: NonNullable<CountsAndHistogramQuery['histogram']>,
+  counted: CountsAndHistogram['histogram'],
 ): HistogramModel | null {
   if (counted === null) return null;
   const { from, until, parts } = query;

@@ -8,7 +8,7 @@
 import { type Context, createSlot } from '../../profiler/context.ts';
 import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
-import { filled, toPlain } from '../../profiler/plain.ts';
+import { undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
 import { readBody } from './body.ts';
 import type { KeptRequest, RequestPanelData, Response } from './data.ts';
@@ -49,7 +49,7 @@ function readClient(request: RequestFact): KeptRequest['client'] {
     peer: request.remoteAddress,
     port: request.remotePort,
     scheme: origin.scheme,
-    chain: filled([...origin.chain]),
+    chain: undefinedIfEmpty([...origin.chain]),
     trusted: origin.trusted || undefined,
     hostError: origin.hostError ?? undefined,
   };
@@ -143,7 +143,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     return {
       headers: headers.own,
       setBy: writeAuthors({ rawHeaders, headerWrites, layers }),
-      refused: filled(
+      refused: undefinedIfEmpty(
         refused.map(({ layer, ...write }) => ({
           ...write,
           atMs: round(write.atMs),
@@ -176,10 +176,10 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         httpVersion: request.httpVersion,
         receivedRequestId: request.receivedRequestId ?? undefined,
         client: readClient(request),
-        query: at === -1 ? undefined : filled(pairsOf(request.url.slice(at + 1))),
-        routeParams: filled(readParams(context.last('route'))),
+        query: at === -1 ? undefined : undefinedIfEmpty(pairsOf(request.url.slice(at + 1))),
+        routeParams: undefinedIfEmpty(readParams(context.last('route'))),
         headers,
-        jar: filled(readJar(headers)),
+        jar: undefinedIfEmpty(readJar(headers)),
         body: body === undefined ? undefined : (readBody(body, request.rawHeaders) ?? undefined),
         held: context.kind === 'request' ? readSessionAndUser(request) : undefined,
         response: response === undefined ? undefined : readResponse(response, context),

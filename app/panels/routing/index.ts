@@ -8,7 +8,7 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
-import { cutText, filled, toPlain } from '../../profiler/plain.ts';
+import { cutText, undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
 import type { Asked, KeptRouting, NearGroup, RouteGroup, RoutingData, SharedRoutes, Trace } from './data.ts';
 import { drawRouting } from './draw.ts';
 import { presentRouting } from './present.ts';
@@ -94,12 +94,14 @@ function collect(context: Context): KeptRouting | null {
   const request = context.first('request');
   return {
     layers: layers.map(toLayerRow),
-    considered: filled(fact?.considered ?? []),
+    considered: undefinedIfEmpty(fact?.considered ?? []),
     route,
-    nearest: filled(readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' }))),
+    nearest: undefinedIfEmpty(
+      readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' })),
+    ),
     secondTry: fact?.secondTry ?? undefined,
     redirect: fact?.redirect ?? undefined,
-    allow: filled([...(fact?.allow ?? [])]),
+    allow: undefinedIfEmpty([...(fact?.allow ?? [])]),
   };
 }
 

@@ -1,7 +1,7 @@
 /** The panel of the process: CPU, event loop, garbage collection and memory while the request ran. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { filled } from '../../profiler/plain.ts';
+import { undefinedIfEmpty } from '../../profiler/plain.ts';
 import { round } from '../shared/rows.ts';
 import type { KeptRuntime, RuntimeData } from './data.ts';
 import { drawRuntime } from './draw.ts';
@@ -38,8 +38,8 @@ function collect(context: Context): KeptRuntime | null {
     cpuUserMs: round(reading.cpuUserMs),
     cpuSystemMs: round(reading.cpuSystemMs),
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,
-    held: filled(rounded(held)),
-    collections: filled(rounded(collections)),
+    held: undefinedIfEmpty(rounded(held)),
+    collections: undefinedIfEmpty(rounded(collections)),
     memory: {
       rss: memory.rss,
       heapUsed: memory.heapUsed,

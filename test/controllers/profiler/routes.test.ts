@@ -164,7 +164,7 @@ describe('the pages of routes', () => {
       .attr('href');
     expect(link).to.equal('/_profiler/routes?route=%2Forders%2F%3Aid&method=GET&since=24h');
     expect((await page(first))('.subject .facts').text()).to.not.contain('This route');
-    fixture.profiles.standing = () => Promise.resolve(null);
+    fixture.profiles.routePercentiles = () => Promise.resolve(null);
     await page(tokens[1] ?? '');
   });
 

@@ -1,23 +1,19 @@
 /**
- * Reads a profile from the storage, and waits for one that another process is about to store.
- *
- * A page or the toolbar may be asked of another process than the one that answered the request, before that one has
- * stored the profile: it does so within a second. So a token that is not stored is looked for again for that long, where
- * it comes from a lease of another process. An invented one is known for what it is by its number, which nobody has
- * leased yet, and is answered at once; so are the tokens of this process, whose profiles it would know.
+ * Reads a profile, and retries for a second while another process may still have to store it: the page may be requested from a
+ * process that did not serve the request. Tokens that no process has leased yet, and those of this process, are not retried.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProfileStorage } from './storage.ts';
 import type { TokenSource } from './token-source.ts';
 
-/** Milliseconds before each further look: a second in all. */
+/** Milliseconds before each retry: one second in all. */
 const PAUSES = [20, 40, 80, 120, 160, 180, 200, 200];
 
-export function createPatientRead(
+export function createReadWithRetry(
   storage: ProfileStorage,
   tokens: Pick<TokenSource, 'leasedElsewhere'>,
 ): ProfileStorage['read'] {
-  async function mayArrive(token: string): Promise<boolean> {
+  async function isLeasedElsewhere(token: string): Promise<boolean> {
     const number = tokens.leasedElsewhere(token);
     if (number === null || storage.leasedUntil === undefined) return false;
     return number < (await storage.leasedUntil());
@@ -25,7 +21,7 @@ export function createPatientRead(
 
   return async (token, options) => {
     const found = await storage.read(token, options);
-    if (found !== null || !(await mayArrive(token))) return found;
+    if (found !== null || !(await isLeasedElsewhere(token))) return found;
     for (const pause of PAUSES) {
       await sleep(pause);
       const arrived = await storage.read(token, options);

@@ -1,15 +1,20 @@
 /**
- * What a list shows beside its rows: how many match each saved view, and requests over time. Both stop at a bound of rows
- * and of time: a list is worth more without them than after a second.
+ * What a list shows beside its rows: how many requests match each saved view, and requests over time. Rows and time of both are
+ * limited: a list without them is better than one that takes a second.
  */
 import { type Client, inTransaction, type Pool, quoted, withClient } from './pool.ts';
-import { MOST_COUNTED, MOST_IN_PULSE, type Survey, type SurveyQuery } from '../profiler/storage.ts';
+import {
+  MOST_COUNTED,
+  MOST_IN_HISTOGRAM,
+  type CountsAndHistogram,
+  type CountsAndHistogramQuery,
+} from '../profiler/storage.ts';
 import { conditionOf } from './find-sql.ts';
 
 const COUNTING_MS = 100;
 /** Of one count, where all of them together took too long. */
 const COUNTING_ONE_MS = 30;
-const PULSE_MS = 150;
+const HISTOGRAM_MS = 150;
 /** SQLSTATE: query_canceled. */
 const CANCELED = '57014';
 
@@ -27,7 +32,11 @@ async function within<T>(client: Client, ms: number, work: () => Promise<T>): Pr
   }
 }
 
-async function count(client: Client, schema: string, queries: SurveyQuery['counts']): Promise<number[]> {
+async function count(
+  client: Client,
+  schema: string,
+  queries: CountsAndHistogramQuery['counts'],
+): Promise<number[]> {
   const values: unknown[] = [];
   const parts = queries.map((query, i) => {
     const condition = conditionOf(query, schema);
@@ -42,12 +51,12 @@ async function count(client: Client, schema: string, queries: SurveyQuery['count
   return queries.map((_query, i) => row[`n${i}`] ?? 0);
 }
 
-/** All at once, which is quicker than one after the other; where one is slow, only that one is given up. */
+/** Counts in one statement, which is faster than one each; if that takes too long, each by itself, so that only slow ones are lost. */
 async function countAll(
   client: Client,
   schema: string,
-  queries: SurveyQuery['counts'],
-): Promise<Survey['counts']> {
+  queries: CountsAndHistogramQuery['counts'],
+): Promise<CountsAndHistogram['counts']> {
   if (queries.length === 0) return [];
   const all = await within(client, COUNTING_MS, () => count(client, schema, queries));
   if (all !== null || queries.length === 1) return all ?? [null];
@@ -68,18 +77,18 @@ interface Part {
   oldest: string;
 }
 
-async function pulseOf(
+async function histogramOf(
   client: Client,
   schema: string,
-  { query, from, until, parts }: NonNullable<SurveyQuery['pulse']>,
-): Promise<Survey['pulse']> {
+  { query, from, until, parts }: NonNullable<CountsAndHistogramQuery['histogram']>,
+): Promise<CountsAndHistogram['histogram']> {
   const { sql, values } = conditionOf({ ...query, from: Math.max(from, query.from ?? 0), until }, schema);
   const width = Math.max(1, Math.ceil((until - from) / parts));
   const { rows } = await client.query(
     `with taken as materialized (
        select started_at,
          (status >= 500 or (error is not null and coalesce(status, 0) not between 400 and 499)) is true as failed
-       from ${schema}.hindsight_profiles where ${sql} order by started_at desc limit ${MOST_IN_PULSE}
+       from ${schema}.hindsight_profiles where ${sql} order by started_at desc limit ${MOST_IN_HISTOGRAM}
      )
      select ((started_at - ${Math.trunc(from)}) / ${width})::int as part, count(*)::int as count,
        count(*) filter (where failed)::int as errors, sum(count(*)) over ()::int as taken,
@@ -94,17 +103,20 @@ async function pulseOf(
     const place = drawn[part];
     if (place !== undefined) Object.assign(place, { count: requests, errors });
   }
-  return { parts: drawn, since: first?.taken === MOST_IN_PULSE ? Number(first.oldest) : from };
+  return { parts: drawn, since: first?.taken === MOST_IN_HISTOGRAM ? Number(first.oldest) : from };
 }
 
-export function surveyProfiles(
+export function countProfiles(
   pool: Pool,
   { schema: name }: { schema: string },
-  { counts, pulse }: SurveyQuery,
-): Promise<Survey> {
+  { counts, histogram }: CountsAndHistogramQuery,
+): Promise<CountsAndHistogram> {
   const schema = quoted(name);
   return withClient(pool, async (client) => ({
     counts: await countAll(client, schema, counts),
-    pulse: pulse === undefined ? null : await within(client, PULSE_MS, () => pulseOf(client, schema, pulse)),
+    histogram:
+      histogram === undefined
+        ? null
+        : await within(client, HISTOGRAM_MS, () => histogramOf(client, schema, histogram)),
   }));
 }

@@ -1,13 +1,18 @@
 /**
- * What the requests of a route took before another one: bounded by rows and by time, so that it needs no timeout. Asked for by
- * itself, or as a column of the profile that is read.
+ * Percentiles of a route's durations before a given request: in a statement of its own, or as a column of the profile that is
+ * read. Rows and time are bounded, so that it needs no timeout.
  */
 import { type Pool, quoted } from './pool.ts';
-import { LOOKED_BACK, LOOKED_BACK_MS, type Standing, type StandingQuery } from '../profiler/route-summary.ts';
+import {
+  LOOKED_BACK,
+  LOOKED_BACK_MS,
+  type RoutePercentiles,
+  type RoutePercentilesQuery,
+} from '../profiler/route-summary.ts';
 import { storable } from './text.ts';
 
 /** As PostgreSQL gives it. */
-export interface StandingRow {
+export interface PercentilesRow {
   count: number;
   percentiles: [number, number] | null;
 }
@@ -15,7 +20,7 @@ export interface StandingRow {
 /** The parameters are expressions in SQL. */
 function statementOf(
   profiles: string,
-  { route, method, before }: Record<keyof StandingQuery, string>,
+  { route, method, before }: Record<keyof RoutePercentilesQuery, string>,
 ): string {
   return `select count(*)::int as count, percentile_disc(array[0.5, 0.95]) within group (order by duration_ms) as percentiles
     from (
@@ -26,14 +31,14 @@ function statementOf(
     where newest.route = ${route} and newest.method = ${method} and newest.duration_ms is not null`;
 }
 
-/** An expression in a statement that reads the row `profile`: JSON of a StandingRow, null where there is nothing to ask for. */
-export function standingColumn(profiles: string, profile: string): string {
+/** SQL expression for a statement that reads the row `profile`: JSON of a PercentilesRow; null for a profile without a route. */
+export function percentilesColumn(profiles: string, profile: string): string {
   const of = { route: `${profile}.route`, method: `${profile}.method`, before: `${profile}.started_at` };
   return `case when ${profile}.kind = 'request' and ${profile}.route is not null
     then (select row_to_json(found) from (${statementOf(profiles, of)}) as found) end`;
 }
 
-export function standingOf({ count, percentiles }: StandingRow): Standing {
+export function percentilesOf({ count, percentiles }: PercentilesRow): RoutePercentiles {
   const [p50Ms, p95Ms] = percentiles ?? [null, null];
   return { count, p50Ms, p95Ms };
 }
@@ -43,14 +48,14 @@ function whole(at: number): number {
   return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }
 
-export async function readStanding(
+export async function readRoutePercentiles(
   pool: Pool,
   schema: string,
-  { route, method, before }: StandingQuery,
-): Promise<Standing> {
+  { route, method, before }: RoutePercentilesQuery,
+): Promise<RoutePercentiles> {
   const of = { before: '$1::bigint', route: '$2', method: '$3' };
   const text = statementOf(`${quoted(schema)}.hindsight_profiles`, of);
-  const { rows } = await pool.query<StandingRow>(text, [whole(before), storable(route), storable(method)]);
+  const { rows } = await pool.query<PercentilesRow>(text, [whole(before), storable(route), storable(method)]);
   const [row] = rows;
-  return standingOf(row ?? { count: 0, percentiles: null });
+  return percentilesOf(row ?? { count: 0, percentiles: null });
 }

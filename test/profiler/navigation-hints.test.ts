@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { Context } from '../../app/profiler/context.ts';
-import { type Trail, trailOf } from '../../app/profiler/trail.ts';
+import { type NavigationHints, navigationHintsOf } from '../../app/profiler/navigation-hints.ts';
 import { type Recorded, requestFact, responseFact } from '../support/page-fixture.ts';
 
-function trail(given: Recorded): Trail | null {
+function trail(given: Recorded): NavigationHints | null {
   const context = new Context({ token: '000001', kind: given.kind ?? 'request' });
   context.add('request', requestFact(given));
   context.add('response', responseFact(given));
-  return trailOf(context);
+  return navigationHintsOf(context);
 }
 
 const ORIGIN = 'https://shop.example.com';
@@ -57,7 +57,7 @@ describe('the trail of a request', () => {
     });
 
   it('says that a page asked for a WebSocket, whatever else the browser does not say', () => {
-    const upgrade = (origin: string): Trail | null =>
+    const upgrade = (origin: string): NavigationHints | null =>
       trail({ headers: ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Origin', origin] });
     expect(upgrade(ORIGIN)).to.include({ dest: 'websocket', referrer: null });
     expect(upgrade('http://localhost:5173')).to.include({ referrer: 'http://localhost:5173' });
@@ -65,7 +65,7 @@ describe('the trail of a request', () => {
   });
 
   it('says which other origin a script asked from, and no more of its page', () => {
-    const from = (origin: string): Trail | null =>
+    const from = (origin: string): NavigationHints | null =>
       trail(asked('empty', ['Origin', origin, 'Referer', `${origin}/secret?a=1`], 'same-site'));
     expect(from('http://localhost:5173')).to.deep.equal({
       location: null,

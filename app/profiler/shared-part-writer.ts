@@ -1,0 +1,36 @@
+/** Stores what profiles refer to before the profiles themselves, and again every hour while it is in use. */
+import type { ProfileStorage, SharedPart } from './storage.ts';
+
+/** The storage deletes shared parts that were not stored again for longer than this. */
+const AGAIN_AFTER_MS = 3_600_000;
+/** Ids remembered at most. An application has a handful, unless its routes change with each request. */
+const REMEMBERED = 1000;
+
+export interface SharedPartWriter {
+  /** Rejects where the storage does. */
+  store(profiles: readonly { shared: readonly SharedPart[] }[]): Promise<void>;
+  /** The storage may have lost what was stored. */
+  forget(): void;
+}
+
+export function createSharedPartWriter(storage: Pick<ProfileStorage, 'storeShared'>): SharedPartWriter {
+  /** Moment of the monotonic clock by id. */
+  const storedAt = new Map<string, number>();
+
+  return {
+    async store(profiles) {
+      const now = performance.now();
+      const due = new Map<string, SharedPart>();
+      for (const { shared } of profiles)
+        for (const part of shared)
+          if (now - (storedAt.get(part.id) ?? -Infinity) > AGAIN_AFTER_MS) due.set(part.id, part);
+      if (due.size === 0) return;
+      await storage.storeShared([...due.values()]);
+      if (storedAt.size + due.size > REMEMBERED) storedAt.clear();
+      for (const id of due.keys()) storedAt.set(id, now);
+    },
+    forget() {
+      storedAt.clear();
+    },
+  };
+}
