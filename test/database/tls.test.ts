@@ -38,13 +38,10 @@ describe('an encrypted connection', () => {
     folder = serverFolder('tls-');
     const { certificate, key } = makeCertificate(folder);
     port = await freePort();
-    server = await startDebianPostgres([
-      'listen_addresses=127.0.0.1',
-      `port=${port}`,
-      'ssl=on',
-      `ssl_cert_file=${certificate}`,
-      `ssl_key_file=${key}`,
-    ]);
+    server = await startDebianPostgres(
+      ['listen_addresses=127.0.0.1', 'ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`],
+      port,
+    );
     server.allow(['hostssl all all 127.0.0.1/32 trust', 'local all all trust']);
     await server.halt();
     await server.resume();

@@ -150,15 +150,21 @@ export interface DebianServer extends TestServer {
 }
 
 /** A fresh server of Debian's; `settings` are command line settings such as `listen_addresses=127.0.0.1`. */
-export async function startDebianPostgres(settings: readonly string[] = []): Promise<DebianServer> {
+export async function startDebianPostgres(
+  settings: readonly string[] = [],
+  port = 5432,
+): Promise<DebianServer> {
   const bin = debianBinaries();
   if (bin === null) throw new Error(`No PostgreSQL under ${DEBIAN_FOLDER}; install the package postgresql.`);
   const folder = serverFolder('pg-');
   const user = serverUser();
   const data = join(folder, 'data');
   copyFolder(await sharedPart<string>('debianCluster'), data);
-  const given = ['listen_addresses=', 'fsync=off', ...settings].flatMap((setting) => ['-c', setting]);
-  const connection = { host: folder, port: 5432, user: 'postgres', database: 'postgres' };
+  const given = ['listen_addresses=', `port=${port}`, 'fsync=off', ...settings].flatMap((setting) => [
+    '-c',
+    setting,
+  ]);
+  const connection = { host: folder, port, user: 'postgres', database: 'postgres' };
   let child: ChildProcess | undefined;
 
   async function halt(): Promise<void> {

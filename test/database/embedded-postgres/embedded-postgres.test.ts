@@ -142,7 +142,6 @@ async function startUser(
 }
 
 describe('embedded PostgreSQL', function () {
-
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
     const left = servers.splice(0);
