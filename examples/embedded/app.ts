@@ -1,7 +1,4 @@
-/**
- * The smallest host: an Express application of its own that mounts the profiler. Profiles lie in memory.
- * A host imports from 'express-hindsight'; here the sources stand next door.
- */
+/** The smallest host, with profiles in memory. Outside this repository, import from 'express-hindsight'. */
 import express, { type Express } from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 

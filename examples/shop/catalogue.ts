@@ -1,4 +1,4 @@
-/** Questions about products and customers, and the only place that names their tables. */
+/** Queries for products and customers; only this file names their tables. */
 import type { Knex } from 'knex';
 import { NotFoundError } from './errors.ts';
 

@@ -1,8 +1,8 @@
-/** The shop's own errors. `status` is what the visitor is answered; without it an error is a 500. */
+/** The shop's errors. `status` is the status of the response; without it, an error is a 500. */
 
 export class StockError extends Error {
   constructor(product: string, wanted: number, stock: number) {
-    super(`${wanted} of "${product}" were asked for, ${stock} are left.`);
+    super(`${wanted} of "${product}" were ordered, but ${stock} are left.`);
     this.name = 'StockError';
   }
 }

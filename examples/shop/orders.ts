@@ -1,6 +1,6 @@
 /**
- * Questions about orders. `listOrders` reads the lines of each order by a statement of its own, the N+1 that the
- * profiler is to find; `findOrder` shows the join that replaces it.
+ * Queries for orders. `listOrders` reads the lines of each order with a separate statement: the N+1 that the profiler should
+ * find. `findOrder` shows the join that replaces it.
  */
 import type { Knex } from 'knex';
 import { findProduct } from './catalogue.ts';
@@ -60,7 +60,7 @@ export async function findOrder(db: Knex, id: number): Promise<Order> {
   return { ...head, lines: await linesOf(db, id) };
 }
 
-/** Writes the order and takes its goods from the stock, both or neither; `pay` runs before they are final. */
+/** Stores the order and reduces the stock in one transaction; `pay` runs before the commit. */
 export async function placeOrder(db: Knex, basket: Basket, pay: () => Promise<void>): Promise<number> {
   return db.transaction(async (transaction) => {
     const product = await findProduct(transaction, basket.productId);

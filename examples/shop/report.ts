@@ -1,12 +1,9 @@
-/**
- * Sales of each product on each of the last days, one statement for each pair and three log lines beside some: as much as a
- * page can do wrong, so that a profiler has something to hold.
- */
+/** Sales per product and day, with one statement for each pair and three log lines for some: a page that does much wrong. */
 import type { Knex } from 'knex';
 
 export interface ReportRow {
   product: string;
-  /** Pieces sold, oldest day first. */
+  /** Units sold, oldest day first. */
   sold: number[];
 }
 

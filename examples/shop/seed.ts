@@ -1,4 +1,4 @@
-/** Goods, customers and a few weeks of orders: the same on every machine, so that figures can be compared. */
+/** Products, customers and a few weeks of orders, the same on every machine, so that figures can be compared. */
 import type { Knex } from 'knex';
 
 const PRODUCTS: readonly [name: string, priceCents: number, stock: number][] = [

@@ -1,4 +1,4 @@
-/** What the shop's routers ask of the service that runs them; it hands in more. */
+/** What the shop's routers need of the service, which passes in more. */
 import type { Knex } from 'knex';
 
 export interface ShopServices {

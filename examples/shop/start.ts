@@ -1,7 +1,4 @@
-/**
- * Runs the shop as a service of its own: its routers, views and migrations handed to `createService`, as a host would.
- * A host imports from 'express-hindsight/service'; here the sources stand next door.
- */
+/** Runs the shop as a service. Outside this repository, import from 'express-hindsight/service'. */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { createService, readConfig } from '../../app/service.ts';

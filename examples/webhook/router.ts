@@ -1,7 +1,4 @@
-/**
- * A router that reads the request's stream itself: the signature of a webhook covers the bytes as they came, so it is
- * mounted with `parsers: 'before'` and sees the body untouched.
- */
+/** A router that reads the request stream itself, because a webhook's signature covers its bytes; mount it with `parsers: 'before'`. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import express, { Router } from 'express';
 
@@ -25,7 +22,7 @@ function matches(given: string, expected: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** `secret` is shared with the sender. */
+/** `secret`: shared with the sender. */
 export function createWebhook({ secret }: { secret: string }): () => Router {
   return () => {
     const router = Router();

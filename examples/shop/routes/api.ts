@@ -1,4 +1,4 @@
-/** The JSON side of the shop: lists, payments, and answers that fail in the ways services fail. */
+/** The JSON API of the shop: lists, payments, and endpoints that fail as services do. */
 import { Router } from 'express';
 import { findProduct, listProducts } from '../catalogue.ts';
 import { CheckoutError, PaymentError } from '../errors.ts';
@@ -12,7 +12,7 @@ function isPayment(body: unknown): body is { cardNumber: string } {
   );
 }
 
-/** Reads a rate that is not there: the root of a chain of three. */
+/** Reads a missing rate: the root cause of a chain of three errors. */
 function readRate(rates: Readonly<Record<string, { value: number } | undefined>>, currency: string): number {
   const rate = rates[currency] as { value: number };
   return rate.value;
@@ -46,7 +46,7 @@ export default function createApi({ db }: ShopServices): Router {
     response.status(paid ? 201 : 402).json({ paid });
   });
 
-  /** A nested error: CheckoutError, caused by PaymentError, which began with a TypeError. */
+  /** A nested error: CheckoutError, caused by PaymentError, caused by a TypeError. */
   router.get('/quote', (request, response) => {
     const currency = typeof request.query.currency === 'string' ? request.query.currency : 'xau';
     try {
@@ -56,7 +56,7 @@ export default function createApi({ db }: ShopServices): Router {
     }
   });
 
-  /** A 5xx that nobody threw. */
+  /** A 5xx without an error. */
   router.get('/stock', (_request, response) => {
     console.error('the warehouse does not answer');
     response.status(503).json({ problem: 'The warehouse does not answer.' });

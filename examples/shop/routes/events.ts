@@ -1,4 +1,4 @@
-/** An event stream: answers at once and goes on until the browser leaves. */
+/** An event stream that runs until the browser disconnects. */
 import { Router } from 'express';
 
 const TICK_MS = 1000;

@@ -1,11 +1,11 @@
-/** The shop's routers in order. The webhook reads its own body; the others get what the parsers made of it. */
+/** The shop's routers in order. The webhook reads the body itself; the others get it parsed. */
 import helmet from 'helmet';
 import { createWebhook } from '../../webhook/router.ts';
 import createApi from './api.ts';
 import createEvents from './events.ts';
 import createPages from './pages.ts';
 
-/** HSTS and upgrade-insecure-requests hold for a whole domain: whoever owns it decides, not an example. */
+/** HSTS and upgrade-insecure-requests apply to a whole domain, so its owner decides, not an example. */
 const securityHeaders = helmet({
   strictTransportSecurity: false,
   contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },

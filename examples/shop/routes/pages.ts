@@ -18,27 +18,27 @@ function formOf(request: Request): Form {
 
 function textOf(form: Form, name: string): string {
   const value = form[name];
-  // PostgreSQL has no text with a NUL in it.
+  // PostgreSQL text can't contain NUL.
   return typeof value === 'string' && !value.includes('\0') ? value.trim() : '';
 }
 
-/** A whole number above zero, else 0. */
+/** A positive integer, otherwise 0. */
 function numberOf(text: string): number {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
 }
 
-/** Where this very server answers, seen from itself. */
-function ownUrl(request: Request, path: string): string {
+/** Address of this server, for calls to itself. */
+function localUrl(request: Request, path: string): string {
   return `http://127.0.0.1:${request.socket.localPort ?? 0}${path}`;
 }
 
 async function pay(request: Request, card: string): Promise<void> {
-  const answer = await fetch(ownUrl(request, '/api/payments'), {
+  const reply = await fetch(localUrl(request, '/api/payments'), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ cardNumber: card }),
   });
-  if (answer.ok) return;
+  if (reply.ok) return;
   const cause = new PaymentError('The bank refused the card.', { code: 'CARD_REFUSED' });
   throw new CheckoutError('The order was not placed.', { status: 402, cause });
 }
@@ -65,7 +65,7 @@ export default function createPages({ db }: ShopServices): Router {
 
   router.get('/orders/:id', async (request, response) => {
     const order = await findOrder(db(), numberOf(request.params.id));
-    const rates = await fetch(ownUrl(request, '/api/rates'));
+    const rates = await fetch(localUrl(request, '/api/rates'));
     const { usd } = (await rates.json()) as { usd: number };
     response.render('order', { order, usd });
   });
@@ -78,7 +78,7 @@ export default function createPages({ db }: ShopServices): Router {
     response.render('login', { problem: null });
   });
 
-  // A demonstration: the visitor is whoever the form says, and no session is kept.
+  // A demonstration: the form says who the visitor is, and there is no session.
   router.post('/login', async (request, response) => {
     const form = formOf(request);
     const customer = await findCustomer(db(), textOf(form, 'email'));
