@@ -10,6 +10,7 @@ import type { Presentation, Row, Section } from '../profiler/rows.ts';
 import { valueText } from '../view-helpers/amount.ts';
 
 const LONGEST = 300;
+const LONGEST_MARK = 24;
 /** Units in which figures are compared. */
 const UNITS = { ms: 'ms', at: 'ms', bytes: 'bytes', count: 'count', share: 'count', time: 'count' } as const;
 
@@ -37,7 +38,7 @@ function figuresOf({ figures = [] }: Presentation): ComparedFigure[] {
 function workOf({ title, unit = 'ms', rows }: Section): ComparedWork[] {
   return rows.flatMap(({ key, tokens, number, times = 1, badges = [] }): ComparedWork[] => {
     if (key === undefined) return [];
-    const [mark] = badges;
+    const mark = badges[0]?.slice(0, LONGEST_MARK);
     return [
       {
         section: title,

@@ -219,7 +219,7 @@ describe('migrations', () => {
     it('say what an administrator has to run where it may not create the schema', async () => {
       const error = await failure(runProfilerMigrations({ knex: restricted, schema }));
       expect(error.message).to.match(
-        /The role "restricted" may not create the schema "app \d+" in the database "postgres"/,
+        /The role "restricted" may not create the schema "app \d+" in the database "test_[0-9a-f]+"/,
       );
       expect(error.message).to.contain(`create schema "${schema}" authorization "restricted"`);
     });

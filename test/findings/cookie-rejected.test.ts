@@ -30,7 +30,7 @@ describe('finding cookie-rejected', () => {
           {},
         )
         .map(({ sentence }) => sentence);
-    const plain = 'Browsers reject 1 of 1 cookie, “sid”: it is Secure, and the answer went out over http';
+    const plain = 'Browsers reject 1 of 1 cookie, “sid”: it is Secure, and the response was sent over http';
     const https = [{ name: 'X-Forwarded-Proto', value: 'https' }];
     expect(find([])).to.deep.equal([plain]);
     expect(find(https)).to.deep.equal([`${plain}; the proxy says https, but is not trusted`]);

@@ -1,12 +1,13 @@
 /** Debug off: nothing of the profiler is left, and what the contract keeps stays. */
 import { expect } from 'chai';
+import { freshVarDir } from '../support/postgres.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import { exchange } from '../support/raw-http.ts';
 
 describe('the service with debug off', () => {
   let shop: RunningShop;
   before(async () => {
-    shop = await startShop({ APP_ENV: 'prod', API_KEY: 'correct-horse' });
+    shop = await startShop({ APP_ENV: 'prod', API_KEY: 'correct-horse', VAR_DIR: freshVarDir() });
   });
   after(() => shop.close());
 

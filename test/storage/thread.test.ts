@@ -128,7 +128,7 @@ describe("the storage's thread", () => {
       await storage.write([profileOf(3)]);
       expect(workers).to.have.length(2);
       await server().halt();
-      expect(await failureOf(storage.write([profileOf(4)]))).to.match(/can't be read now/);
+      expect(await failureOf(storage.write([profileOf(4)]))).to.match(/can't be read/);
       await server().resume();
       await storage.write([profileOf(4)]);
       expect(workers).to.have.length(2);
