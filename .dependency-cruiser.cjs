@@ -48,7 +48,7 @@ module.exports = {
       comment: 'A circle of files can be neither read nor loaded in order; types count too.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'no-unresolvable',
