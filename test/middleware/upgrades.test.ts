@@ -337,7 +337,10 @@ describe('upgrades', () => {
       expect(await answer.text(), panel).not.to.match(/NaN|undefined|Infinity/);
     }
     const timeline = await (await fetch(`${page}.md?panel=timeline`)).text();
-    expect(timeline).to.include('Duration: 5 h 0 min').and.include('Open, waiting').and.not.include('Own code');
+    expect(timeline)
+      .to.include('Duration: 5 h 0 min')
+      .and.include('Open, waiting')
+      .and.not.include('Own code');
     const bar = await (await fetch(`${page}/toolbar.json`)).text();
     expect(bar)
       .to.include('"text":"5 h 0 min"')
