@@ -1,12 +1,21 @@
 /** A pgbouncer in transaction mode before a PostgreSQL, on a socket in a folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { serverFolder, serverUser, type TestConnection } from './postgres.ts';
 import { until } from './waiting.ts';
 
 const PORT = 6432;
+
+function accepts(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
 
 export interface Pgbouncer {
   connection: TestConnection;
@@ -29,7 +38,8 @@ export async function startPgbouncer(
   const user = serverUser();
   if (user !== undefined) chownSync(config, user.uid, user.gid);
   const child: ChildProcess = spawn(program, [config], { ...user, cwd: '/', stdio: 'ignore' });
-  await until(() => existsSync(join(folder, `.s.PGSQL.${PORT}`)), 'pgbouncer listens');
+  // The socket's file is there before anybody listens on it.
+  await until(() => accepts(join(folder, `.s.PGSQL.${PORT}`)), 'pgbouncer listens');
   return {
     connection: { host: folder, port: PORT, user: 'postgres', database },
     async stop() {

@@ -20,7 +20,7 @@ export interface PanelShown {
   /** What the panel presents; null if it presents nothing. */
   presented: Presentation | null;
   /** The same, bounded, for a panel without its own view. */
-  rows: RowsPage | null;
+  rows: () => RowsPage;
   /** What its own view needs besides the rows. */
   model: object | null;
   /** Facts beyond the recording limit, with their noun. */
@@ -51,7 +51,7 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
     failure: null,
     empty: data === null ? emptyOf(panel, profile) : null,
     presented: null,
-    rows: null,
+    rows: () => rowsPage({ sections: [] }, { all: false, allHref: '' }),
     model: null,
     dropped: Object.entries(panel.facts ?? {}).flatMap(([name, noun]) => {
       const count = profile.cut[name] ?? 0;
@@ -62,7 +62,7 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
   try {
     const presented = presentPanel(panel, page);
     const allHref = `${urls.profile(profile.token, panel.name)}&all=1`;
-    const rows = presented === null ? null : rowsPage(presented, { all: query.all === '1', allHref });
+    const rows = (): RowsPage => rowsPage(presented ?? { sections: [] }, { all: query.all === '1', allHref });
     return { ...shown, presented, rows, model: panel.draw?.(data, page) ?? null };
   } catch (failed) {
     return { ...shown, failure: messageOf(failed) };
