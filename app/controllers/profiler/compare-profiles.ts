@@ -176,9 +176,9 @@ function weightOf({ a, b }: WorkRow): number {
   return Math.abs((b?.ms ?? 0) - (a?.ms ?? 0));
 }
 
-/** The time of a layer includes all others, so layers come last. */
+/** The time of a middleware includes everything it called, so middleware comes last. */
 function layersLast(left: string, right: string): number {
-  return Number(left === 'Layers') - Number(right === 'Layers');
+  return Number(left === 'Middleware') - Number(right === 'Middleware');
 }
 
 /** Largest change first; without durations, in execution order. */

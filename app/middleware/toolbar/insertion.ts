@@ -50,7 +50,7 @@ function openBytes(bytes: Buffer): Opened {
   };
 }
 
-/** null for what is no piece of a body: Node refuses it by itself. */
+/** null if it can't be part of a body; Node rejects it itself. */
 function open({ chunk, encoding }: Piece): Opened | null {
   if (chunk instanceof Uint8Array)
     return openBytes(

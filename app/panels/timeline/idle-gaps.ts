@@ -43,7 +43,7 @@ function gapsOf(times: readonly Times[], totalMs: number): Times[] {
   return gaps;
 }
 
-/** The part of a gap after the headers went out is sending the response. */
+/** The part of a gap after the headers were sent is sending the response. */
 function splitAt(gap: Times, at: number): Times[] {
   return [
     { startMs: gap.startMs, durationMs: at - gap.startMs },
