@@ -71,7 +71,7 @@ export function createApp(options: AppOptions): App {
   profiler?.watchEngine(ejs);
 
   const matcher = createDryMatcher(app, profiler === null ? {} : { sourceOf: profiler.sourceOf });
-  const answers =
+  const errorPages =
     profiler === null
       ? createErrorHandler({
           debug: false,
@@ -81,9 +81,9 @@ export function createApp(options: AppOptions): App {
             log(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
           },
         })
-      : { handler: profiler.errors, answer: profiler.answerError };
+      : { handler: profiler.errors, respond: profiler.respondWithError };
 
-  const close = routeAllTargets(app, answers.answer);
+  const close = routeAllTargets(app, errorPages.respond);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
   if (profiler !== null) {
@@ -92,14 +92,14 @@ export function createApp(options: AppOptions): App {
   }
   app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
   app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
-  app.use(createBodyLimit({ answer: answers.answer }));
+  app.use(createBodyLimit({ respond: errorPages.respond }));
   if (profiler !== null) app.use(profiler.pages);
   app.use(createOptionsRule(matcher));
   mount('before');
   app.use(createParsers({ uploadFolder: join(config.varDir, 'tmp') }));
   mount('after');
   app.use(createNotFound({ matcher, redactText: (text) => redactor.text(text) }));
-  app.use(answers.handler);
+  app.use(errorPages.handler);
 
   function mount(parsers: RouteEntry['parsers']): void {
     for (const entry of routes.filter((route) => route.parsers === parsers)) {
@@ -115,7 +115,7 @@ export function createApp(options: AppOptions): App {
       if (profiler === null)
         createRefusal({
           resolver,
-          answer: answers.answer,
+          respond: errorPages.respond,
           methods,
           redactText: (text) => redactor.text(text),
         }).attach(server);

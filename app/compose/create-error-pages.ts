@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   createErrorHandler,
-  type ErrorAnswers,
+  type ErrorResponder,
   type ErrorPage,
   type ErrorRecorder,
   statusTextOf,
@@ -40,7 +40,7 @@ export interface ErrorPagesOptions {
   log?: (error: unknown, req: IncomingMessage) => void;
 }
 
-export interface ErrorPages extends ErrorAnswers {
+export interface ErrorPages extends ErrorResponder {
   /** For requests that the HTTP parser refused: records, renders, and finishes the profile. */
   recordRefusal(request: RefusedRequest): RecordedRefusal;
 }

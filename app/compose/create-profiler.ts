@@ -103,9 +103,9 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       warn(redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)));
     },
   });
-  const answerError: ErrorPages['answer'] = (error, req, res) => {
+  const respondWithError: ErrorPages['respond'] = (error, req, res) => {
     pages.whenRenderable(() => {
-      errors.answer(error, req, res);
+      errors.respond(error, req, res);
     });
   };
 
@@ -136,13 +136,13 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     pages(req, res, next) {
       pages.dispatch(req, res, (error) => {
         if (error === undefined) next();
-        else answerError(error, req, res);
+        else respondWithError(error, req, res);
       });
     },
     errors: function errorPage(error, req, res, _next) {
-      answerError(error, req, res);
+      respondWithError(error, req, res);
     },
-    answerError,
+    respondWithError,
     refuse(server, { resolver, methods }) {
       // The parser's refusals are answered synchronously, so the error page has to be loaded by then.
       pages.whenRenderable(() => undefined);
@@ -150,7 +150,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       return createRefusal({
         resolver,
         methods,
-        answer: answerError,
+        respond: respondWithError,
         record: errors.recordRefusal,
         redactText,
       }).attach(server);

@@ -70,7 +70,7 @@ export interface Profiler {
   /** `(error, req, res, next)`: the error page. */
   errors: ErrorPages['handler'];
   /** Responds to an error found outside the middleware. */
-  answerError: ErrorPages['answer'];
+  respondWithError: ErrorPages['respond'];
   /** Responds to what the HTTP parser refuses with the error page, too; returns the function that stops it. */
   refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
   /** Shows a value in the dump panel; returns it. */

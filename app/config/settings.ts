@@ -199,7 +199,7 @@ export const profilerSettings = {
     read: share,
     fallback: 1,
     meaning:
-      'share of requests recorded in full, 0 to 1; of the others an outline is stored when they fail or are slow',
+      'share of requests recorded in full, 0 to 1; of the others a summary is stored if they fail or are slow',
   }),
   slowMs: setting({
     name: 'PROFILER_SLOW_MS',

@@ -10,7 +10,7 @@ import { createError } from '../errors.ts';
 import type { HindsightError } from '../errors.ts';
 import { announcedBytes, interceptBody } from './body-tap.ts';
 import { cutOff } from './cut-off.ts';
-import type { AnswerError } from './cut-off.ts';
+import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 
@@ -20,7 +20,7 @@ export const DEFAULT_BODY_LIMIT = 16 * MEBIBYTE;
 const MULTIPART_ALLOWANCE = 64 * 1024;
 
 export interface BodyLimitOptions {
-  answer: AnswerError;
+  respond: RespondWithError;
   limitBytes?: number;
   linger?: LingerLimits;
 }
@@ -46,7 +46,7 @@ export function allowedBytes(req: IncomingMessage, limitBytes: number): number {
 }
 
 export function createBodyLimit(options: BodyLimitOptions): RequestHandler {
-  const { answer, limitBytes = DEFAULT_BODY_LIMIT, linger = defaultLingerLimits } = options;
+  const { respond, limitBytes = DEFAULT_BODY_LIMIT, linger = defaultLingerLimits } = options;
   return function bodyLimit(req, res, next) {
     const announced = announcedBytes(req);
     if (announced === 0) {
@@ -55,14 +55,14 @@ export function createBodyLimit(options: BodyLimitOptions): RequestHandler {
     }
     const allowed = allowedBytes(req, limitBytes);
     if (announced !== null && announced > allowed) {
-      cutOff({ error: tooLarge(req, limitBytes, announced), req, res, answer, linger });
+      cutOff({ error: tooLarge(req, limitBytes, announced), req, res, respond, linger });
       return;
     }
     if (announced === null) {
       let left = allowed;
       // The parser's callbacks have lost the request's context.
       const refuse = AsyncLocalStorage.bind(() => {
-        cutOff({ error: tooLarge(req, limitBytes, null), req, res, answer, linger });
+        cutOff({ error: tooLarge(req, limitBytes, null), req, res, respond, linger });
       });
       interceptBody(req, (chunk) => {
         left -= chunk.length;

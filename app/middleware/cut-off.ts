@@ -7,13 +7,13 @@ import { linger as lingerNow, lingerOnClose } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 
 /** Writes the error page; once headers are sent it destroys the socket instead. */
-export type AnswerError = (error: unknown, req: IncomingMessage, res: ServerResponse) => void;
+export type RespondWithError = (error: unknown, req: IncomingMessage, res: ServerResponse) => void;
 
 export interface CutOff {
   error: Error;
   req: IncomingMessage;
   res: ServerResponse;
-  answer: AnswerError;
+  respond: RespondWithError;
   linger: LingerLimits;
 }
 
@@ -21,7 +21,7 @@ function setMethod(req: IncomingMessage, name: 'push' | 'destroy', value: () => 
   Object.defineProperty(req, name, { configurable: true, writable: true, value });
 }
 
-export function cutOff({ error, req, res, answer, linger }: CutOff): void {
+export function cutOff({ error, req, res, respond, linger }: CutOff): void {
   // Node detaches the socket from a request whose stream a pipeline destroyed.
   const socket = res.socket ?? req.socket;
   const destroy = req.destroy.bind(req);
@@ -43,7 +43,7 @@ export function cutOff({ error, req, res, answer, linger }: CutOff): void {
       lingerNow(socket, linger);
     });
   }
-  answer(error, req, res);
+  respond(error, req, res);
   process.nextTick(() => {
     if (req.listenerCount('error') > 0) req.emit('error', error);
   });

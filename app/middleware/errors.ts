@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorRequestHandler } from 'express';
 import { announcedBytes } from './body-tap.ts';
-import type { AnswerError } from './cut-off.ts';
+import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, lingerOnClose } from './linger.ts';
 import { setOwnHeaders } from './own-headers.ts';
 import { ROBOTS_HEADER } from './robots.ts';
@@ -48,11 +48,11 @@ export interface ErrorHandlerOptions {
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
 }
 
-export interface ErrorAnswers {
+export interface ErrorResponder {
   /** As the last middleware. */
   handler: ErrorRequestHandler;
   /** For errors found outside the middleware. */
-  answer: AnswerError;
+  respond: RespondWithError;
 }
 
 /** Headers that the handler set for a body which is not sent, or for caching it. */
@@ -93,7 +93,7 @@ function isGone(req: IncomingMessage): boolean {
   return socket?.destroyed === true;
 }
 
-export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
+export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder {
   const { debug, renderError, recorder, log, redactText = (text: string) => text } = options;
   /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
@@ -157,7 +157,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
     res.end(req.method === 'HEAD' ? undefined : body);
   }
 
-  function answer(error: unknown, req: IncomingMessage, res: ServerResponse): void {
+  function respond(error: unknown, req: IncomingMessage, res: ServerResponse): void {
     if (!res.headersSent && !res.writableEnded) {
       try {
         send(error, req, res);
@@ -178,9 +178,9 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorAnswers {
   }
 
   return {
-    answer,
+    respond,
     handler: function errorPage(error, req, res, _next) {
-      answer(error, req, res);
+      respond(error, req, res);
     },
   };
 }

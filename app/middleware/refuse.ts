@@ -10,7 +10,7 @@ import { HindsightError, createError } from '../errors.ts';
 import { announcedBytes } from './body-tap.ts';
 import { DEFAULT_BODY_LIMIT, allowedBytes } from './body-limit.ts';
 import { cutOff } from './cut-off.ts';
-import type { AnswerError } from './cut-off.ts';
+import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, linger } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 import type { OriginResolver } from './origin.ts';
@@ -32,7 +32,7 @@ export interface RecordedRefusal {
 export interface RefusalOptions {
   resolver: OriginResolver;
   /** Responds to a request whose response is still open. */
-  answer: AnswerError;
+  respond: RespondWithError;
   /** Records and renders; null, or throwing, gives the plain page without tokens. Absent with debug off. */
   record?: ((request: RefusedRequest) => RecordedRefusal | null) | undefined;
   /** Methods listed by the 405 of CONNECT. */
@@ -76,7 +76,7 @@ function openResponse(socket: Socket): ServerResponse | null {
 export function createRefusal(options: RefusalOptions): Refusal {
   const {
     resolver,
-    answer,
+    respond,
     record,
     log,
     redactText = (text: string) => text,
@@ -149,7 +149,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const packet = error.rawPacket ?? Buffer.alloc(0);
     const response = openResponse(duplex);
     if (response !== null && !response.req.complete) {
-      cutOff({ error: failure, req: response.req, res: response, answer, linger: limits });
+      cutOff({ error: failure, req: response.req, res: response, respond, linger: limits });
       return;
     }
     // Responses to earlier requests may still be in progress, and must not be mixed with this one.

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
 import { createError } from '../errors.ts';
-import type { AnswerError } from './cut-off.ts';
+import type { RespondWithError } from './cut-off.ts';
 import { lostThrowOf, watchLostThrows } from './lost-throws.ts';
 
 const REFUSED = Symbol('hindsight.refused-target');
@@ -43,11 +43,11 @@ function prepare(req: Target): void {
 }
 
 /**
- * Gives every request of the application a target that Express can route, and responds with `answer` to what passes all its
+ * Gives every request of the application a target that Express can route, and responds with `respond` to what passes all its
  * middleware, such as a second `next(error)`: Express's own final handler would close the connection. Returns the function that
  * undoes it.
  */
-export function routeAllTargets(application: Express, answer: AnswerError): () => void {
+export function routeAllTargets(application: Express, respond: RespondWithError): () => void {
   const app = application as unknown as Handles;
   const handle = app.handle.bind(app);
   app.handle = (req, res, done) => {
@@ -55,9 +55,9 @@ export function routeAllTargets(application: Express, answer: AnswerError): () =
     const finish = (error?: unknown): void => {
       const { method = '', url = '' } = req;
       const lost = lostThrowOf(req);
-      if (error !== undefined && error !== null) answer(error, req, res);
-      else if (lost !== null) answer(lost.thrown, req, res);
-      else if (!res.headersSent) answer(createError('ROUTE_NOT_FOUND', [method, url]), req, res);
+      if (error !== undefined && error !== null) respond(error, req, res);
+      else if (lost !== null) respond(lost.thrown, req, res);
+      else if (!res.headersSent) respond(createError('ROUTE_NOT_FOUND', [method, url]), req, res);
     };
     return handle(req, res, done ?? finish);
   };

@@ -19,7 +19,7 @@ export interface UpgradeWatchOptions {
   tracker: ContextTracker;
   sourceOf: (req: IncomingMessage) => RequestSource;
   previewBytes: number;
-  /** Whether a request is recorded; others leave no outline either. */
+  /** Whether a request is recorded; of others not even a summary is. */
   takes: (headers: IncomingMessage['headers']) => boolean;
   /** Called once per upgrade, inside its context. */
   onRequest: readonly ((context: Context) => void)[];

@@ -143,15 +143,15 @@ export function createWatch(options: WatchOptions): Watch {
     previewBytes,
     exposeToken: options.exposeToken,
     onHeaders: (context, req) => {
-      const body = context.outline ? undefined : context.first('body');
+      const body = context.sampledOut ? undefined : context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;
       // A sampled-out request is stored at its end, if at all.
-      if (!context.outline) recorder.headersSent(context);
+      if (!context.sampledOut) recorder.headersSent(context);
     },
     onClose: (context, req) => {
       tracker.forget(req);
       options.observeApp?.(req);
-      const request = context.outline ? undefined : context.first('request');
+      const request = context.sampledOut ? undefined : context.first('request');
       if (request?.live === req) request.live = leftOn(req);
       onFinish?.(context, req);
       recorder.finish(context);
@@ -160,8 +160,8 @@ export function createWatch(options: WatchOptions): Watch {
 
   /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
   function openContext({ headers }: IncomingMessage, own: boolean): Context {
-    if (own) return isOfToolbar(headers) ? recorder.openOwn() : recorder.open('profiler');
-    return takes(headers) ? recorder.open('request') : recorder.openOutline();
+    if (own) return isOfToolbar(headers) ? recorder.openInternal() : recorder.open('profiler');
+    return takes(headers) ? recorder.open('request') : recorder.openSampledOut();
   }
 
   function open(req: IncomingMessage, res: ServerResponse): Context {
@@ -173,8 +173,8 @@ export function createWatch(options: WatchOptions): Watch {
     upgrades.observeServer(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
-    context.add('request', requestFactOf(req, source, !context.outline));
-    const body = context.outline ? null : tapBody(req, { previewBytes });
+    context.add('request', requestFactOf(req, source, !context.sampledOut));
+    const body = context.sampledOut ? null : tapBody(req, { previewBytes });
     if (body !== null) context.add('body', withParsed(body, req), previewBytes);
     res.setHeader('x-debug-token', context.token);
     res.setHeader('x-debug-token-link', `${source.origin.origin ?? ''}${urls.profile(context.token)}`);
@@ -188,7 +188,7 @@ export function createWatch(options: WatchOptions): Watch {
     }
     const context = open(req, res);
     responses.watch(res, context);
-    if (context.outline) {
+    if (context.sampledOut) {
       next();
       return;
     }

@@ -57,7 +57,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     /** A response to HEAD, a 204 and a 304 send no body, whatever is passed to `end`. */
     const findBody = (res: Observed): WatchedResponse | undefined => {
       const found = res._hasBody === false ? undefined : find(res);
-      return found?.context.outline === false ? found.fact : undefined;
+      return found?.context.sampledOut === false ? found.fact : undefined;
     };
     return {
       writeHead: function observedWriteHead(this: Observed, ...args: unknown[]): unknown {
@@ -87,7 +87,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       } as ServerResponse['end'],
       emit: function boundEmit(this: Observed, ...args: Parameters<ServerResponse['emit']>): boolean {
         const known = find(this);
-        if (known === undefined || known.context.outline) return Reflect.apply(methods.emit, this, args);
+        if (known === undefined || known.context.sampledOut) return Reflect.apply(methods.emit, this, args);
         const { context, fact } = known;
         if (args[0] === 'finish') fact.isSent = true;
         if (tracker.current() === context) return Reflect.apply(methods.emit, this, args);
@@ -129,7 +129,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       const known: Watched = { res, context, fact };
       if (!shared.add(res, known)) observeAlone(known);
       else {
-        const notes = context.outline ? null : new HeaderNotes(context, res.writeHead);
+        const notes = context.sampledOut ? null : new HeaderNotes(context, res.writeHead);
         fact.headerNotes = notes;
         context.onLayerChange = () => {
           shared.follow(res);

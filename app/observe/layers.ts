@@ -203,7 +203,7 @@ function createLayerTrace(
     const context = tracker.of(req);
     if (context === undefined || context.ended) return null;
     const call = new LayerCall(req, layer, context, kind);
-    if (context.outline) note(call);
+    if (context.sampledOut) note(call);
     else begin(call, null);
     context.runLayer(call.fact);
     return call;

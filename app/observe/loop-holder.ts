@@ -45,7 +45,7 @@ function workIn(context: Context, from: number, to: number): string | null {
 export function loopHolder(contexts: Iterable<Context>, from: number, to: number): LoopHolder | null {
   for (const context of contexts) {
     // The layers of a sampled-out request are derived once, at its end.
-    const where = context.outline ? null : workIn(context, from, to);
+    const where = context.sampledOut ? null : workIn(context, from, to);
     if (where === null) continue;
     const request = context.first('request');
     const path = (request?.url ?? '').replace(/\?.*$/s, '');

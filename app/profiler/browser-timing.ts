@@ -1,9 +1,9 @@
 /**
- * What a browser measured of a page, kept beside its profile as the late fact `timing`: sent by the toolbar, checked by
- * controllers/profiler/browser-timing.ts, drawn by the timeline panel. What is absent was not measured.
+ * Browser timings of a page, stored beside its profile as the late fact `timing`: sent by the toolbar, checked by
+ * controllers/profiler/browser-timing.ts, drawn by the timeline panel. Absent values were not measured.
  */
 
-/** Milliseconds; `start` since the navigation began. */
+/** Milliseconds; `start` since the start of the navigation. */
 export interface LongTask {
   start: number;
   duration: number;
@@ -11,7 +11,7 @@ export interface LongTask {
 
 /** The late fact of a profile. */
 export interface BrowserTiming {
-  /** Milliseconds since the navigation began, as all up to `lcp`; `ttfb` is the first byte. */
+  /** Milliseconds since the start of the navigation, like all values down to `lcp`; `ttfb`: first byte. */
   requestStart?: number;
   ttfb?: number;
   responseEnd?: number;
@@ -23,9 +23,9 @@ export interface BrowserTiming {
   lcpKind?: 'text' | 'image';
   /** Layout shift, without a unit. */
   cls?: number;
-  /** The longest of those over 50 ms. */
+  /** The longest ones; all are over 50 ms. */
   longTasks?: LongTask[];
-  /** Beside `longTasks`. */
+  /** Number of those that are not in `longTasks`. */
   moreLongTasks?: number;
   navigation?: 'navigate' | 'reload' | 'back_forward' | 'prerender';
   redirects?: number;

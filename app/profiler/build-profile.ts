@@ -1,7 +1,6 @@
 /**
- * Context -> document: each panel reads the context once, all of it is masked, what is empty is left out.
- *
- * A panel that throws costs only itself, and building never throws: what is left then is the line of the request.
+ * Context -> document: each panel collects its data once, everything is masked, empty values are left out. A panel that throws
+ * fails alone, and `build` never throws: if it fails, only the line of the request remains.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Context } from './context.ts';
@@ -20,20 +19,20 @@ import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];
-  /** Asked once all panels have collected. */
+  /** Rules for findings, run after all panels have collected. */
   rules?: readonly FindingRule[];
   redactor: Redactor;
   sampler: Sampler;
   sharedParts: SharedParts;
-  /** Which process records: shown and filtered by. */
+  /** Name of this process; shown, and a filter of the list. */
   process: string;
   warn: (sentence: string) => void;
 }
 
-/** A document on its way, with what its columns and the writer need. */
+/** A document, and what the index row and the writer need. */
 export interface BuiltProfile {
   document: ProfileDocument;
-  /** Statements that ran. */
+  /** Number of queries. */
   queries: number;
   /** Masked. */
   navigationHints: NavigationHints | null;
@@ -42,24 +41,24 @@ export interface BuiltProfile {
 
 export interface ProfileBuilder {
   /**
-   * Never throws. With `shown` nobody sees more than these panels: all that others keep is taken, since masking learns from it
-   * what is secret, but not what they share, and nothing is looked for.
+   * Never throws. With `shown`, other panels are not displayed: they still collect, because the redactor learns secrets from
+   * their data, but without their shared values and without findings.
    */
   build(context: Context, state: ProfileDocument['state'], shown?: readonly string[]): BuiltProfile;
-  /** A late fact of a request, masked as its profile is: with what the request itself gave as a secret too. */
+  /** Masks a late fact like the profile, including secrets that only the request itself revealed. */
   mask<T>(context: Context, late: T): T;
-  /** Sampled out, and neither failed nor slow. */
-  isSampledOut(context: Context): boolean;
+  /** Not sampled, and neither failed nor slow: not stored. */
+  isDiscarded(context: Context): boolean;
 }
 
-/** What panels gave. */
+/** What panels returned. */
 interface Taken {
   seen: SeenPanels;
   shared: SharedPart[];
   queries: number;
 }
 
-/** The error a list shows: the first that reached an error page, else the first of any kind. */
+/** The error that lists show: the first that reached an error page, else the first of any kind. */
 function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   const fact = facts.find(({ origin }) => origin === 'handled') ?? facts[0];
   return fact === undefined ? null : describeError(fact.error);
@@ -75,14 +74,14 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
   const findIn = createFindingRunner(panels, rules);
 
-  /** Why a request that was sampled out is stored all the same; null for one that was not, or is not worth it. */
-  function whyKept(context: Context): ProfileHead['outline'] {
-    if (!context.outline) return null;
+  /** Why a request that was not sampled is stored nevertheless; null if it was sampled or is not stored. */
+  function whyStored(context: Context): ProfileHead['storedBecause'] {
+    if (!context.sampledOut) return null;
     const status = context.first('response')?.status ?? 0;
     const durationMs = context.durationMs ?? context.elapsedMs();
-    // A question of the toolbar that is refused, or takes its time, is nothing to come back to.
+    // Slow or refused requests of the toolbar are not worth storing.
     if (context.kind !== 'request') return status >= 500 ? 'failed' : null;
-    return sampler.keeps({ status, durationMs, thrown: context.first('error') !== undefined });
+    return sampler.whyStored({ status, durationMs, thrown: context.first('error') !== undefined });
   }
 
   function headOf(context: Context, state: ProfileHead['state']): ProfileHead {
@@ -106,7 +105,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       startedAt: context.startedAt,
       durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
       outcome: response?.outcome ?? 'running',
-      outline: whyKept(context),
+      storedBecause: whyStored(context),
       process,
       error: errorOf(context.all('error')),
     };
@@ -144,7 +143,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       const record = takePanel(panel, context, taken, shown?.includes(panel.name));
       if (record !== null) kept[panel.name] = record;
     }
-    // What the profiler itself renders is nobody's to mend.
+    // Nobody but us can fix what the profiler's own pages do.
     const looked = head.kind === 'request' && shown === undefined;
     const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const { value, masked } = redactor.tree({
@@ -177,16 +176,16 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         startedAt: head.startedAt,
         durationMs: head.durationMs ?? undefined,
         outcome: head.outcome === 'finished' ? undefined : head.outcome,
-        outline: head.outline ?? undefined,
-        cut: context.cut.size === 0 ? undefined : Object.fromEntries(context.cut),
+        storedBecause: head.storedBecause ?? undefined,
+        dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
         findingsLeft: left === 0 ? undefined : left,
-        // The hints are stored in columns only; the headers they come from are in the document, with what was masked.
+        // The hints are stored in columns only; the document has the headers they come from, and what was masked in these.
         masked: undefinedIfEmpty(
           navigationHints === null
             ? masked
             : masked.filter(({ where }) => !where.startsWith('navigationHints.')),
         ),
-        // One by one: to spread them would cost more than to mask them.
+        // One by one: a spread costs more than masking them.
         method: value.method,
         url: value.url,
         origin: value.origin,
@@ -214,7 +213,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     return redactor.tree({ url, error, panels: panelsNow, late }).value.late;
   }
 
-  /** What is left of a profile when building it failed: the line of the request, nothing that could fail again. */
+  /** The document if building failed: the line of the request, without anything that could fail again. */
   function bare(context: Context, state: ProfileHead['state']): ProfileDocument {
     const response = context.first('response');
     return {
@@ -233,7 +232,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       startedAt: context.startedAt,
       durationMs: context.durationMs,
       outcome: response?.outcome ?? 'running',
-      outline: whyKept(context),
+      storedBecause: whyStored(context),
       process,
       error: { name: 'ProfilerError', message: 'The profile of this request could not be built.' },
       panels: {},
@@ -251,6 +250,6 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       }
     },
     mask,
-    isSampledOut: (context) => context.outline && whyKept(context) === null,
+    isDiscarded: (context) => context.sampledOut && whyStored(context) === null,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What a panel gives two profiles to be compared by: figures, work that was done so many times, and named values. Which
- * of it differs is worked out for all panels alike (app/controllers/profiler/compare-model.ts).
+ * What is compared between two profiles: figures, work that can repeat, and named values. app/controllers/profiler/compare-model.ts
+ * compares them for all panels.
  */
 
 export interface ComparedFigure {
@@ -8,9 +8,9 @@ export interface ComparedFigure {
   label: string;
   value: number;
   unit: 'ms' | 'bytes' | 'count';
-  /** Less of it is better, and coloured so. */
+  /** Less is better; changes are coloured. */
   cost?: true;
-  /** Missing in one of them, it was not measured there; default: there was none of it. */
+  /** If one profile lacks it, it was not measured there; default: it counts as 0. */
   measured?: true;
 }
 
@@ -18,20 +18,20 @@ export interface ComparedFigure {
 export interface ComparedWork {
   /** Heading of its table, such as `Statements`. */
   section: string;
-  /** Alike for what is the same in both profiles. */
+  /** Equal for the same work in both profiles. */
   key: string;
   label: string;
-  /** The label in colours: class (as `CodeToken`) and text. */
+  /** The label for highlighting: class (as in `CodeToken`) and text. */
   tokens?: readonly (readonly [string, string])[];
   times: number;
-  /** null where it has no duration. */
+  /** null if it has no duration. */
   ms: number | null;
   /** Badge, such as `N+1`. */
   mark?: string;
 }
 
 export interface ComparedValue {
-  /** What kind of name it is, such as `response header`. */
+  /** Kind of value, such as `response header`. */
   section: string;
   name: string;
   value: string;
@@ -43,7 +43,7 @@ export interface Comparable {
   values?: readonly ComparedValue[];
 }
 
-/** Work by its key: times and milliseconds added up, in the order of the first. What is given is changed. */
+/** Adds up times and milliseconds by key, in order of first occurrence. Changes the given objects. */
 export function addUpWork(given: Iterable<ComparedWork>): ComparedWork[] {
   const sums = new Map<string, ComparedWork>();
   for (const work of given) {

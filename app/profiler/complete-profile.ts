@@ -1,7 +1,4 @@
-/**
- * A stored document -> the profile that pages see: what was left out is filled in, what can be worked out is worked out.
- * A panel that fails costs only itself.
- */
+/** Stored document -> the profile that pages see: empty and derived values are added. A panel that throws fails alone. */
 import { STATUS_CODES } from 'node:http';
 import { describeError } from './thrown-value.ts';
 import type { DeriveFrom, Panel } from './panel.ts';
@@ -15,7 +12,7 @@ import {
 import type { SpanDraft } from './span.ts';
 import type { MaskedValue } from './redact.ts';
 
-/** Something shared, as it was masked. */
+/** A shared value, masked. */
 export interface SharedValue {
   value: unknown;
   masked: MaskedValue[];
@@ -23,18 +20,18 @@ export interface SharedValue {
 
 export interface CompleteOptions {
   panels: readonly Panel[];
-  /** Names of the panels wanted; default: all. */
+  /** Names of the panels to complete; default: all. */
   shown?: readonly string[];
-  /** What is shared, by its id; undefined where it is not to be had. */
+  /** A shared value by its id; undefined if it is not available. */
   sharedOf: (id: string) => SharedValue | undefined;
 }
 
-/** Ids of what the panels of a document share with others. */
+/** Ids of the shared values of a document. */
 export function sharedIdsOf({ panels }: ProfileDocument): string[] {
   return Object.values(panels).flatMap(({ shared }) => (shared === undefined ? [] : [shared]));
 }
 
-const LOST = 'What it has in common with other profiles is stored no more.';
+const LOST = 'The part that this panel shares with other profiles is no longer stored.';
 
 function spansOf(panel: Panel, kept: unknown, from: { profile: Profile; endMs: number }): SpanDraft[] {
   try {
@@ -52,13 +49,13 @@ function completePanel(
 ): PanelRecord {
   if (kept?.error !== undefined) return { data: null, summary: null, error: kept.error };
   try {
-    const own = kept?.data ?? null;
+    const stored = kept?.data ?? null;
     const common = sharedBy(panel.name)?.value ?? null;
     if (panel.derive === undefined && kept?.shared !== undefined && common === null)
       return { data: null, summary: null, error: LOST };
     const data =
       panel.derive !== undefined
-        ? panel.derive(own, {
+        ? panel.derive(stored, {
             profile,
             shared: common,
             lost: kept?.shared !== undefined && common === null,
@@ -66,8 +63,8 @@ function completePanel(
             spans,
           })
         : common === null
-          ? own
-          : { ...common, ...(own ?? {}) };
+          ? stored
+          : { ...common, ...(stored ?? {}) };
     return { data, summary: data === null ? null : (panel.summary?.(data) ?? null), error: null };
   } catch (error) {
     const { name, message } = describeError(error);
@@ -82,8 +79,7 @@ export function completeProfile(
   const kept: Record<string, PanelRecord> = {};
   for (const [name, { data = null, error = null }] of Object.entries(document.panels))
     kept[name] = { data, summary: null, error };
-  const { parent, child, origin, status, statusMessage, route, durationMs, outcome, outline, error } =
-    document;
+  const { parent, child, origin, status, statusMessage, route, durationMs, outcome, error } = document;
   const profile: Profile = {
     ...document,
     parent: parent ?? null,
@@ -94,16 +90,16 @@ export function completeProfile(
     outcome: outcome ?? 'finished',
     route: route ?? null,
     durationMs: durationMs ?? null,
-    outline: outline ?? null,
+    storedBecause: document.storedBecause ?? document.outline ?? null,
     error: error ?? null,
     panels: kept,
     findings: document.findings ?? [],
-    cut: document.cut ?? {},
+    dropped: document.dropped ?? document.cut ?? {},
     masked: document.masked ?? [],
   };
-  // The first version stored what pages see.
+  // The first version stored complete profiles.
   if (document.version < PROFILE_VERSION) return { ...profile, panels: document.panels as Profile['panels'] };
-  // As it is now: panels may ask for it when a page does, long after.
+  // Read now: panels may use it much later, when a page is rendered.
   const shared = new Map<string, SharedValue | undefined>();
   for (const [name, { shared: id }] of Object.entries(document.panels))
     if (id !== undefined) shared.set(name, sharedOf(id));

@@ -1,30 +1,28 @@
 /**
- * The memory of one running request: facts by kind, bounded by count and bytes, appended by observers and read by panels.
- *
- * A context lives from the first byte handled until its profile is final. It is found through AsyncLocalStorage
- * (`run`, never `enterWith`: that leaks into the next request of a keep-alive socket); the tracker is made per
- * profiler, so that two of them can live in one process.
+ * What is recorded about one running request: facts by kind, limited by count and bytes. Observers add them, panels read them.
+ * Code finds its context through AsyncLocalStorage: `run`, never `enterWith`, which leaks into the next request of a keep-alive
+ * socket. Each profiler has its own tracker, so two profilers can run in one process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FactName, Facts } from './facts.ts';
 
-/** `request`: one of the application. `error_page`: the rendering of an error, child of its request. `profiler`: our own pages. */
+/** `request`: of the application. `error_page`: the rendering of an error, child of its request. `profiler`: the profiler's pages. */
 export type ProfileKind = 'request' | 'error_page' | 'profiler';
 
 export interface ContextLimits {
-  /** Entries kept per kind of fact. */
+  /** Facts recorded per kind. */
   factsPerKind: number;
-  /** Bytes kept over all kinds, as estimated by those who add them. */
+  /** Bytes of all facts together, as estimated by the observers that add them. */
   bytes: number;
 }
 
-/** Share of its bytes from which on a request takes no more large facts. */
+/** Above this share of the bytes `isFull` is true for every kind, so that observers stop making facts. */
 const NEARLY_SPENT = 0.95;
 
 const NONE: readonly unknown[] = [];
-const NOTHING_CUT: ReadonlyMap<string, number> = new Map();
+const NOTHING_DROPPED: ReadonlyMap<string, number> = new Map();
 
 const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
 
@@ -32,8 +30,8 @@ export interface ContextOptions {
   token: string;
   kind: ProfileKind;
   parent?: string | null;
-  /** Sampled out: only its outline is recorded. */
-  outline?: boolean;
+  /** Only a summary is recorded: line, headers, status, middleware, the thrown error. */
+  sampledOut?: boolean;
   limits?: ContextLimits | undefined;
 }
 
@@ -42,8 +40,8 @@ export class Context {
   readonly kind: ProfileKind;
   /** Token of the request that this one belongs to. */
   readonly parent: string | null;
-  /** Sampled out: its asynchronous work is not followed, and it is stored only where it failed or was slow. */
-  readonly outline: boolean;
+  /** Only a summary is recorded, without asynchronous work; it is stored only if the request failed or was slow. */
+  readonly sampledOut: boolean;
   /** Token of the error page rendered for this request. */
   child: string | null = null;
   /** Wall clock at the start, milliseconds since 1970. */
@@ -51,55 +49,55 @@ export class Context {
   readonly #startedMark: number;
   #endedMark: number | null = null;
   readonly #facts = new Map<string, unknown[]>();
-  #cut: Map<string, number> | null = null;
+  #dropped: Map<string, number> | null = null;
   readonly #limits: ContextLimits;
   #bytes = 0;
-  /** Facts are being added that were there before, though nobody had read them. */
+  /** Deferred facts are being added: they are not late. */
   #making = false;
   #awaited: Set<Promise<unknown>> | null = null;
   #later: { names: readonly FactName[]; make: () => void }[] | null = null;
-  /** Called when a fact arrives after the end; set by the recorder. */
+  /** Called when a fact arrives after the response finished; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
-  /** Called when the answer is over; set by the observer that measures until then. */
+  /** Called when the response finishes; set by the observer that measures until then. */
   onEnd: (() => void) | null = null;
-  /** Called when the final profile was handed to the writer; set by the observer that adds to it afterwards. */
+  /** Called when the writer has the final profile; set by the observer that adds to it afterwards. */
   onStored: (() => void) | null = null;
   #layer: object | null = null;
-  /** Called before `layer` changes; set by the middleware that attributes changes of the response. */
+  /** Called before `layer` changes; set by the middleware that attributes header writes. */
   onLayerChange: (() => void) | null = null;
 
   constructor({
     token,
     kind,
     parent = null,
-    outline = false,
+    sampledOut = false,
     limits = defaultContextLimits,
   }: ContextOptions) {
     this.token = token;
     this.kind = kind;
     this.parent = parent;
-    this.outline = outline;
+    this.sampledOut = sampledOut;
     this.#limits = limits;
     this.startedAt = Date.now();
     this.#startedMark = performance.now();
   }
 
-  /** The `performance.now()` of its beginning. */
+  /** `performance.now()` at the start. */
   get startMark(): number {
     return this.#startedMark;
   }
 
-  /** Milliseconds since the request began; monotonic, so never negative. */
+  /** Milliseconds since the request started; monotonic, so never negative. */
   elapsedMs(): number {
     return performance.now() - this.#startedMark;
   }
 
-  /** Turns a `performance.now()` reading into milliseconds since the request began. */
+  /** Converts a `performance.now()` value to milliseconds since the request started. */
   sinceStart(mark: number): number {
     return mark - this.#startedMark;
   }
 
-  /** Milliseconds from start to the end of the answer; null while it runs. */
+  /** Milliseconds until the response finished; null while it runs. */
   get durationMs(): number | null {
     return this.#endedMark === null ? null : this.#endedMark - this.#startedMark;
   }
@@ -108,18 +106,18 @@ export class Context {
     return this.#endedMark !== null;
   }
 
-  /** The router layer whose code runs, or ran last; null where none is known. */
+  /** The router layer whose code is running, or ran last; null if unknown. */
   get layer(): object | null {
     return this.#layer;
   }
 
-  /** From here on `layer` runs. Called by the observer of layers alone. */
+  /** Called only by the layer observer, when `layer` starts or continues. */
   runLayer(layer: object | null): void {
     this.onLayerChange?.();
     this.#layer = layer;
   }
 
-  /** The answer is over: later facts are marked by their time and start a rewrite of the profile. */
+  /** The response finished: facts added after this are late, and the profile is stored again. */
   end(): void {
     if (this.#endedMark !== null) return;
     this.#endedMark = performance.now();
@@ -127,14 +125,14 @@ export class Context {
   }
 
   /**
-   * Appends a fact. `bytes` is what it holds in memory, estimated cheaply by the caller (lengths of its long strings).
-   * Returns false, and counts it as cut, where the budget of the request is spent.
+   * Adds a fact. `bytes` is its size in memory, estimated cheaply by the caller (lengths of its long strings). Returns false, and
+   * counts the fact as dropped, if the recording limit is reached.
    */
   add<N extends FactName>(name: N, fact: Facts[N], bytes = 0): boolean {
     const list = this.#facts.get(name);
     const { factsPerKind, bytes: mostBytes } = this.#limits;
     if ((list?.length ?? 0) >= factsPerKind || this.#bytes + bytes > mostBytes) {
-      this.#countCut(name);
+      this.#countDropped(name);
       return false;
     }
     if (list === undefined) this.#facts.set(name, [fact]);
@@ -144,7 +142,7 @@ export class Context {
     return true;
   }
 
-  /** Facts of these kinds are added by `make` when one of them is read first: for what is mostly never read. */
+  /** Defers facts that are rarely read: `make` adds them when a fact of one of these kinds is first read. */
   addLater(names: readonly FactName[], make: () => void): void {
     (this.#later ??= []).push({ names, make });
   }
@@ -167,23 +165,23 @@ export class Context {
   }
 
   /**
-   * True, and counts one as cut, where no more entries of this kind are kept: observers ask before they do the work of
-   * making one, so that a flood costs next to nothing.
+   * True, and counts one fact as dropped, if the recording limit is reached. Observers ask before they make a fact, so that dropped
+   * facts cost almost nothing.
    */
   isFull(name: FactName): boolean {
     const { factsPerKind, bytes } = this.#limits;
     const spent = this.#bytes > bytes * NEARLY_SPENT;
     if (!spent && (this.#facts.get(name)?.length ?? 0) < factsPerKind) return false;
-    this.#countCut(name);
+    this.#countDropped(name);
     return true;
   }
 
-  #countCut(name: string): void {
-    this.#cut ??= new Map();
-    this.#cut.set(name, (this.#cut.get(name) ?? 0) + 1);
+  #countDropped(name: string): void {
+    this.#dropped ??= new Map();
+    this.#dropped.set(name, (this.#dropped.get(name) ?? 0) + 1);
   }
 
-  /** All facts of a kind in the order they came; empty where there are none. */
+  /** All facts of a kind in the order they were added. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
     return (this.#list(name) ?? NONE) as readonly Facts[N][];
   }
@@ -196,12 +194,12 @@ export class Context {
     return this.#list(name)?.at(-1) as Facts[N] | undefined;
   }
 
-  /** How many facts of each kind were left out because the budget was spent. */
-  get cut(): ReadonlyMap<string, number> {
-    return this.#cut ?? NOTHING_CUT;
+  /** Number of facts of each kind that were dropped because the recording limit was reached. */
+  get dropped(): ReadonlyMap<string, number> {
+    return this.#dropped ?? NOTHING_DROPPED;
   }
 
-  /** A fact that is on its way beside the request: the final profile waits for it, within the recorder's bound. */
+  /** Makes the final profile wait for `fact`, which is read beside the request; the recorder limits the wait. */
   expect(fact: Promise<unknown>): void {
     const awaited = (this.#awaited ??= new Set());
     const settled: Promise<unknown> = fact.then(
@@ -211,23 +209,20 @@ export class Context {
     awaited.add(settled);
   }
 
-  /** Settles when all expected facts have; null where none is on its way. */
+  /** Settles when all expected facts have settled; null if none is expected. */
   expected(): Promise<unknown> | null {
     if (this.#awaited === null || this.#awaited.size === 0) return null;
     return Promise.allSettled([...this.#awaited]);
   }
 }
 
-/** What an observer keeps beside one context, until both are gone. */
+/** A value that an observer attaches to each context. */
 export interface Slot<T> {
   get(context: Context): T | undefined;
   set(context: Context, value: T): void;
 }
 
-/**
- * A place for a value on every context. A WeakMap did the same and made each collection of young objects dearer: one
- * entry per request is a key that the collector has to ask about.
- */
+/** A symbol property: a WeakMap with an entry per request made each minor garbage collection slower. */
 export function createSlot<T>(description: string): Slot<T> {
   const name = Symbol(description);
   return {
@@ -238,13 +233,13 @@ export function createSlot<T>(description: string): Slot<T> {
   };
 }
 
-/** Finds the context of the code that runs now, and that of a request. */
+/** Finds the context of the running code, and of a request. */
 export class ContextTracker {
   readonly #storage = new AsyncLocalStorage<Context | undefined>();
-  /** Not a property of the request: on Express's objects that is expensive (decision 14). Not a Map: see open-list.ts. */
+  /** Not a property of the request: that is expensive on Express's objects (decision 14). Not a Map: see open-list.ts. */
   readonly #opened = new WeakMap<IncomingMessage, Context>();
 
-  /** Makes `context` the one of this request, until `forget`. */
+  /** Sets the context of this request until `forget`. */
   open(req: IncomingMessage, context: Context): void {
     this.#opened.set(req, context);
   }
@@ -257,7 +252,7 @@ export class ContextTracker {
     this.#opened.delete(req);
   }
 
-  /** The context of a request; after its end only for code that the request started. */
+  /** The context of a request; after its end, only for code that the request started. */
   of(req: IncomingMessage): Context | undefined {
     const opened = this.#opened.get(req);
     if (opened !== undefined) return opened;
@@ -275,12 +270,12 @@ export class ContextTracker {
     return this.#storage.run(context, work);
   }
 
-  /** Runs `work` unseen: used round the profiler's own queries and renders. */
+  /** Runs `work` without a context, so that nothing of it is recorded: for the profiler's own queries and renders. */
   unobserved<T>(work: () => T): T {
     return this.#storage.run(undefined, work);
   }
 
-  /** Ties `callback` to the context that is current now. */
+  /** Binds `callback` to the current context. */
   bind<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R {
     return AsyncLocalStorage.bind(callback);
   }

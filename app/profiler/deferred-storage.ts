@@ -1,12 +1,12 @@
 /**
- * Stands in for the storage until there is one: the service listens before its database is ready.
- * Writes wait (the writer's queue is bounded), reads and searches say so at once.
+ * The storage of a service that listens before its database is ready. Until then writes wait (the writer's queue is limited), and
+ * everything else is rejected immediately.
  */
 import { createError } from '../errors.ts';
 import type { ProfileStorage } from './storage.ts';
 
 export interface DeferredStorage extends ProfileStorage {
-  /** From here on everything goes to `storage`. */
+  /** Delegates everything to `storage` from now on. */
   resolve(storage: ProfileStorage): void;
 }
 

@@ -1,27 +1,27 @@
 /**
  * What can be recorded about one request: the interface `Facts` maps the name of each kind to the type of one entry.
  *
- * The core knows request, response, body, route and error. Observers and users widen it by declaration merging:
+ * The core defines request, response, body, route, error and toolbar. Observers and users add theirs by declaration merging:
  * `declare module '../profiler/facts.ts' { interface Facts { query: QueryFact } }` (in a host:
- * `declare module 'express-hindsight'`). Facts are plain values held in memory until the panels have read them;
- * nothing here is masked yet. Times (`…AtMs`) are milliseconds since the request began.
+ * `declare module 'express-hindsight'`). Facts are plain values, not masked yet, in memory until the panels have read them.
+ * Times (`…AtMs`) are milliseconds since the request started.
  */
 
-/** The origin as the client sees it, worked out from the socket and, from a trusted peer only, from x-forwarded-*. */
+/** The origin as the client sees it: from the socket and, if the peer is trusted, from x-forwarded-*. */
 export interface RequestOrigin {
   scheme: 'http' | 'https';
-  /** Host name as sent, without port; null where none was sent or it is malformed. */
+  /** Host name as sent, without port; null if it is missing or malformed. */
   host: string | null;
   /** 1 to 65535. */
   port: number;
-  /** `scheme://host[:port]`, default ports not printed; null where the host is invalid. */
+  /** `scheme://host[:port]`, without a default port; null if the host is invalid. */
   origin: string | null;
   clientAddress: string;
   /** Addresses from the client to the peer, nearest last. */
   chain: readonly string[];
-  /** Whether the peer is a trusted proxy, so that its eight headers counted. */
+  /** Whether the peer is a trusted proxy, so that its headers were used. */
   trusted: boolean;
-  /** Why the host is refused (a sentence of the catalogue), else null. */
+  /** Why the host is refused, else null. */
   hostError: string | null;
 }
 
@@ -30,33 +30,33 @@ export interface RequestFact {
   /** The request target as sent, with its query. */
   url: string;
   httpVersion: string;
-  /** Name, value, name, value … as received: order and case kept. */
+  /** Name, value, name, value … as received, in order and case. */
   rawHeaders: readonly string[];
   remoteAddress: string;
   remotePort: number;
   origin: RequestOrigin;
   requestId: string;
-  /** The x-request-id as received, when it was not kept. */
+  /** The x-request-id as received, if it was replaced. */
   receivedRequestId: string | null;
   /**
-   * The request object while it runs, then what the host's middleware left on it: `session`, `user` and `app`. A context may
-   * outlive its request by far, as what holds a connection does, and must not hold its sockets.
+   * The request object while it runs, then only what the host's middleware set on it: `session`, `user` and `app`. A context can
+   * outlive its request, for example in the callbacks of a pooled connection, and must not keep its sockets in memory.
    */
   live?: object | undefined;
 }
 
-/** What came in as the body; one fact, completed as the body arrives. */
+/** The request body; one fact, updated as the body arrives. */
 export interface BodyFact {
   /** Bytes received so far, of any content type. */
   bytes: number;
   contentType: string | null;
-  /** The first bytes as received, at most the recorder's preview limit. */
+  /** The first bytes as received, up to the preview limit. */
   preview: Buffer;
   truncated: boolean;
-  /** What a parser made of it: an object of fields, or any JSON value; undefined where no parser ran. */
+  /** The parsed body: an object of fields, or any JSON value; undefined if no parser ran. */
   parsed?: unknown;
   files: readonly UploadedFile[];
-  /** Nobody had read of it when the headers of the answer went out. */
+  /** Nothing had been read of it when the response headers were sent. */
   unread?: boolean;
 }
 
@@ -67,75 +67,75 @@ export interface UploadedFile {
   bytes: number;
 }
 
-/** One change of a response's headers, as the application asked for it. */
+/** One change of a response's headers by the application. */
 export interface HeaderWrite {
   name: string;
-  /** As given: text, a number, or several texts; undefined where the header was removed. */
+  /** As given: a text, a number, or several texts; undefined if the header was removed. */
   value: unknown;
-  /** The fact `layer` whose code ran, or whose hook; null before the first, and where layers are not known. */
+  /** The fact `layer` whose code or hook ran; null before the first, and if layers are not known. */
   layer: object | null;
-  /** Asked for while the headers went out, by what the layer had made wait for that (`on-headers`). */
+  /** Made by a hook that the layer had registered for when the headers are sent (`on-headers`). */
   hooked: boolean;
 }
 
-/** Something that was to change an answer whose headers, or whose end, were out already. */
+/** A call that came too late: the headers were already sent, or the response had already ended. */
 export interface RefusedWrite {
   /** `setHeader` and the like. */
   method: string;
-  /** Of a header; null for a body. */
+  /** Of the header; null for a body. */
   name: string | null;
   layer: object | null;
   atMs: number;
 }
 
-/** One per request, completed when the answer ends. */
+/** One per request, updated until the response finishes. */
 export interface ResponseFact {
   status: number;
   statusMessage: string;
-  /** Name, value … as sent, in order and case; empty until they are out. */
+  /** Name, value … as sent, in order and case; empty until they are sent. */
   rawHeaders: readonly string[];
-  /** When the headers went out; null before. */
+  /** When the headers were sent; null before. */
   headersAtMs: number | null;
   bodyBytes: number;
   preview: Buffer;
-  /** The preview as text where every byte of it is ASCII, else null: it spares the bytes where they were text before. */
+  /** The preview as text if it was written as ASCII text, so that it need not be decoded; else null. */
   previewAscii?: string | null;
   truncated: boolean;
-  /** In the order they were asked for; absent where they are not observed. */
+  /** In the order of the calls; absent if they are not observed. */
   headerWrites?: readonly HeaderWrite[];
   refused?: readonly RefusedWrite[];
-  /** All of it was handed over (`finish`): what runs now is about the answer, no part of it. */
+  /** The response was passed to the system (`finish`): what runs now is not part of it. */
   isSent?: boolean;
-  /** `aborted`: the client left, or the socket was destroyed, before the end. */
+  /** `aborted`: the connection closed before the response finished. */
   outcome: 'running' | 'finished' | 'aborted';
 }
 
-/** The route that answered: the full pattern with its mounts, such as `/orders/:id`. */
+/** The route that responded: the full pattern with its mount paths, such as `/orders/:id`. */
 export interface RouteFact {
   pattern: string;
   method: string;
   params: Readonly<Record<string, unknown>>;
-  /** The handler's name, where it has one. */
+  /** The handler's name, if it has one. */
   handler: string | null;
-  /** `file:line` where known. */
+  /** `file:line`, if known. */
   source: string | null;
 }
 
-/** Something thrown, kept live: panels turn it into plain data. */
+/** Something thrown, as it is: panels turn it into plain data. */
 export interface ErrorFact {
   error: unknown;
   atMs: number;
-  /** `handled`: it reached the error page; the others are seen by the process's monitor or the HTTP parser. */
+  /** `handled`: it reached the error page. `late`: that page's response was already sent. The others come from the process or the HTTP parser. */
   origin: 'handled' | 'parser' | 'uncaughtException' | 'unhandledRejection' | 'late';
-  /** The status it was answered with; null where it was not answered. */
+  /** Status of the response to it; null if there was none. */
   status: number | null;
 }
 
-/** Of an HTML document that a browser asked for; at most one. */
+/** About the toolbar in an HTML document that a browser requested; at most one. */
 export interface ToolbarFact {
-  /** Why it got no toolbar, in a word; `policy:` and a directive where a policy would have stopped its script; null where it got one. */
+  /** Why it got no toolbar, in a word; `policy:` and a directive if that blocks the script; null if it got one. */
   absent: string | null;
-  /** What was put into its body; empty where nothing was. */
+  /** The inserted tag; empty if none was inserted. */
   tag: string;
 }
 

@@ -1,4 +1,4 @@
-/** Where a text stands in a stored document: in its URL, in what was thrown, logged, dumped or asked of the database. */
+/** Finds a text in a stored document: in the URL, the error, and the `searched` fields of panels. */
 import type { Panel } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
 
@@ -6,13 +6,13 @@ import type { ProfileDocument } from './profile.ts';
 export interface TextPlace {
   /** Name of the panel; null: the URL or the error of the profile's head. */
   panel: string | null;
-  /** What stands round it. */
+  /** The text around it. */
   before: string;
   text: string;
   after: string;
 }
 
-/** By panel: the fields of its kept data that hold words of the application. */
+/** By panel: the fields of its stored data that hold words of the application. */
 export type SearchedFields = Readonly<Record<string, readonly string[]>>;
 
 export function searchedFields(panels: readonly Pick<Panel, 'name' | 'searched'>[]): SearchedFields {
@@ -23,7 +23,7 @@ export function searchedFields(panels: readonly Pick<Panel, 'name' | 'searched'>
 const BEFORE = 30;
 const AFTER = 70;
 
-/** A text as it stands in a document, which is JSON. */
+/** A text as it is written in a document, which is JSON. */
 export function escapedForJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
@@ -40,7 +40,7 @@ function placeIn(value: string, wanted: string, panel: string | null): TextPlace
   };
 }
 
-/** Walks without recursion, since recorded data may nest. Below a searched field everything is. */
+/** Without recursion, because recorded data may be nested deeply. Everything below a searched field is searched. */
 function placeBelow(
   root: unknown,
   wanted: string,
@@ -63,7 +63,7 @@ function placeBelow(
   return null;
 }
 
-/** The first place, the shortest way to what went wrong: error, URL, then the panels. Null where it stands nowhere. */
+/** The first occurrence: in the error, the URL, then the panels. null if there is none. */
 export function findText(document: string, text: string, searched: SearchedFields): TextPlace | null {
   const wanted = text.toLowerCase();
   let parsed: Partial<ProfileDocument>;

@@ -2,7 +2,7 @@
 import type { Finding } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
 
-/** `Kept`: what the panels in `needs` keep, by their names. */
+/** `Kept`: stored data of the panels in `needs`, by their names. */
 export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
 }
 
-/** What pages need of each rule, by its present and its former name. */
+/** What pages need of each rule, by its current and its former name. */
 export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend'>>>;
 
 export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {

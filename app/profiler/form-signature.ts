@@ -1,6 +1,6 @@
 /**
- * What a form of the profiler's pages carries, so that nobody else's page can make its request: a moment and its signature, good for
- * an hour in every process of the storage, whose key it is made with. Without a shared key each process has its own.
+ * The value in the forms of the profiler's pages that prevents cross-site request forgery: a time and its signature with the storage's
+ * key, valid for an hour in every process of the storage. Without a shared key each process uses its own.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { settledWithin } from './timeouts.ts';
@@ -14,11 +14,11 @@ export interface FormSigner {
 
 const VALID_MS = 3_600_000;
 const OWN_KEY_BYTES = 32;
-/** Milliseconds for which pages are given the same value. */
+/** Milliseconds for which pages get the same value. */
 const SAME_FOR_MS = 60_000;
-/** Milliseconds between two looks for a shared key that was not to be had, or has changed. */
+/** Milliseconds between two reads of the shared key, if it was not available or has changed. */
 const ASK_AGAIN_MS = 5000;
-/** Milliseconds that a page waits for the shared key: where the database hangs its form is good in this process only. */
+/** Milliseconds that a page waits for the shared key; after that its form is valid in this process only. */
 const PATIENCE_MS = 200;
 const FORM = /^([0-9a-z]{8,9})\.([A-Za-z0-9_-]{43})$/;
 
@@ -27,7 +27,7 @@ export function createFormSigner(options: {
   now?: () => number;
 }): FormSigner {
   const { sharedKey, now = Date.now } = options;
-  const own = randomBytes(OWN_KEY_BYTES);
+  const processKey = randomBytes(OWN_KEY_BYTES);
   let shared: Buffer | null = null;
   let askedAt = -Infinity;
   let last: { at: number; key: Buffer; value: string } | null = null;
@@ -43,13 +43,13 @@ export function createFormSigner(options: {
   }
 
   function matches(moment: string, given: Buffer): boolean {
-    return [own, shared].some((key) => key !== null && timingSafeEqual(signature(moment, key), given));
+    return [processKey, shared].some((key) => key !== null && timingSafeEqual(signature(moment, key), given));
   }
 
   return {
     async sign() {
       if (shared === null) await settledWithin(askAgain(), PATIENCE_MS);
-      const key = shared ?? own;
+      const key = shared ?? processKey;
       const at = now();
       if (last?.key !== key || at < last.at || at - last.at >= SAME_FOR_MS) {
         const moment = at.toString(36);

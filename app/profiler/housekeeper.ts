@@ -1,4 +1,4 @@
-/** Purges the storage in the background, every half a minute, never inside a request. */
+/** Purges the storage in the background, about every 30 s. */
 import type { ProfileStorage } from './storage.ts';
 
 export interface Retention {
@@ -12,7 +12,7 @@ export interface Retention {
 
 /** Profiles of the profiler's own pages: only the newest are stored. */
 const PROFILER_COUNT = 200;
-/** Pinned and failed requests and the slowest of each route: so many outlive the rest, for so many times its age; pins have no age. */
+/** Pinned and failed requests and the slowest of each route outlive the rest: so many, for so many times the age; pins never expire. */
 const EXCEPTIONS_COUNT = 2000;
 const EXCEPTIONS_AGES = 7;
 /** Milliseconds between two rounds; jittered, so that processes don't run them at the same moment. */

@@ -1,4 +1,4 @@
-/** Whether an index row matches a query: the meaning of the filters, for rows in memory. PostgreSQL's twin is in its storage. */
+/** Whether an index row in memory matches a query. For PostgreSQL the same is written in storage/find-sql.ts. */
 import type { ProfileIndex } from './profile-index.ts';
 import type { ProfileQuery } from './storage.ts';
 
@@ -15,13 +15,13 @@ function hasMark({ marks }: ProfileIndex, wanted: string): boolean {
   return marks.some(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
 }
 
-/** What of a row is known of a request at once, before anything of it is collected or masked. */
+/** The part of a row that a running request has without collecting and masking. */
 export type QueryLine = Pick<
   ProfileIndex,
   'token' | 'kind' | 'parent' | 'clientAddress' | 'method' | 'status' | 'startedAt'
 >;
 
-/** Whether all filters hold that can be told from the line of a request; the others are left open. */
+/** Whether a request's line matches the filters that it has values for; the others are not checked. */
 export function matchesLine(line: QueryLine, query: ProfileQuery): boolean {
   const kinds = query.kinds ?? ['request'];
   return (
@@ -36,10 +36,7 @@ export function matchesLine(line: QueryLine, query: ProfileQuery): boolean {
   );
 }
 
-/**
- * All filters must hold; an absent filter holds always. Sorting and paging are the caller's, and so are pins and texts, which
- * no index row tells of.
- */
+/** All filters must match; an absent filter always does. The caller sorts and pages, and checks pins and texts, which are not in a row. */
 export function matchesQuery(row: ProfileIndex, query: ProfileQuery): boolean {
   return (
     matchesLine(row, query) &&

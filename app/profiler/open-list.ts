@@ -1,23 +1,23 @@
 /**
- * What comes and goes with each request and is walked now and then: an array that closes its gaps, no Set and no Map.
+ * A collection of things that are added and deleted with each request: an array without gaps instead of a Set or Map.
  *
- * V8 links each table that a Map or Set has outgrown to the next, and what comes and goes outgrows one every few requests. Once a major
- * collection has moved such a table, all later ones hang on it, with whatever was in them, until the next major collection: everything
- * about every request then survives and is copied, a few microseconds each. A WeakMap whose entries are deleted has no such chain.
+ * V8 links each table that a Map or Set has outgrown to its successor, and these outgrow one every few requests. Once a major garbage
+ * collection has moved such a table, it keeps all later ones and their contents alive until the next major collection: every request's
+ * objects then survive and are copied, a few microseconds each. A WeakMap whose entries are deleted has no such chain.
  */
 export interface OpenList<T> extends Iterable<T> {
   readonly size: number;
-  /** Must not be in it. */
+  /** `item` must not be in the list. */
   add(item: T): void;
   has(item: T): boolean;
-  /** The latest one that fits. */
+  /** The newest that fits. */
   find(fits: (item: T) => boolean): T | undefined;
-  /** Nothing happens where it is not in it. */
+  /** Does nothing if `item` is not in the list. */
   delete(item: T): void;
   clear(): void;
 }
 
-/** Walked as it was when that began. Few are open at a time, and mostly the latest are the first to leave. */
+/** Iterates over a copy. Few items are open at a time, and usually the newest are deleted first. */
 export function createOpenList<T>(): OpenList<T> {
   const items: T[] = [];
   return {

@@ -1,6 +1,6 @@
 /**
  * The contract of a panel: one folder (`app/panels/<name>/`), one line in the list, one test. It reads the facts of a
- * request once, returns plain JSON, and asks nobody; what it shows are rows (rows.ts).
+ * request once, returns plain JSON, and uses nothing else; it shows rows (rows.ts).
  */
 import type { Context } from './context.ts';
 import type { Finding } from './finding.ts';
@@ -8,7 +8,7 @@ import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { Presentation } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
 
-/** What stands in place of a panel that recorded nothing. */
+/** Shown if a panel recorded nothing. */
 export interface EmptyState {
   what: string;
   /** What is watched in this process. */
@@ -19,69 +19,66 @@ export interface EmptyState {
 
 /** Its item on the toolbar. */
 export interface ToolbarItem {
-  /** From left to right; default 50. The calls of the page stand at 60. */
+  /** From left to right; default 50. The page's calls have 60. */
   rank?: number;
-  /** Default: the title in small letters. */
+  /** Default: the title in lower case. */
   label?: string;
-  /** Only where its tone is `warn` or `bad`. */
+  /** Shown only if its tone is `warn` or `bad`. */
   onlyWhenWrong?: true;
 }
 
-/**
- * `Kept` is what is stored. `Data` is what pages see, worked out from it by `derive` when a profile is read, since most
- * profiles never are.
- */
+/** `Kept` is what is stored. `Data` is what pages see: `derive` makes it when a profile is read, because most profiles never are. */
 export interface Panel<Data = unknown, Kept = Data> {
-  /** Lower-case, `[a-z_]+`; also the name of its view, where it has one. */
+  /** Lower-case, `[a-z_]+`; also the name of its view, if it has one. */
   readonly name: string;
   readonly title: string;
-  /** `process`: about the process rather than the request; a group of its own at the end of the menu. */
+  /** `process`: about the process rather than the request; listed in a separate group at the end of the menu. */
   readonly group?: 'process';
-  /** Pressed after `g`, it opens the panel. */
+  /** Key that opens the panel after `g`. */
   readonly key?: string;
-  /** Kind of its spans, which the strip above its page keeps in colour. */
+  /** Kind of its spans; the strip above its page shows the others in grey. */
   readonly spanKind?: SpanKind;
-  /** false: no item, because the toolbar says it in another way. */
+  /** false: no item, because the toolbar shows it in another way. */
   readonly toolbar?: ToolbarItem | false;
-  /** Fields of the kept data that hold words of the application: the text search looks through these, at any depth. */
+  /** Fields of the stored data that the text search looks through, at any depth. */
   readonly searched?: readonly string[];
-  /** The facts it reads, each with a plural noun; the page says how many were not kept. */
+  /** The facts it reads, each with a plural noun; the page says how many were not recorded. */
   readonly facts?: Readonly<Record<string, string>>;
 
-  /** Facts -> plain data; null where nothing was recorded. The recorder masks what it returns. */
+  /** Facts -> plain data; null if nothing was recorded. The recorder masks the result. */
   collect(context: Context): Kept | null;
   /**
-   * What many requests have in common, such as the table of routes: stored once, by its content. Must return the same
-   * object while nothing has changed; plain JSON, and nothing of the request.
+   * A value that many requests have in common, such as the table of routes: stored once, by its content. Must return the same
+   * object while nothing has changed; plain JSON, without anything of the request.
    */
   shared?(context: Context): object | null;
-  /** Kept and shared data -> what pages see. Default: the fields of both. */
+  /** Stored and shared data -> what pages see. Default: the fields of both. */
   derive?(kept: Kept | null, from: DeriveFrom): Data | null;
-  /** Sentences with a place, from this panel's data. May use the fields of the profile itself, no other panel. */
+  /** Findings from this panel's data. May use the profile's head, but no other panel. */
   findings?(kept: Kept, profile: ProfileHead): Finding[];
-  /** What of it has a place on the time axis. `endMs`: the end of what is known of the request. */
+  /** Its spans on the timeline. `endMs`: the end of the request, or how long it has run. */
   spans?(kept: Kept, from: { profile: ProfileHead; endMs: number }): SpanDraft[];
-  /** Made when a profile is read, except that of the panel `database`, whose count is a column of the list. */
+  /** Made when a profile is read; that of the panel `database` also when it is stored, because its count is a column of the list. */
   summary?(data: Data): PanelSummary | null;
-  /** Said where nothing was recorded. */
+  /** Shown if nothing was recorded. */
   empty?(profile: ProfileHead): EmptyState;
-  /** All that the panel shows, as rows; default: its data as they come. Must not change `data` or the profile. */
+  /** Everything that the panel shows, as rows; default: its data as it is. Must not change `data` or the profile. */
   present?(data: Data, from: PresentFrom): Presentation;
   /**
-   * What a view of its own (`views/panels/<name>.ejs`) needs beside the rows: a drawing, filters. The view gets it as
+   * What the panel's view (`views/panels/<name>.ejs`) needs in addition to the rows: a drawing, filters. The view gets it as
    * `model`. Must not change `data` or the profile.
    */
   draw?(data: Data, page: PanelPage): object;
 }
 
 export interface DeriveFrom {
-  /** With the kept data of all panels: nothing in it is derived yet. */
+  /** With the stored data of all panels: nothing in it is derived yet. */
   profile: Profile;
-  /** What `shared` returned, masked; null where there is none. */
+  /** What `shared` returned, masked; null if there is none. */
   shared: unknown;
-  /** There was something shared, and it is no longer stored. */
+  /** The shared value is no longer stored. */
   lost: boolean;
-  /** The same of another panel. */
+  /** Shared value of another panel. */
   sharedOf: (panel: string) => unknown;
   /** The spans of all panels. */
   spans: (endMs: number) => SpanDraft[];
@@ -94,6 +91,6 @@ export interface PresentFrom {
 }
 
 export interface PanelPage extends PresentFrom {
-  /** GET parameters as they came: strings, unchecked. */
+  /** Query parameters as received: strings, unchecked. */
   query: Readonly<Record<string, string>>;
 }

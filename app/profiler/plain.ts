@@ -1,8 +1,7 @@
 /**
- * Live values -> plain JSON, for what observers hold on to: log arguments, bindings, locals, error properties.
- *
- * Walks iteratively (deep recursion under AsyncLocalStorage can end the process) with caps on depth, width and length;
- * calls no getter and no toJSON of a recorded object, so that reading never changes the application.
+ * Live values -> plain JSON: log arguments, bindings, locals, error properties. Iterative, because deep recursion under
+ * AsyncLocalStorage can end the process; limited in depth, width and length. Calls no getter and no toJSON of a recorded object, so
+ * that recording never changes the application.
  */
 import type { Json } from './json.ts';
 
@@ -12,18 +11,18 @@ export interface PlainLimits {
   width: number;
   /** Characters per string. */
   length: number;
-  /** Values in all. */
+  /** Values altogether. */
   total: number;
 }
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
-/** What is empty is left out of a document. */
+/** undefined for an empty list, so that it is left out of the JSON. */
 export function undefinedIfEmpty<List extends readonly unknown[]>(list: List): List | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** Cuts a long text and says by how much. */
+/** Truncates a long text and says by how much. */
 export function cutText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${text.slice(0, limit)}… (${text.length - limit} more characters)`;
@@ -50,7 +49,7 @@ function functionName(value: object): string {
   }
 }
 
-/** A value that is no container, as JSON; undefined for containers. */
+/** A value other than a container as JSON; undefined for containers. */
 function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | undefined {
   switch (typeof value) {
     case 'string':
@@ -72,7 +71,7 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
   }
 }
 
-/** Containers that have a short written form of their own. */
+/** Containers with a short notation. */
 function shorthand(value: object): Json | undefined {
   try {
     if (value instanceof Date)
@@ -98,11 +97,11 @@ function errorEntries(error: Error): [string, unknown][] {
 
 interface Entries {
   kept: [string, unknown][];
-  /** Left out. */
+  /** Number of entries left out. */
   more: number;
 }
 
-/** The first items of an iterable: what comes after them is not even looked at. */
+/** The first items of an iterable; later ones are not read. */
 function take<T>(items: Iterable<T>, count: number): T[] {
   const taken: T[] = [];
   for (const item of items) {
@@ -112,7 +111,7 @@ function take<T>(items: Iterable<T>, count: number): T[] {
   return taken;
 }
 
-/** The first entries of a container that is no array, without running its code; accessors are named, not read. */
+/** The first entries of a container other than an array, without running its code; getters are named, not called. */
 function entries(value: object, width: number): Entries {
   if (value instanceof Map) {
     const pairs = take(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, width);
@@ -137,7 +136,7 @@ function entries(value: object, width: number): Entries {
   return { kept, more: Math.max(0, names.length - room) };
 }
 
-/** True for what literals and JSON make: nothing but own properties to look at. */
+/** Whether it is a plain object, as literals and JSON make. */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -145,10 +144,10 @@ function isPlainObject(value: object): boolean {
 
 type Target = Json[] | Record<string, Json>;
 
-/** A container that waits to be written into its place. */
+/** A container still to be converted, and where the result goes. */
 interface Pending {
   value: object;
-  /** What holds it: the way up tells a cycle. */
+  /** Its parent: a value that is among its own ancestors is a cycle. */
   above: Pending | null;
   depth: number;
   target: Target;
@@ -166,7 +165,7 @@ function isAbove({ value, above }: Pending): boolean {
   return false;
 }
 
-/** One value on its way to JSON. */
+/** Conversion of one value. */
 class Walk {
   readonly #limits: PlainLimits;
   readonly #queue: Pending[] = [];
@@ -179,7 +178,7 @@ class Walk {
   run(root: object): Json {
     const holder: Json[] = [null];
     this.#queue.push({ value: root, above: null, depth: 0, target: holder, key: 0 });
-    // Level by level, so that what is left out lies deepest.
+    // Breadth first, so that the deepest values are left out.
     for (const pending of this.#queue) put(pending.target, pending.key, this.#write(pending));
     return holder[0] ?? null;
   }
@@ -192,7 +191,7 @@ class Walk {
       isList = Array.isArray(value);
       isPlain = !isList && isPlainObject(value);
     } catch {
-      // A proxy that throws: what it is, is found out below.
+      // A proxy that throws: handled below.
     }
     const short = isPlain || isList ? undefined : shorthand(value);
     if (short !== undefined) return short;
@@ -253,7 +252,7 @@ class Walk {
   }
 }
 
-/** Any value -> JSON within the limits; never throws. Cycles become `[circular]`, what is cut is counted in words. */
+/** Any value -> JSON within the limits; never throws. Cycles become `[circular]`; what is left out is counted in words. */
 export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits): Json {
   const simple = scalar(root, limits);
   return simple === undefined ? new Walk(limits).run(root as object) : simple;

@@ -1,6 +1,6 @@
 /**
  * The columns beside a stored document: what lists show, filter and sort by. A row of COLUMNS is the whole column; a new one
- * needs a migration as well, and a cell of its own in views/partials/request-row.ejs only where it looks special.
+ * needs a migration as well, and a cell in views/partials/request-row.ejs only if it looks special.
  */
 import type { Context } from './context.ts';
 import type { Finding, Severity } from './finding.ts';
@@ -16,13 +16,13 @@ export interface FindingMark {
 /** Where a column's value comes from. Take text from `document` and `navigationHints` only: facts of the context are not masked. */
 export interface IndexSource {
   document: ProfileDocument;
-  /** Absent where a profile is read back from its document. */
+  /** Absent if a profile is read back from its document. */
   context?: Context;
   queries: number;
   navigationHints: NavigationHints | null;
 }
 
-/** Types of the database by the values that they hold: `marks` are lines of text. */
+/** Types of the database by values: `marks` are lines of text. */
 type Stored =
   | { type: 'text'; of: (source: IndexSource) => string | null }
   | { type: 'integer' | 'bigint' | 'double'; of: (source: IndexSource) => number | null }
@@ -35,22 +35,22 @@ export type Column = Stored & {
   list?: ListCell;
 };
 
-/** Listed columns stand on the page in the order of the table. */
+/** The list shows the columns in the order of COLUMNS. */
 export interface ListCell {
   heading: string;
   /** Class of the column. */
   css: string;
   numeric?: true;
   look?: 'mono' | 'quiet';
-  /** View helper that shows the value; absent: as text. URL, route and time have cells of their own in request-row.ejs. */
+  /** View helper that shows the value; absent: as text. request-row.ejs has cells for URL, route and time. */
   helper?: 'status' | 'method' | 'count' | 'clock' | 'bytes' | 'foreign';
   /** Name of the order in addresses; absent: the list can't be sorted by it. */
   sort?: string;
 }
 
-/** Longest text stored in a column; the document holds the whole. */
+/** Longest text stored in a column; the document has all of it. */
 const LONGEST_TEXT = 2000;
-/** Badges that a row of a list has room for. */
+/** Badges that fit in a row of a list. */
 const MOST_MARKS = 3;
 
 function marksOf(findings: readonly Finding[]): FindingMark[] {
@@ -138,7 +138,7 @@ export const COLUMNS = {
     type: 'text',
     of: ({ document }) => document.clientAddress.slice(0, 64),
   },
-  /** Name and message of what was thrown; null where nothing was. */
+  /** Name and message of what was thrown; null if nothing was. */
   error: { column: 'error', type: 'text', of: ({ document }) => errorText(document.error) },
   /** Number of findings. */
   findings: { column: 'findings', type: 'integer', of: ({ document }) => document.findings?.length ?? 0 },

@@ -1,17 +1,17 @@
 /**
- * The record of one request: as it is stored (`ProfileDocument`: masked JSON with a version number, what is empty left out)
- * and as pages see it (`Profile`: everything there, what can be worked out worked out).
+ * The record of one request: as it is stored (`ProfileDocument`: masked JSON with a version number, without empty values) and as pages
+ * see it (`Profile`: complete, with derived values).
  */
 import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { MaskedValue } from './redact.ts';
 import type { Tone } from './rows.ts';
-import type { KeptOutline } from './sampling.ts';
+import type { StoredBecause } from './sampling.ts';
 
-/** 2: what can be derived is left out. 1: everything stood in the document. */
+/** 2: values that can be derived are not stored. 1: everything is stored. */
 export const PROFILE_VERSION = 2;
 
-/** A profile without its panels and what they found. */
+/** A profile without panels and findings. */
 export interface ProfileHead {
   version: number;
   token: string;
@@ -25,38 +25,38 @@ export interface ProfileHead {
   method: string;
   /** Request target as sent, with its query; secrets masked. */
   url: string;
-  /** `scheme://host[:port]`; null where the host was invalid. */
+  /** `scheme://host[:port]`; null if the host was invalid. */
   origin: string | null;
-  /** null while no headers went out. */
+  /** null until the headers are sent. */
   status: number | null;
   statusMessage: string;
-  /** Pattern of the route that answered; null where none did. */
+  /** Pattern of the route that responded; null if none did. */
   route: string | null;
   clientAddress: string;
   requestId: string;
   /** Milliseconds since 1970. */
   startedAt: number;
-  /** Milliseconds to the end of the answer; null while it runs. */
+  /** Milliseconds until the response finished; null while it runs. */
   durationMs: number | null;
   outcome: 'running' | 'finished' | 'aborted';
-  /** Sampled out, and its outline kept for this reason; null: recorded in full. */
-  outline: KeptOutline;
-  /** Which process answered: dyno name or host name, and pid. */
+  /** Why the summary of a request that was not sampled was stored; null: recorded in full. */
+  storedBecause: StoredBecause;
+  /** The process that responded: dyno name or host name, and pid. */
   process: string;
-  /** What was thrown, in one line; null where nothing was. */
+  /** What was thrown, in one line; null if nothing was. */
   error: { name: string; message: string } | null;
 }
 
-/** What the menu, the list and the toolbar show of a panel. */
+/** What menu, list and toolbar show of a panel. */
 export interface PanelSummary {
   /** Short text beside the panel's name, such as `314 ms` or `N+1 · 23`. */
   text: string;
   tone: Tone;
-  /** The number that lists sort and filter by: queries, log lines … */
+  /** Number of queries, log lines …: lists sort and filter by it. */
   count?: number;
 }
 
-/** What a profile that was read holds of a panel. `error`: the panel failed, the message says how; `data` is null then. */
+/** A panel of a complete profile. `error`: message of the panel's failure; `data` is null then. */
 export interface PanelRecord {
   data: unknown;
   summary: PanelSummary | null;
@@ -66,17 +66,17 @@ export interface PanelRecord {
 export interface Profile extends ProfileHead {
   panels: Record<string, PanelRecord>;
   findings: Finding[];
-  /** How many were found and are not kept. */
+  /** Number of further findings that were not stored. */
   findingsLeft?: number | undefined;
-  /** Facts left out because the budget of the request was spent, by kind. */
-  cut: Record<string, number>;
+  /** Facts not recorded because the request reached its recording limit, by kind. */
+  dropped: Record<string, number>;
   masked: MaskedValue[];
 }
 
-/** What is stored of a panel. */
+/** A panel of a stored document. */
 export interface KeptPanel {
   data?: unknown;
-  /** Id of what it shares with other profiles. */
+  /** Id of the value that it shares with other profiles. */
   shared?: string | undefined;
   error?: string;
 }
@@ -90,13 +90,19 @@ type Optional =
   | 'outcome'
   | 'route'
   | 'durationMs'
-  | 'outline'
+  | 'storedBecause'
   | 'error'
   | 'findings'
-  | 'cut'
+  | 'dropped'
   | 'masked';
 
-/** As stored: an absent field is null or empty, an absent phrase that of its status, an absent outcome `finished`. */
+/** As stored: an absent field is null or empty, an absent phrase the usual one of the status, an absent outcome `finished`. */
 export type ProfileDocument = Omit<Profile, 'panels' | Optional> & {
   [Name in Optional]?: Profile[Name] | undefined;
-} & { panels: Record<string, KeptPanel> };
+} & {
+  panels: Record<string, KeptPanel>;
+  /** Earlier name of `storedBecause`. */
+  outline?: StoredBecause;
+  /** Earlier name of `dropped`. */
+  cut?: Record<string, number>;
+};

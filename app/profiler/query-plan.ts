@@ -1,11 +1,11 @@
 /**
- * How PostgreSQL meant to run a slow statement, kept beside its profile as the late fact `plan`: made by app/observe/explain.ts
- * after the answer, read by the database panel. Values of the statement stand in it as their placeholders.
+ * PostgreSQL's plan of a slow statement, stored beside its profile as the late fact `plan`: made by app/observe/explain.ts after the
+ * response, read by the database panel. It contains placeholders instead of the statement's values.
  */
 
 /** The late fact of a profile. */
 export interface KeptPlans {
-  /** Milliseconds from which on a statement is planned. */
+  /** Milliseconds from which a statement gets a plan. */
   overMs: number;
   plans: (QueryPlan | MissingPlan)[];
 }
@@ -18,33 +18,33 @@ export interface QueryPlan {
   root: PlanNode;
   /** Rows of the tables it reads, by the statistics of the database; `schema.table`. */
   tables: Record<string, number>;
-  /** Nodes left out. */
+  /** Number of nodes left out. */
   cut?: number;
 }
 
 export interface MissingPlan {
   query: number;
-  /** Why there is none, as a sentence. */
+  /** Why there is no plan, as a sentence. */
   problem: string;
 }
 
 export interface PlanNode {
   /** `Seq Scan`, `Hash Join` … */
   type: string;
-  /** `Inner`, `Left` … of a join, where it is not inner. */
+  /** `Inner`, `Left` … of a join other than an inner one. */
   join?: string;
-  /** How it belongs to the node above, where that is no plain input: `InitPlan 1`, `SubPlan 1`, `CTE counts`. */
+  /** Its relation to the parent node, unless it is a plain input: `InitPlan 1`, `SubPlan 1`, `CTE counts`. */
   role?: string;
   /** `schema.table`. */
   relation?: string;
-  /** Where it differs from the table's name. */
+  /** If it differs from the table's name. */
   alias?: string;
   index?: string;
-  /** Estimated, each time it runs. */
+  /** Estimate for each run. */
   rows: number;
-  /** In the planner's unit, with what lies below. */
+  /** In the planner's unit, including child nodes. */
   cost: number;
-  /** Conditions and keys by PostgreSQL's own names for them. */
+  /** Conditions and keys by PostgreSQL's names for them. */
   terms?: Record<string, string>;
   nodes?: PlanNode[];
 }

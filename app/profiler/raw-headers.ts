@@ -1,6 +1,6 @@
-/** Headers as Node gives and takes them raw: name, value, name, value … in order and true case. */
+/** Raw headers in Node's form: name, value, name, value … in order and original case. */
 
-/** Most headers a page lists; Node itself stops at 2000. */
+/** Headers listed at most; Node.js itself stops at 2000. */
 const MOST_HEADERS = 500;
 
 export interface NamedValue {
@@ -16,7 +16,7 @@ export function pairHeaders(raw: readonly string[]): NamedValue[] {
   return rows;
 }
 
-/** The first header of this lower-case name; null where there is none. */
+/** The first header of this lower-case name; null if there is none. */
 export function rawHeader(raw: readonly string[], name: string): string | null {
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const given = raw[i] ?? '';

@@ -1,8 +1,6 @@
 /**
- * The life of a request's profile: opens contexts, takes snapshots of running ones, makes the final profile when the
- * answer is over and hands it to the writer.
- *
- * Nothing here throws outward: a failure of the profiler is a warning and a counter, never the host's problem.
+ * The life of a profile: opens contexts, takes snapshots of running ones, and passes the final profile to the writer when the
+ * response has finished. Nothing here throws: a failure of the profiler is a warning and a counter.
  */
 import { createProfileBuilder } from './build-profile.ts';
 import { completeProfile, type SharedValue } from './complete-profile.ts';
@@ -18,40 +16,40 @@ import { createSampler, type Sampler } from './sampling.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
 
-/** Milliseconds the final profile waits for facts that are on their way beside the request. */
+/** Milliseconds that the final profile waits for expected facts. */
 const EXPECTED_FACTS_WAIT = 300;
-/** Questions of the toolbar that stay readable: it asks so often that it would drive out the pages that somebody opened. */
-const MOST_OWN = 50;
-/** Milliseconds of quiet after late facts before the profile is written again. */
+/** The newest toolbar requests that stay readable. They are not stored: there are so many that they would evict pages. */
+const MOST_INTERNAL = 50;
+/** Milliseconds after a late fact before the profile is stored again with all late facts until then. */
 const LATE_QUIET = 200;
-/** Milliseconds after its end in which a request may still add facts. */
+/** Milliseconds after the response in which late facts are recorded. */
 const LATE_WINDOW = 10_000;
-/** Milliseconds after its headers when a request that still runs is written as running. */
+/** Milliseconds after its headers were sent before an unfinished request is stored as running. */
 const RUNNING_AFTER = 400;
-/** Milliseconds between two looks for such requests. */
+/** Milliseconds between two searches for such requests. */
 const LOOK_EVERY = 100;
-/** Milliseconds for which profiles are built before the loop gets a turn. */
+/** Milliseconds for which profiles are built without a pause. */
 const LONGEST_TURN = 4;
 /**
- * Profiles are built several at a time, at the latest after so many milliseconds: what builds them then lies in the
- * processor's caches, which halves the price. More at a time would outlive more collections of young objects.
+ * Profiles are built several at a time, at the latest after so many milliseconds: with warm processor caches each takes half the
+ * time. With more at a time, more contexts would survive a minor garbage collection.
  */
 const BUILT_TOGETHER = 12;
 const BUILT_WITHIN = 5;
 
 export interface RecorderOptions {
   panels: readonly Panel[];
-  /** What findings are made by, beside those of panels. */
+  /** Rules for findings, in addition to those of panels. */
   rules?: readonly FindingRule[];
   redactor: Redactor;
   nextToken: () => string;
-  /** Token of a request that is sampled out; default: like any other. */
+  /** Token of a request that is not sampled; default: as of any other. */
   nextSampledOut?: () => string;
   /** Default: every request is recorded in full. */
   sampler?: Sampler;
-  /** Takes a profile for storing, and what it shares with others; never throws. */
+  /** Receives a profile to store and its shared parts; never throws. */
   write: (profile: StoredProfile, shared: readonly SharedPart[]) => void;
-  /** Which process records: shown and filtered by. */
+  /** Name of this process; shown, and a filter of the list. */
   process: string;
   limits?: ContextLimits | undefined;
   warn: (sentence: string) => void;
@@ -59,28 +57,28 @@ export interface RecorderOptions {
 
 export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
-  /** Opens one that is sampled out. */
-  openOutline(): Context;
-  /** Opens one for a question of the toolbar: never stored unless it fails, the newest stay readable in this process. */
-  openOwn(): Context;
+  /** Opens one of a request that is not sampled. */
+  openSampledOut(): Context;
+  /** Opens one for a request of the toolbar: stored only if it fails; the newest stay readable in this process. */
+  openInternal(): Context;
   /** A running context by its token. */
   running(token: string): Context | undefined;
   runningContexts(): Iterable<Context>;
-  /** The profile as it is now, masked; with `shown`, a profile of these panels alone, and no findings. Never throws. */
+  /** The profile as it is now, masked; with `shown`, only these panels and no findings. Never throws. */
   snapshot(context: Context, shown?: readonly string[]): Profile;
-  /** Its line in a list, as it is now. */
+  /** Its row in a list, as it is now. */
   indexOf(context: Context): ProfileIndex;
-  /** A late fact of a request, masked as its profile is. */
+  /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
-  /** What pages see of a stored document; `shared` has what this process does not know. */
+  /** Completes a stored document for pages; `shared` has the shared values that this process does not know. */
   complete(document: ProfileDocument, shared: ReadonlyMap<string, SharedValue>): Profile;
-  /** What profiles of this process share, by its id. */
+  /** A shared value of this process by its id. */
   sharedOf(id: string): SharedValue | undefined;
-  /** The headers are out: from here on a request that goes on for long is stored as running. */
+  /** The headers were sent: if the request goes on for long, it is stored as running. */
   headersSent(context: Context): void;
-  /** The answer is over. */
+  /** The response finished. */
   finish(context: Context): void;
-  /** Makes every open profile final, at once. */
+  /** Stores every open profile immediately. */
   close(): void;
 }
 
@@ -88,7 +86,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
   const sampler = options.sampler ?? createSampler({ rate: 1, slowMs: Infinity });
   const sharedParts = createSharedParts(redactor);
-  const { build, mask, isSampledOut } = createProfileBuilder({
+  const { build, mask, isDiscarded } = createProfileBuilder({
     panels,
     rules,
     redactor,
@@ -97,20 +95,20 @@ export function createRecorder(options: RecorderOptions): Recorder {
     process: options.process,
     warn,
   });
-  /** Searched by token, which few ask for: a table would cost each request more than the search does. */
+  /** A list: searches by token are so rare that a Map would cost more per request than the search. */
   const contexts = createOpenList<Context>();
-  /** Those whose headers are out. */
-  const answering = createOpenList<Context>();
+  /** Contexts whose headers were sent. */
+  const responding = createOpenList<Context>();
   const timers = new Map<Context, NodeJS.Timeout>();
-  /** Ended questions of the toolbar, the newest last. */
-  const own = new Map<string, Context>();
+  /** Finished toolbar requests, the newest last. */
+  const internal = new Map<string, Context>();
   let ended: Context[] = [];
   let look: NodeJS.Timeout | null = null;
   let turn: NodeJS.Timeout | null = null;
   let closed = false;
 
   function store(context: Context, state: Profile['state']): void {
-    if (isSampledOut(context)) return;
+    if (isDiscarded(context)) return;
     const built = build(context, state);
     write({ index: indexOf({ ...built, context }), document: JSON.stringify(built.document) }, built.shared);
     if (state === 'final') context.onStored?.();
@@ -145,22 +143,22 @@ export function createRecorder(options: RecorderOptions): Recorder {
     );
   }
 
-  /** One timer for all: a request of its own each would cost more than most answers take. */
+  /** One timer for all requests: a timer per request costs more than most responses. */
   function lookForLong(): void {
-    for (const context of answering) {
+    for (const context of responding) {
       const sinceMs = context.first('response')?.headersAtMs ?? 0;
       if (context.elapsedMs() - sinceMs < RUNNING_AFTER) continue;
-      answering.delete(context);
+      responding.delete(context);
       store(context, 'running');
     }
-    if (answering.size > 0 || look === null) return;
+    if (responding.size > 0 || look === null) return;
     clearInterval(look);
     look = null;
   }
 
   function storeLate(context: Context): void {
     const since = context.elapsedMs() - (context.durationMs ?? 0);
-    // What comes when the end has begun has nobody left to store it; the profile itself is stored.
+    // After `close` nothing stores it; the profile itself is stored.
     if (!closed && since < LATE_WINDOW && !timers.has(context))
       later(context, LATE_QUIET, () => {
         store(context, 'final');
@@ -172,11 +170,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     context.onLateFact = storeLate;
   }
 
-  /** Out of the way of those who run, and of every list; its token still opens. */
-  function keepOwn(context: Context): void {
-    own.set(context.token, context);
-    const [oldest] = own.keys();
-    if (own.size > MOST_OWN && oldest !== undefined) own.delete(oldest);
+  /** Not listed, but its token opens. */
+  function rememberInternal(context: Context): void {
+    internal.set(context.token, context);
+    const [oldest] = internal.keys();
+    if (internal.size > MOST_INTERNAL && oldest !== undefined) internal.delete(oldest);
   }
 
   function settle(context: Context): void {
@@ -186,7 +184,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     forget(context);
   }
 
-  /** After the sockets' own work, so that building a profile never delays the last bytes of an answer. */
+  /** After pending I/O, so that building a profile never delays the last bytes of a response. */
   function awaitTurn(): void {
     if (ended.length === BUILT_TOGETHER) setImmediate(settleEnded);
     else if (ended.length === 1) turn ??= setTimeout(settleEnded, BUILT_WITHIN);
@@ -214,17 +212,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   return {
     open(kind, parent) {
-      // A token that is known to name no profile, where none will be stored.
+      // While recording is paused the profile is not stored, and this token says so.
       const token = kind !== 'profiler' && sampler.isPaused() ? nextSampledOut() : nextToken();
-      // The error page of what is kept apart is kept apart with it.
-      const outline = parent?.kind === 'profiler' && parent.outline;
-      const context = create({ token, kind, parent: parent?.token ?? null, outline });
+      // The error page of a toolbar request is treated like the request.
+      const sampledOut = parent?.kind === 'profiler' && parent.sampledOut;
+      const context = create({ token, kind, parent: parent?.token ?? null, sampledOut });
       if (parent !== undefined) parent.child = context.token;
       return context;
     },
-    openOutline: () => create({ token: nextSampledOut(), kind: 'request', outline: true }),
-    openOwn: () => create({ token: nextToken(), kind: 'profiler', outline: true }),
-    running: (token) => contexts.find((context) => context.token === token) ?? own.get(token),
+    openSampledOut: () => create({ token: nextSampledOut(), kind: 'request', sampledOut: true }),
+    openInternal: () => create({ token: nextToken(), kind: 'profiler', sampledOut: true }),
+    running: (token) => contexts.find((context) => context.token === token) ?? internal.get(token),
     runningContexts: () => contexts,
     snapshot(context, shown) {
       const { document } = build(context, context.ended ? 'final' : 'running', shown);
@@ -237,20 +235,20 @@ export function createRecorder(options: RecorderOptions): Recorder {
     complete: (document, shared) => complete(document, shared),
     sharedOf: (id) => sharedParts.valueOf(id),
     headersSent(context) {
-      // An own page that goes on is a stream of our own, and no news.
+      // A page of the profiler that goes on is an event stream.
       if (context.ended || context.kind === 'profiler') return;
-      answering.add(context);
+      responding.add(context);
       look ??= setInterval(lookForLong, LOOK_EVERY).unref();
     },
     finish(context) {
       context.end();
-      answering.delete(context);
+      responding.delete(context);
       const expected = context.expected();
       if (expected === null) {
-        // Nothing is built of it, so nothing has to wait.
-        if (isSampledOut(context)) {
+        // No profile is built, so there is nothing to wait for.
+        if (isDiscarded(context)) {
           forget(context);
-          if (context.kind !== 'request') keepOwn(context);
+          if (context.kind !== 'request') rememberInternal(context);
         } else {
           ended.push(context);
           awaitTurn();
@@ -274,7 +272,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         clearTimer(context);
       }
       for (const context of contexts) {
-        // A page of ours that is being shown, or a stream of one, is nothing to come back to.
+        // Nobody will look up a running page or event stream of the profiler.
         if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
       }
       contexts.clear();

@@ -1,22 +1,19 @@
 /**
- * Whether requests are recorded, for all processes of one storage: a setting of it, which each process reads again beside its
- * requests, at most every 1.5 s. Nothing is asked while no request comes.
- *
- * A pause lies in the storage and so outlives a restart: of several processes one ends and starts now and then by itself, and
- * would resume what somebody has paused. The list says so loudly.
+ * Whether requests are recorded: a setting of the storage for all its processes, which each process reads at most every 1.5 s, and
+ * only while requests arrive. A pause survives a restart, because one of several processes may restart at any time; the list shows it.
  */
 import type { ProfileStorage } from './storage.ts';
 
 export interface Recording {
-  /** Milliseconds since 1970 at which recording was paused, as far as this process knows; null: it records. */
+  /** When recording was paused, milliseconds since 1970, as far as this process knows; null: not paused. */
   pausedAt(): number | null;
-  /** Whether a request that began at this moment is left out; those that ran when the pause began are kept. */
+  /** Whether a request that started at this moment is not stored; those that ran when the pause began are. */
   leavesOut(startedAt: number): boolean;
-  /** Whether some request of the last day may have gone unrecorded by a pause. */
+  /** Whether a pause may have left out requests of the last day. */
   wasPaused(): boolean;
-  /** Whether it is paused now; reads the setting again beside it, where it was read a while ago. Called for each request. */
+  /** Whether it is paused; also reads the setting again in the background if it is old. Called for each request. */
   check(): boolean;
-  /** Reads the setting. Never rejects: what can't be read stays as it was. */
+  /** Reads the setting. Never rejects: if it can't be read, nothing changes. */
   refresh(): Promise<void>;
   pause(): Promise<void>;
   resume(): Promise<void>;
@@ -28,7 +25,7 @@ const DAY = 24 * 3_600_000;
 
 interface Pause {
   at: number;
-  /** null: it lasts. */
+  /** null: not resumed yet. */
   until: number | null;
 }
 
@@ -41,11 +38,11 @@ function pauseIn(text: string | null): Pause | null {
 export function createRecording(storage: Pick<ProfileStorage, 'readSetting' | 'writeSetting'>): Recording {
   let last: Pause | null = null;
   let readAt = -Infinity;
-  /** Changed here since: what is being read may be older. */
+  /** Changes by this process: a read that began before one is outdated. */
   let changes = 0;
-  /** Reads that were begun, and the latest of them that has answered: one that is overtaken tells what was. */
+  /** Reads started, and the latest one that has ended: an older one that ends after it is outdated. */
   let begun = 0;
-  let answered = 0;
+  let finished = 0;
 
   async function refresh(): Promise<void> {
     readAt = performance.now();
@@ -53,11 +50,11 @@ export function createRecording(storage: Pick<ProfileStorage, 'readSetting' | 'w
     const turn = ++begun;
     try {
       const read = pauseIn(await storage.readSetting(SETTING));
-      if (before !== changes || turn < answered) return;
-      answered = turn;
+      if (before !== changes || turn < finished) return;
+      finished = turn;
       last = read;
     } catch {
-      // No storage, no list to pause it on.
+      // Without a storage nobody can have paused recording.
     }
   }
 

@@ -1,4 +1,4 @@
-/** What is a secret by its name, and what stays readable of it. Fixed rules, nothing of a request; redact.ts applies them. */
+/** Which values are secret by their name, and what stays readable of them. redact.ts applies these rules. */
 
 import { createMemory } from './redact-memory.ts';
 import type { SecretNames } from './redact-names.ts';
@@ -15,7 +15,7 @@ const SECRET_JOINED = [
   'creditcard', 'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'xauthkey', 'secwebsocketprotocol',
 ]; // prettier-ignore
 const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
-/** Names that hold a secret word and no secret: our own headers, and what only describes. */
+/** Names with a secret word but no secret: our own headers, and descriptions. */
 const PUBLIC_NAMES = new Set([
   'xdebugtoken',
   'xdebugtokenlink',
@@ -27,7 +27,7 @@ const PUBLIC_NAMES = new Set([
   'cookieparser',
 ]);
 
-/** A long name is looked at from both ends, so that no padding hides what it says. */
+/** Of a long name both ends are checked, so that padding can't hide a word. */
 const NAME_END = 200;
 /** Longer names are not remembered. */
 const LONGEST_REMEMBERED = 100;
@@ -42,12 +42,12 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** What a name is looked through for; `extra` words in any case. */
+/** Words that make a name secret; `extra` in any case. */
 export function secretNames(extra: readonly string[]): SecretNames {
   return { words: [...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())], joined: SECRET_JOINED };
 }
 
-/** Whether a name says that what stands behind it is a secret. */
+/** Whether a name says that its value is a secret. */
 export function createNameRule(names: SecretNames): (name: string) => boolean {
   const words = new Set(names.words);
   const known = createMemory<boolean>(MOST_REMEMBERED);
@@ -63,7 +63,7 @@ export function createNameRule(names: SecretNames): (name: string) => boolean {
   };
 }
 
-/** What stands behind a secret name and is none: a scheme, a constant, a placeholder of SQL. */
+/** Values of a secret name that are no secrets: a scheme, a constant, a placeholder of SQL. */
 export const NO_VALUE = /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|\?|\$\d+)$/i;
 
 export function decodeName(name: string): string {
@@ -74,7 +74,7 @@ export function decodeName(name: string): string {
   }
 }
 
-/** `theme=dark` keeps its name; what has none is all value. */
+/** The name of `theme=dark` stays readable; without `=` everything is value. */
 function maskCookie(pair: string): string {
   const at = pair.indexOf('=');
   return at === -1 ? pair.replace(/\S.*/, MASK) : `${pair.slice(0, at)}=${MASK}`;
@@ -82,15 +82,15 @@ function maskCookie(pair: string): string {
 
 const PROTOCOLS = 'sec-websocket-protocol';
 /**
- * Names of protocols are short and hold few digits, and those that are registered with IANA hold no digits together with letters of both
- * cases. A secret that looks like one can't be told from it.
+ * Names of protocols are short with few digits, and none that is registered with IANA has digits together with letters of both cases. A
+ * secret that looks like such a name is not recognised.
  */
 const PROTOCOL = /^(?!(?:\D*\d){5})(?!(?=.*\d)(?=.*[a-z]).*[A-Z])[\w.+-]{1,24}$/;
 const TELLS_SECRET = /bearer|token|auth|jwt|secret|key|password|sid|session|ticket|credential/i;
 
 /**
- * Browsers let a page send no header with a WebSocket but the list of its protocols, so that is where tokens go: by themselves, behind
- * a name that says so (`bearer, …`), or in one with it.
+ * The list of protocols is the only header that a page can set for a WebSocket, so applications send tokens in it: alone, after a name
+ * (`bearer, …`), or joined to one.
  */
 function protocolSecrets(value: string): string[] {
   const members = value.split(',').map((member) => member.trim());
@@ -108,7 +108,7 @@ function maskProtocols(value: string): string {
     .join(',');
 }
 
-/** What stays readable of a value that is masked by its name: the scheme of an Authorization, names of cookies and of protocols. */
+/** What stays readable of a value masked by name: the scheme of an Authorization, names of cookies and of protocols. */
 export function maskByName(name: string, value: string): string {
   const lower = name.toLowerCase();
   if (lower === 'cookie') return value.replace(/[^;]+/g, maskCookie);
@@ -118,7 +118,7 @@ export function maskByName(name: string, value: string): string {
   return scheme === null ? MASK : `${scheme[1] ?? ''} ${MASK}`;
 }
 
-/** Values learned of one request, and the longest of them. */
+/** Limits of the values learned from one request: number and length. */
 const MOST_LEARNED = 100;
 const LONGEST_LEARNED = 1000;
 
@@ -137,9 +137,9 @@ function partsOf(name: string, value: string): string[] {
   return [credentials, pair.replace(/^[^:]*:/, '')];
 }
 
-/** Secret parts of a value masked by name, to be found again elsewhere in the same request. */
+/** Secret parts of a value masked by name, to be masked elsewhere in the same request, too. */
 export function learn(name: string, value: string, into: Set<string>): void {
-  // What cutText says about a cut is no part of the value.
+  // The remark that cutText appends is not part of the value.
   const whole = value.replace(/… \(\d+ more characters\)$/, '');
   for (const part of partsOf(name.toLowerCase(), whole)) {
     for (const spelling of part.includes('%') ? [part, decodeName(part)] : [part]) {

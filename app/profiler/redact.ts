@@ -1,11 +1,10 @@
 /**
  * Masking, before anything leaves the memory of its request.
  *
- * Four rules, applied to everything that a profile holds: by name (`password`, `authorization`, `cookie` …, also inside
- * query strings, forms and JSON kept as text), by known value (the secrets of the configuration, wherever and however
- * encoded they occur), by shape (JWT, `user:password@`, private keys, well-known key prefixes), and by what this request
- * itself gave as a secret: a value masked by name is masked in its queries, logs and messages too.
- * The list of names is fixed when the redactor is made, never taken from input.
+ * Four rules apply to everything in a profile: by name (`password`, `authorization`, `cookie` …, also inside query strings, forms
+ * and JSON in texts), by known value (the secrets of the configuration, in any usual encoding), by shape (JWT, `user:password@`,
+ * private keys, well-known key prefixes), and by what the request revealed: a value masked by name is masked in its queries, logs and
+ * messages, too. The names are fixed when the redactor is created, never taken from input.
  */
 import { createLearnedMasks } from './redact-learned.ts';
 import { createTextMemory } from './redact-memory.ts';
@@ -20,9 +19,9 @@ export { MASK } from './redact-rules.ts';
 export type { MaskedValue } from './redact-tree.ts';
 
 export interface Redactor {
-  /** Masks a text that stands alone: a log line, a URL, a message. */
+  /** Masks a single text: a log line, a URL, a message. */
   text(value: string): string;
-  /** Masks a tree of plain JSON in place of its strings; returns the new tree and where something was masked. */
+  /** Masks the strings of a plain JSON tree; returns the new tree and where something was masked. */
   tree<T>(value: T): { value: T; masked: MaskedValue[] };
 }
 
@@ -31,16 +30,16 @@ export interface RedactorOptions {
   secrets?: Readonly<Record<string, string>> | undefined;
   /** Words that make a name secret, in addition to the built-in ones. */
   names?: readonly string[] | undefined;
-  /** Values that are public although they are set as a secret: names of host, schema, user, database. */
+  /** Values that are never masked, even if a secret has the same value: names of host, schema, user, database. */
   publicValues?: readonly string[] | undefined;
 }
 
-/** A name and its value, in whatever way they are written. */
+/** A name and its value, in any notation. */
 const PAIR = /[=:<]|%3[ad]/i;
-/** Longest string that a profile holds; the rest is counted in words. */
+/** Longest string of a profile; the rest is counted in words. */
 const LONGEST_STRING = 65_536;
 
-/** The texts that a mask changes -> what it makes of them. */
+/** Texts that a mask changes -> results. */
 function changedBy(mask: ValueMask | null, texts: readonly string[]): Map<string, string> {
   const changed = new Map<string, string>();
   if (mask === null) return changed;
@@ -97,7 +96,7 @@ export function createRedactor({
       return whole;
     const masked = maskValues(whole, seen, pass);
     if (!PAIR.test(masked)) return masked;
-    // What was masked may have stood inside a name: the scan saw it in two.
+    // The masked text may have split a name in two for the scan.
     const result = maskNames(masked, masked !== whole || (seen & HOLDS.name) !== 0, pass);
     if (result !== masked) note(pass, 'name');
     return result;

@@ -1,34 +1,31 @@
-/**
- * What the requests of a route have in common: the question and the answer of `storage.summarize`, and the steps that its
- * figures are counted in. Requests without a route are told apart by their status.
- */
+/** Summaries of requests by route: query and result of `storage.summarize`. Requests without a route are grouped by status. */
 
 /** One group of requests. */
 export interface RouteGroup {
-  /** Pattern; null: no route answered. */
+  /** Pattern; null: no route responded. */
   route: string | null;
-  /** As recorded; empty for those without a route. */
+  /** As recorded; empty without a route. */
   method: string;
-  /** Of those without a route; else null. */
+  /** Only without a route; else null. */
   status: number | null;
 }
 
 export interface SummaryQuery {
-  /** Milliseconds since 1970, inclusive; 0: whatever is kept. */
+  /** Milliseconds since 1970, inclusive; 0: everything stored. */
   from: number;
   /** Exclusive. */
   until: number;
-  /** This group alone. */
+  /** Only this group. */
   group?: RouteGroup;
-  /** Requests looked at, the newest; default and most: MOST_SUMMARIZED. */
+  /** Number of requests, the newest; default and maximum: MOST_SUMMARIZED. */
   most?: number;
 }
 
-/** A part of the time looked at. */
+/** One step of the time covered. */
 export interface SummaryStep {
   count: number;
   errors: number;
-  /** Null where no request of it has ended. */
+  /** null if no request of it has ended. */
   p50Ms: number | null;
   p95Ms: number | null;
   maxMs: number | null;
@@ -38,7 +35,7 @@ export interface RouteSummary extends RouteGroup {
   count: number;
   /** Something was thrown, or the status is 5xx. */
   errors: number;
-  /** Of all its requests that ended. */
+  /** Sum over all requests that ended. */
   totalMs: number;
   p50Ms: number | null;
   p95Ms: number | null;
@@ -48,27 +45,27 @@ export interface RouteSummary extends RouteGroup {
   /** Milliseconds since 1970. */
   lastAt: number;
   newest: string;
-  /** null where none has ended. */
+  /** null if none has ended. */
   slowest: string | null;
-  /** SUMMARY_STEPS of them, from the oldest. */
+  /** SUMMARY_STEPS steps, the oldest first. */
   steps: SummaryStep[];
-  /** Requests by duration: `durations[i]` lie below `DURATION_EDGES[i]`, the last ones above all edges. */
+  /** Requests by duration: `durations[i]` lie below `DURATION_EDGES[i]`, the last entry counts those above all edges. */
   durations: number[];
-  /** Badges of the worst finding of each request, the most frequent first, MOST_MARKS at most. */
+  /** Labels of the worst finding of each request, the most frequent first, MOST_MARKS at most. */
   marks: { mark: string; count: number }[];
 }
 
 export interface RouteSummaries {
-  /** Those that took most time first, MOST_ROUTES at most. */
+  /** Those that took most time, first; MOST_ROUTES at most. */
   routes: RouteSummary[];
-  /** Groups that are left out. */
+  /** Number of groups left out. */
   more: number;
-  /** Requests looked at; `newestOnly`: as many as are looked at, so that there may be older ones. */
+  /** Requests summarized; `newestOnly`: the limit was reached, so there may be older ones. */
   looked: number;
   newestOnly: boolean;
-  /** Milliseconds of all requests looked at. */
+  /** Milliseconds of all requests summarized. */
   totalMs: number;
-  /** The time that the steps divide, in milliseconds since 1970: from the oldest request looked at. */
+  /** The time that the steps cover, in milliseconds since 1970: from the oldest request summarized. */
   from: number;
   until: number;
 }
@@ -93,7 +90,7 @@ export interface RoutePercentiles {
 export const LOOKED_BACK = 1000;
 export const LOOKED_BACK_MS = 3_600_000;
 
-/** Requests that are looked at: as many as a database adds up in a few tenths of a second. */
+/** Requests summarized at most: as many as a database adds up in a few tenths of a second. */
 export const MOST_SUMMARIZED = 50_000;
 export const MOST_ROUTES = 200;
 export const MOST_MARKS = 4;

@@ -1,30 +1,30 @@
 /**
- * What a panel shows, said once: figures, and sections of rows. The page, Markdown, the toolbar's card and the comparison
- * are written from these by the writers in app/render, so a panel never formats anything itself.
+ * What a panel shows: figures, and sections of rows. The writers in app/render turn them into page, Markdown, toolbar card and
+ * comparison, so a panel formats nothing itself.
  */
 import type { Json } from './json.ts';
 
-/** `at`: milliseconds since the request began. `share`: 0 to 1. `time`: milliseconds since 1970. */
+/** `at`: milliseconds since the request started. `share`: 0 to 1. `time`: milliseconds since 1970. */
 export type Unit = 'ms' | 'at' | 'bytes' | 'count' | 'share' | 'time';
 export type Tone = 'plain' | 'warn' | 'bad';
 
 /** A total, such as the number of queries. */
 export interface Figure {
-  /** Says what it is without the panel's title: `Query time`. */
+  /** Understandable without the panel's title: `Query time`. */
   label: string;
-  /** A number has a unit (default: `count`); a text is recorded or ours. null: not known. */
+  /** A number with a unit (default: `count`), or a text. null: unknown. */
   value: number | string | null;
   unit?: Unit;
   tone?: Tone;
-  /** Compared between two profiles: `cost` where less is better, `neutral` where it is just different. */
+  /** How it is compared between two profiles: `cost` if less is better, `neutral` if it is only different. */
   compare?: 'cost' | 'neutral';
-  /** Where one of two profiles lacks it, it was not measured there; default: there was none. */
+  /** If one of two profiles lacks it, it was not measured there; default: it counts as 0. */
   measured?: true;
 }
 
 /** A further column of a row. */
 export interface Field {
-  /** Title of the column, ours: the same in all rows of a section. */
+  /** Title of the column: the same in all rows of a section. Never a recorded text. */
   label: string;
   value: Json | undefined;
   unit?: Unit;
@@ -39,30 +39,30 @@ export interface Block {
 export interface Row {
   /** Id of its element on the panel's page; findings, the card and search link to it. */
   id?: string;
-  /** What it is called: a header's name, a method, `Query 3`. */
+  /** Its name: of a header, a method, `Query 3`. */
   label?: string;
-  /** What was recorded. */
+  /** The recorded text. */
   text?: Json;
-  /** `key` in colours: class and text, as the code helpers make them. */
+  /** `key` for highlighting: class and text, as the code helpers make them. */
   tokens?: readonly (readonly [kind: string, text: string])[];
-  /** How much of it there was; the section says in which unit. */
+  /** Amount, in the unit of the section. */
   number?: number | null;
-  /** Alike, and folded into this row; default 1. */
+  /** Number of identical rows folded into this one; default 1. */
   times?: number;
   tone?: Tone;
-  /** Short marks, ours: `N+1`, `failed`. */
+  /** Short marks: `N+1`, `failed`. Never a recorded text. */
   badges?: readonly string[];
-  /** A remark, ours. */
+  /** A remark. Never a recorded text. */
   note?: string | null;
   /** `file:line`. */
   place?: string | null;
-  /** Steps below the row that holds it, in a tree that is listed depth first. */
+  /** Depth in a tree that is listed depth first. */
   depth?: number;
   fields?: readonly Field[];
   block?: Block;
-  /** What work is called in a comparison: with the same key it is the same. Without one it is not compared. */
+  /** Identifies the work in a comparison; without it the row is not compared. */
   key?: string;
-  /** Id of the row, in another section, that sums this one up: the card shows that row instead. */
+  /** Id of a row in another section that summarizes this one: the card shows that row instead. */
   within?: string;
   /** In a section of `values`: differs between any two requests, so it is not compared. */
   varies?: true;
@@ -72,31 +72,31 @@ export interface Section {
   /** Id of its element on the panel's page. */
   id: string;
   title: string;
-  /** Behind the title, quieter. */
+  /** Remark behind the title. */
   note?: string;
   rows: readonly Row[];
-  /** Of the rows' `number`; default `ms`. */
+  /** Unit of the rows' `number`; default `ms`. */
   unit?: Unit;
   /** Titles of the columns; without any, rows are names and values. */
   columns?: Partial<Record<'label' | 'text' | 'number' | 'badges' | 'note' | 'place', string>>;
-  /** Rows that were not kept, or are not shown anywhere. */
+  /** Number of rows that were not recorded or are not shown. */
   left?: number;
-  /** false: Markdown leaves it out, because another section says the same there. */
+  /** false: not in Markdown, because another section says the same. */
   inMarkdown?: false;
-  /** Said in place of the rows where there are none; default: the section is left out. */
+  /** Shown if there are no rows; default: the section is left out. */
   none?: string;
-  /** The toolbar's card shows its first rows, the worst tone first: then in their order, or the largest number first. */
+  /** Makes the toolbar's card show its first rows: by tone, the worst first, then in order or by number, the largest first. */
   card?: 'in order' | 'largest';
-  /** Its rows are compared between two profiles by label, as values of this kind: `request header`. */
+  /** Kind of its rows as values in a comparison, by label: `request header`. */
   values?: string;
 }
 
 export interface Presentation {
-  /** Sentences of ours ahead of everything. */
+  /** Sentences above everything else. Never recorded texts. */
   lead?: readonly string[];
   figures?: readonly Figure[];
   sections: readonly Section[];
-  /** The toolbar's item, where the panel's summary doesn't say it. `parts`: where the time went, drawn. */
+  /** The toolbar's item, if it differs from the panel's summary. `parts`: how the time divides, drawn. */
   card?: {
     text?: string;
     tone?: Tone;

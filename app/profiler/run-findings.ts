@@ -1,10 +1,10 @@
-/** What panels and rules find in one profile: worst first, bounded, what is left out counted. Never throws. */
+/** Runs the rules of panels and findings over one profile: worst first, limited, the rest counted. Never throws. */
 import type { Finding, Severity } from './finding.ts';
 import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
 
-/** What rules read: by panel, what it keeps and what it shares; not there where there is nothing. */
+/** Stored and shared data by panel, for rules; absent if there is none. */
 export interface SeenPanels {
   kept: Record<string, unknown>;
   shared: Record<string, object>;
@@ -12,11 +12,11 @@ export interface SeenPanels {
 
 export interface Findings {
   findings: Finding[];
-  /** Found and left out. */
+  /** Number of findings left out. */
   left: number;
 }
 
-/** Kept of one rule or panel, and of a profile. */
+/** Limits per rule or panel, and per profile. */
 const MOST_OF_ONE = 3;
 const MOST = 12;
 
@@ -27,7 +27,7 @@ function worstFirst(a: Finding, b: Finding): number {
   return ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0);
 }
 
-/** As it is stored: with the name of its rule, and its cost to the microsecond. */
+/** As stored: with the name of its rule, and its cost rounded to microseconds. */
 function named(finding: Finding, rule: string): Finding {
   const { costMs } = finding;
   return costMs === undefined
@@ -37,12 +37,12 @@ function named(finding: Finding, rule: string): Finding {
 
 interface Finder {
   needs: readonly string[];
-  /** Absent where a panel finds by itself. */
+  /** Absent for a panel's own findings. */
   rule?: string;
   find: (seen: SeenPanels, head: ProfileHead) => readonly Finding[];
 }
 
-/** By the first panel that they need: of most requests few panels keep anything. */
+/** By the first panel that they need: for most requests few panels have data. */
 function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): Map<string, Finder[]> {
   const groups = new Map<string, Finder[]>();
   function add(finder: Finder): void {
@@ -72,7 +72,7 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
       if (found.length === 0 || rule === undefined) return found;
       return found.map((finding) => named(finding, rule));
     } catch {
-      // A finding that fails is none; the panels still show the facts.
+      // A rule that throws finds nothing; the panels still show the facts.
       return NONE;
     }
   }

@@ -1,30 +1,30 @@
 /**
- * Which requests are recorded in full. The others keep an outline (line, headers, status, layers, what was thrown),
- * without following their asynchronous work; it is stored only when the request failed or was slow.
+ * Which requests are recorded in full. Of the others only a summary is recorded (line, headers, status, middleware, the thrown error),
+ * and stored only if the request failed or was slow.
  */
 
 export interface Sampling {
   /** Share of requests recorded in full, 0 to 1. */
   rate: number;
-  /** Milliseconds from which a request counts as slow and its outline is kept. */
+  /** Milliseconds from which a request counts as slow, so that its summary is stored. */
   slowMs: number;
 }
 
-/** A request that asks for it is recorded in full whatever the rate: any value but `0` and empty. */
+/** With this header a request is recorded in full at any rate; values `0` and empty have no effect. */
 const ASKING_HEADER = 'x-debug-profile';
 
-/** Why an outline was kept; null for a request recorded in full. */
-export type KeptOutline = 'failed' | 'slow' | null;
+/** Why a summary was stored; null for a request recorded in full. */
+export type StoredBecause = 'failed' | 'slow' | null;
 
 export interface Sampler {
   isPaused(): boolean;
   /** Whether this request is recorded in full. */
   takes(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
-  /** Why the outline of a request that was not taken is worth keeping; null where it is not. */
-  keeps(outcome: { status: number; thrown: boolean; durationMs: number }): KeptOutline;
+  /** Why the summary of a request that was not sampled is stored; null if it is not. */
+  whyStored(outcome: { status: number; thrown: boolean; durationMs: number }): StoredBecause;
 }
 
-/** `isPaused`: nothing is recorded for now, whoever asks for it and whatever happens. */
+/** While `isPaused`, nothing is recorded, whatever the header says and whatever happens. */
 export function createSampler(
   { rate, slowMs, isPaused = () => false }: Sampling & { isPaused?: () => boolean },
   random: () => number = Math.random,
@@ -37,7 +37,7 @@ export function createSampler(
       const asked = headers[ASKING_HEADER];
       return (typeof asked === 'string' && asked !== '' && asked !== '0') || random() < rate;
     },
-    keeps({ status, thrown, durationMs }) {
+    whyStored({ status, thrown, durationMs }) {
       if (isPaused()) return null;
       if (thrown || status >= 500) return 'failed';
       return durationMs >= slowMs ? 'slow' : null;

@@ -1,13 +1,13 @@
-/** Stores what profiles refer to before the profiles themselves, and again every hour while it is in use. */
+/** Stores shared parts before the profiles that refer to them, and again every hour while they are in use. */
 import type { ProfileStorage, SharedPart } from './storage.ts';
 
-/** The storage deletes shared parts that were not stored again for longer than this. */
+/** The storage deletes shared parts that were not stored again for some hours. */
 const AGAIN_AFTER_MS = 3_600_000;
-/** Ids remembered at most. An application has a handful, unless its routes change with each request. */
+/** Limit of the ids remembered. An application has few, unless its routes change with each request. */
 const REMEMBERED = 1000;
 
 export interface SharedPartWriter {
-  /** Rejects where the storage does. */
+  /** Rejects if the storage does. */
   store(profiles: readonly { shared: readonly SharedPart[] }[]): Promise<void>;
   /** The storage may have lost what was stored. */
   forget(): void;

@@ -1,9 +1,7 @@
 /**
- * What many profiles have in common (settings, versions, the table of routes): masked and written down once per process,
- * known by a hash of its content, so that every process that has the same stores the same.
- *
- * In: the object that a panel's `shared` returns, the same one while nothing changed. Out: its id and text, and the value
- * by its id for profiles that are read before the storage has it.
+ * Values that many profiles have in common (settings, versions, the table of routes), masked and serialized once per process. Their id
+ * is a hash of the content, so that all processes store the same value once. A panel's `shared` returns the same object while nothing
+ * changed.
  */
 import { createHash } from 'node:crypto';
 import type { SharedValue } from './complete-profile.ts';
@@ -12,11 +10,11 @@ import type { SharedPart } from './storage.ts';
 
 export interface SharedParts {
   partOf(value: object): SharedPart;
-  /** undefined for what this process did not make, or made long ago. */
+  /** undefined for a value of another process, or an old one. */
   valueOf(id: string): SharedValue | undefined;
 }
 
-/** Parts that can be asked for by id; an application has a handful, unless it keeps adding routes. */
+/** Limit of the values remembered by id. An application has few, unless its routes change with each request. */
 const REMEMBERED = 200;
 
 export function createSharedParts(redactor: Redactor): SharedParts {

@@ -1,6 +1,6 @@
-/** What has a place on the time axis of a request: panels say it of what they kept, the timeline puts it together. */
+/** Spans of the timeline: panels make them from their stored data, the timeline joins them. */
 
-/** The list of kinds: by it the timeline names, filters and colours them. `work`: of a panel without a colour of its own. */
+/** Kinds, in the order of the timeline's filters, with a name and a colour each. `work`: any other. */
 export const SPAN_KINDS = {
   app: { filter: 'Middleware', one: 'middleware', many: 'middleware' },
   db: { filter: 'Queries', one: 'query', many: 'queries' },
@@ -14,17 +14,17 @@ export type SpanKind = keyof typeof SPAN_KINDS;
 
 export interface SpanPart {
   kind: SpanKind;
-  /** Since the request began. */
+  /** Since the request started. */
   startMs: number;
   durationMs: number;
 }
 
-/** Why a wait is one, where that is counted by itself. */
+/** Kinds of waits that are counted separately. */
 export type WaitReason = 'blocked' | 'pool' | 'collection' | 'idle';
 
 export interface SpanDraft extends SpanPart {
   label: string;
-  /** The panel that proves it, and the id of its row there. */
+  /** The panel that shows the details, and the id of its row there. */
   panel?: string;
   anchor?: string;
   /** How its time divides, such as connecting and waiting for the response. */
@@ -32,20 +32,20 @@ export interface SpanDraft extends SpanPart {
   /** Another request that it is about: the one that blocked the event loop. */
   token?: string;
   reason?: WaitReason;
-  /** What it ran inside of, where that is known; default: the middleware that ran when it began. */
+  /** What it ran inside of, if known; default: the middleware that ran when it started. */
   inside?: SpanDraft | null;
-  /** Of the process, not of a middleware: it lies below the request itself. */
+  /** Of the process, not of a middleware: its parent is the request. */
   global?: true;
 }
 
-/** Waits shorter than this are part of what they wait for. */
+/** Shorter waits are not shown apart from what they wait for. */
 export const SHORTEST_WAIT_MS = 1;
 
 export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-/** Of work that has not ended: until the end of what is known of its request. */
+/** Duration of work that has not ended: until `endMs`. */
 export function lasting(startMs: number, durationMs: number | null, endMs: number): number {
   return durationMs ?? Math.max(0, endMs - startMs);
 }

@@ -6,20 +6,20 @@ import type { Json } from './json.ts';
 /** `own`: the application's code. `vendor`: below node_modules, or outside the application. */
 export type FrameKind = 'own' | 'vendor' | 'node' | 'native';
 
-/** A few lines of source round the place a frame stands at. */
+/** A few lines of source around the place of a frame. */
 export interface SourceExcerpt {
   /** Number of the first line. */
   from: number;
-  /** Each cut at a few hundred characters. */
+  /** Each truncated at a few hundred characters. */
   lines: string[];
 }
 
 export interface ThrownFrame {
   /** Name of the function as the engine gives it; null for code outside any function. */
   function: string | null;
-  /** Relative to the application's root with `/`, absolute outside it, `node:…` for Node's own; null for native code. */
+  /** Relative to the application's root with `/`, absolute outside it, `node:…` inside Node.js; null for native code. */
   file: string | null;
-  /** Counted from 1; null where unknown. */
+  /** From 1; null if unknown. */
   line: number | null;
   column: number | null;
   kind: FrameKind;
@@ -27,7 +27,7 @@ export interface ThrownFrame {
   package: string | null;
   /** The frame was awaited: the ones below it ran in an earlier turn. */
   async: boolean;
-  /** `file:line:column` that really ran, where a source map led elsewhere. */
+  /** `file:line:column` that really ran, if a source map maps it elsewhere. */
   ranFrom: string | null;
   /** Only own frames have one. */
   excerpt: SourceExcerpt | null;
@@ -35,17 +35,17 @@ export interface ThrownFrame {
 
 /** One link of a cause chain. */
 export interface ThrownLink {
-  /** Class or name of an error; `string`, `null` … for what is none. */
+  /** Class or name of an error; else `string`, `null` … */
   class: string;
-  /** Whether it is an error at all; what is none has no stack. */
+  /** Whether it is an error; other values have no stack. */
   isError: boolean;
   message: string;
-  /** Characters left out of the message. */
+  /** Number of characters left out of the message. */
   messageCut: number;
   code: string | number | null;
   /** The HTTP status it asks for. */
   status: number | null;
-  /** Own enumerable properties, without those above. */
+  /** Its enumerable properties, without those above. */
   properties: Record<string, Json>;
   frames: ThrownFrame[];
   framesCut: number;
@@ -54,7 +54,7 @@ export interface ThrownLink {
   errorsCut: number;
 }
 
-/** An error of which nothing is known. */
+/** An error without any details. */
 export const EMPTY_LINK: ThrownLink = {
   class: 'Error',
   isError: true,
@@ -69,9 +69,9 @@ export const EMPTY_LINK: ThrownLink = {
   errorsCut: 0,
 };
 
-/** What was thrown first, then what caused it, down to the root. */
+/** The thrown error first, then its causes, down to the root. */
 export interface Thrown {
   chain: ThrownLink[];
-  /** Why the chain ends before its root: it comes back to itself, or goes on for longer than is kept. */
+  /** Where the chain ends: at the root, at a cycle, or at the limit of its length. */
   chainEnd: 'root' | 'circular' | 'cut';
 }

@@ -1,4 +1,4 @@
-/** Resolves when `work` has settled or the time is over; leaves no timer behind that would keep the process alive. */
+/** Resolves when `work` has settled or the time is over. Its timer does not keep the process alive. */
 export function settledWithin(work: Promise<void>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);

@@ -1,6 +1,6 @@
 /**
- * What a process leaves in a folder for the next one that starts there, so that the tokens of its first requests are as
- * unique as all others: the key, and leases, a file each, taken by one process only.
+ * A folder in which a process stores the key and some leases for the next process, whose first requests then have leased tokens before
+ * the storage has replied. Each lease is a file, which one process claims by renaming it.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,20 +8,20 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface Reserve {
-  /** That of the storage. */
+  /** Key of the storage. */
   key: Buffer;
-  /** First numbers of the leases; none where all were taken, or are too old to be used. */
+  /** First numbers of the leases; empty if all are claimed or expired. */
   starts: readonly number[];
 }
 
 export interface TokenReserve {
-  /** Makes up a key where nobody has left one, for all that start beside this one; null where the folder can't be used. */
+  /** Creates a key for all processes if there is none yet; null if the folder can't be used. */
   take(): Reserve | null;
-  /** In the background; what goes wrong costs the next process its reserve. */
-  keep(reserve: Reserve): void;
+  /** In the background; if it fails, the next process has no reserve. */
+  store(reserve: Reserve): void;
 }
 
-/** Milliseconds after which the counters may have come round to the same numbers. */
+/** Milliseconds after which the counters may have wrapped around to the same numbers. */
 const TOO_OLD = 12 * 3_600_000;
 const ENDING = '.json';
 const KEY_BYTES = 16;
@@ -34,7 +34,7 @@ interface Left {
   starts: number[];
 }
 
-/** null where another process was quicker, or what is there is no such file. */
+/** null if another process was faster, or it is no such file. */
 function claim(path: string): Left | null {
   const mine = `${path}.${process.pid}`;
   try {
@@ -59,7 +59,7 @@ export function createTokenReserve(folder: string): TokenReserve {
     }
   }
 
-  /** One that a process beside this one has made up meanwhile comes first. */
+  /** If another process has created a key meanwhile, that one is used. */
   function makeKey(): string | null {
     const draft = `${keyFile}.${process.pid}.draft`;
     try {
@@ -71,7 +71,7 @@ export function createTokenReserve(folder: string): TokenReserve {
         rmSync(draft);
       }
     } catch {
-      // There is one, or the folder can't be written to.
+      // There is a key already, or the folder is not writable.
     }
     return readKey();
   }
@@ -84,14 +84,14 @@ export function createTokenReserve(folder: string): TokenReserve {
     return [];
   }
 
-  /** A file is there as a whole or not at all. */
+  /** Atomic: other processes see the complete file or none. */
   async function write(path: string, text: string): Promise<void> {
     const draft = `${path}.${process.pid}.draft`;
     await writeFile(draft, text, PRIVATE);
     await rename(draft, path);
   }
 
-  async function keep({ key, starts }: Reserve): Promise<void> {
+  async function store({ key, starts }: Reserve): Promise<void> {
     const left: Left = { at: Date.now(), key: key.toString('hex'), starts: [...starts] };
     await mkdir(folder, { recursive: true });
     await write(keyFile, left.key);
@@ -103,8 +103,8 @@ export function createTokenReserve(folder: string): TokenReserve {
       const key = readKey() ?? makeKey();
       return key === null ? null : { key: Buffer.from(key, 'hex'), starts: claimStarts(key) };
     },
-    keep(reserve) {
-      keep(reserve).catch(() => undefined);
+    store(reserve) {
+      store(reserve).catch(() => undefined);
     },
   };
 }

@@ -1,10 +1,9 @@
 /**
- * Where the tokens of this process come from: leases of the storage, first those that an earlier process of the same
- * folder left (the reserve), so that the first request has a token of a lease although no storage has answered yet.
+ * Source of this process's tokens: leases of the storage, before its first reply those of the reserve (token-reserve.ts).
  *
- * Without either, the process's own half of the counters serves, from a random start. Their key is a guess until the
- * storage has answered; it takes the guess over where it has no key yet. Where it has another, tokens given before may be
- * those of a later lease: such ones are passed over in this process.
+ * Without a lease, tokens come from the unleased half of the counters, from a random start. Until the storage has replied, their key is
+ * a guess, which becomes the storage's key if it has none. If it has another key, later leases may contain tokens that were given out
+ * before; this process skips those.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -22,44 +21,44 @@ import type { TokenReserve } from './token-reserve.ts';
 
 export interface TokenSource {
   next(): string;
-  /** A token that names no profile; `isSampledOut` knows it, in every process of the same storage. */
+  /** A token of a request that is not stored; `isSampledOut` recognises it in every process of the storage. */
   nextSampledOut(): string;
   isSampledOut(token: string): boolean;
-  /** The number of a token that only another process can have leased; null for every other token. */
+  /** The number of a token that only another process can have leased; else null. */
   leasedElsewhere(token: string): number | null;
-  /** Asks the storage for a block, in the background; a failure leaves the process's own numbers in use. */
+  /** Leases a block from the storage in the background; if that fails, unleased tokens stay in use. */
   refill(): Promise<void>;
 }
 
 export interface TokenSourceOptions {
-  /** Absent for a storage of one process. `key`: to be agreed on where the storage has none yet. */
+  /** Absent for a storage of one process. `key`: proposed for a storage that has none yet. */
   lease?: ((key: Buffer) => Promise<TokenLease>) | undefined;
   reserve?: TokenReserve | undefined;
 }
 
-/** Counters that are worked out at once at first: few, since the first answer waits for the first of them. */
+/** Tokens computed together at first: few, because the first response waits for them. */
 const FIRST_BLOCK = 32;
-/** Ask for the next lease when this many tokens are left; more where they ran out before it came. */
+/** The next lease is requested when this many tokens are left; more after they ran out too early. */
 const LOW_WATER = 128;
 const HIGHEST_WATER = 4096;
-/** Leases that are left to the next process: about what it gives out until its database has answered. */
+/** Leases stored for the next process: about as many as it needs until its database replies. */
 const RESERVED_LEASES = 16;
-/** Milliseconds before a failed lease is asked for again. */
+/** Milliseconds before a failed lease is requested again. */
 const RETRY_AFTER = 1000;
-/** Tokens given under a guessed key that are remembered. */
+/** Limit of the tokens remembered that were given out with a guessed key. */
 const MOST_EARLY = 100_000;
 
 export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): TokenSource {
-  const kept = (lease === undefined ? null : reserve?.take()) ?? null;
-  let key: Buffer = kept?.key ?? randomBytes(BLOCK);
-  let blocks = (kept?.starts ?? []).map((start) => ({ start, count: LEASE_SIZE }));
+  const reserved = (lease === undefined ? null : reserve?.take()) ?? null;
+  let key: Buffer = reserved?.key ?? randomBytes(BLOCK);
+  let blocks = (reserved?.starts ?? []).map((start) => ({ start, count: LEASE_SIZE }));
   let tokens: string[] = [];
-  let own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
+  let unleased = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
   let sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
-  /** First numbers of the leases that this process has. */
-  const leases = new Set(kept?.starts);
+  /** First numbers of this process's leases. */
+  const leases = new Set(reserved?.starts);
   const early = new Set<string>();
-  let answered = false;
+  let hasReplied = false;
   let lowWater = LOW_WATER;
   let refilling: Promise<void> | null = null;
   let failedAt = -Infinity;
@@ -69,7 +68,7 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
     blocks.unshift({ start: first.start + first.count, count: FIRST_BLOCK });
   }
 
-  /** Tokens of a range of counters, in order from a random start and round again. */
+  /** Tokens of a range of counters: in order from a random start, wrapping around. */
   function range(from: number, until: number): () => string {
     let at = from + randomInt((until - from) / LEASE_SIZE) * LEASE_SIZE;
     let some: string[] = [];
@@ -92,10 +91,10 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
     return tokens.pop();
   }
 
-  /** A token of this process's own counters. */
-  function nextOwn(): string {
-    const token = own();
-    if (answered) lowWater = Math.min(HIGHEST_WATER, lowWater + FIRST_BLOCK);
+  /** A token of the unleased counters. */
+  function nextUnleased(): string {
+    const token = unleased();
+    if (hasReplied) lowWater = Math.min(HIGHEST_WATER, lowWater + FIRST_BLOCK);
     else if (lease !== undefined && early.size < MOST_EARLY) early.add(token);
     return token;
   }
@@ -107,15 +106,15 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
       key = shared;
       [blocks, tokens] = [[], []];
       leases.clear();
-      own = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
+      unleased = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
       sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
-    } else if (!answered) early.clear();
+    } else if (!hasReplied) early.clear();
     leases.add(start);
     blocks.push({ start, count });
   }
 
-  /** Leaves some leases to the next process; what goes wrong costs that one its reserve. */
-  async function keepReserve(ask: NonNullable<typeof lease>): Promise<void> {
+  /** Stores some leases for the next process. */
+  async function storeReserve(ask: NonNullable<typeof lease>): Promise<void> {
     if (reserve === undefined) return;
     const starts: number[] = [];
     let last = key;
@@ -124,14 +123,14 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
       starts.push(start);
       last = shared;
     }
-    reserve.keep({ key: last, starts });
+    reserve.store({ key: last, starts });
   }
 
   async function refillFrom(ask: NonNullable<typeof lease>): Promise<void> {
     do take(await ask(key));
     while (left() <= lowWater);
-    if (!answered) keepReserve(ask).catch(() => undefined);
-    answered = true;
+    if (!hasReplied) storeReserve(ask).catch(() => undefined);
+    hasReplied = true;
   }
 
   function refill(): Promise<void> {
@@ -151,7 +150,7 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
     next() {
       if (tokens.length <= lowWater && left() <= lowWater && performance.now() - failedAt > RETRY_AFTER)
         refill().catch(() => undefined);
-      return nextLeased() ?? nextOwn();
+      return nextLeased() ?? nextUnleased();
     },
     nextSampledOut: () => sampledOut(),
     isSampledOut: (token) => counterOf(token, key) >= SAMPLED_OUT_COUNTERS,

@@ -1,12 +1,11 @@
 /**
  * Tokens: 6 hexadecimal digits (24 bits) that never clash within the retention and can't be guessed from one another.
  *
- * Random ones clash at a few thousand, so a token is a counter seen through a keyed permutation of the 24-bit space
- * (a balanced Feistel network over two 12-bit halves, AES as round function). The lower half of the counters is leased
- * in blocks from the storage, with its key, so that processes never meet; the upper half is drawn from a random start
- * while no storage has answered, but for its last million: that is for requests that are sampled out: their tokens name no
- * profile, and whoever has the key can tell so by turning the permutation round. AES runs over a whole block of counters
- * at once: the cost per token is below a microsecond.
+ * Random ones clash after a few thousand, so a token is a counter through a keyed permutation of the 24-bit space (a balanced Feistel
+ * network over two 12-bit halves, AES as round function). The storage leases the lower half of the counters in blocks, with its key, so
+ * that processes never clash. The upper half is used from a random start until the storage has replied. Its last million is for requests
+ * that are not stored: every process with the key recognises their tokens by inverting the permutation. AES encrypts a whole block of
+ * counters at once, which costs less than a microsecond per token.
  */
 import { createCipheriv } from 'node:crypto';
 import type { TokenLease } from './storage.ts';
@@ -14,12 +13,12 @@ import type { TokenLease } from './storage.ts';
 const HALF_BITS = 12;
 const HALF_MASK = (1 << HALF_BITS) - 1;
 const ROUNDS = 6;
-/** Of AES, and of the key. */
+/** Block size of AES, and size of the key. */
 export const BLOCK = 16;
 
-/** Counters below this are leased by the storage; those above are each process's own guess. */
+/** Counters below this are leased by the storage; those above are unleased. */
 export const LEASED_COUNTERS = 1 << 23;
-/** From here on counters stand for requests that are sampled out. */
+/** Counters from here on are for requests that are not stored. */
 export const SAMPLED_OUT_COUNTERS = (1 << 24) - (1 << 20);
 export const ALL_COUNTERS = 1 << 24;
 /** Counters per lease. */
@@ -48,7 +47,7 @@ export function tokensOf({ start, count, key }: TokenLease): string[] {
   return Array.from(left, (high, i) => ((high << HALF_BITS) | (right[i] ?? 0)).toString(16).padStart(6, '0'));
 }
 
-/** The counter that a token stands for: the permutation backwards. */
+/** The counter of a token: the inverse permutation. */
 export function counterOf(token: string, key: Buffer): number {
   const value = parseInt(token, 16);
   let left = value >> HALF_BITS;

@@ -1,8 +1,8 @@
 /**
- * What no storage has yet, as index rows: requests that run, and what waits to be written.
+ * Index rows of profiles that are not stored yet: of running requests and of the queue.
  *
- * To make the row of a running request costs what a small profile does, and a thousand connections may be open. So it is asked first what
- * the request itself tells for nothing, and where that settles the query only as many rows are made as are wanted.
+ * The row of a running request costs as much as a small profile, and a thousand connections may be open. So requests are filtered by
+ * their line first, and if that decides the query, only as many rows are made as it wants.
  */
 import type { Context } from './context.ts';
 import { matchesLine, matchesQuery, type QueryLine } from './match-query.ts';
@@ -12,13 +12,13 @@ import type { ProfileQuery } from './storage.ts';
 import type { Writer } from './writer.ts';
 
 export interface Unstored {
-  /** Those that match, in no order; without such as come after all that the query wants. */
+  /** Matching rows in no order, without those beyond the query's limit. */
   rows: ProfileIndex[];
-  /** All that match. */
+  /** Number of all matches. */
   total: number;
 }
 
-/** What a row is found by beyond its line; a sort by anything but time needs all rows too. */
+/** Filters that need more than the line of a request; sorting by anything but time needs all rows, too. */
 const BEYOND_THE_LINE = [
   'url', 'overMs', 'minQueries', 'hasError', 'hasFinding', 'mark', 'process', 'route',
 ] as const; // prettier-ignore
@@ -58,7 +58,7 @@ export function findUnstored(
       ([, context]) => isWanted(lineOf(context)),
     ),
   );
-  // The later version of a profile counts.
+  // Only the latest version of a profile counts.
   const queued = new Map(Array.from(writer.pending(), ({ index }) => [index.token, index])).values();
   const waiting = [...queued].filter(
     (index) => !running.has(index.token) && isWanted(index) && matchesQuery(index, query),

@@ -1,13 +1,13 @@
 /**
- * Profiles that wait to be stored, oldest first, bounded in bytes: where there is no room, the oldest are dropped. A list, because a
- * Map whose entries come and go keeps them alive until the next major collection.
+ * The queue of profiles to store, oldest first, limited in bytes: when it is full, the oldest are dropped. A list, because a Map keeps
+ * deleted entries alive until the next major garbage collection.
  */
 import type { ProfileIndex } from './profile-index.ts';
 import type { QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 
-/** About what an index row takes on the heap, beside its long texts. */
+/** About the heap size of an index row without its long texts. */
 const ROW_BYTES = 700;
-/** Room made at once, so that not each newcomer moves the whole list. */
+/** Share that is dropped at once, so that not every new profile moves the whole list. */
 const DROP_SHARE = 1 / 64;
 
 export class Waiting implements QueuedProfile {
@@ -15,7 +15,7 @@ export class Waiting implements QueuedProfile {
   readonly shared: readonly SharedPart[];
   /** The document, outside the heap. */
   readonly bytes: Buffer;
-  /** Counts up with each profile that comes. */
+  /** Increases by one with each profile. */
   readonly number: number;
 
   /** Sets the `bytes` of its index. */
@@ -31,7 +31,7 @@ export class Waiting implements QueuedProfile {
     return this.bytes.toString();
   }
 
-  /** About what it takes in memory. */
+  /** About its size in memory. */
   get size(): number {
     return ROW_BYTES + this.index.url.length + (this.index.error?.length ?? 0) + this.bytes.length;
   }
@@ -39,20 +39,20 @@ export class Waiting implements QueuedProfile {
 
 export interface WaitingQueue {
   readonly size: number;
-  /** How many of them are being written. */
+  /** Number of profiles that are being written. */
   readonly writing: number;
-  /** Bytes that all in it take. */
+  /** Size of all profiles. */
   readonly bytes: number;
-  /** The number of the profile that came last. */
+  /** Number of the newest profile. */
   readonly last: number;
-  /** One of the same token stays before it, as an earlier version. */
+  /** An earlier version of the same profile stays in the queue before it. */
   add(profile: StoredProfile, shared: readonly SharedPart[]): void;
   /** The latest version. */
   get(token: string): Waiting | undefined;
   values(): Iterable<Waiting>;
-  /** Whether one waits that has this number or a lower one. */
+  /** Whether a profile with this number or a lower one is queued. */
   waitsUntil(number: number): boolean;
-  /** The oldest, to be written: they stay in the queue until it is told how that went. */
+  /** The oldest, to be written: they stay in the queue until `stored` or `failed` is called. */
   take(most: { count: number; bytes: number }): readonly Waiting[];
   stored(): void;
   failed(): void;
@@ -60,7 +60,7 @@ export interface WaitingQueue {
 }
 
 export function createWaitingQueue(maxBytes: number, onDropped: () => void): WaitingQueue {
-  /** Those that are being written come first. */
+  /** Profiles that are being written come first. */
   const waiting: Waiting[] = [];
   let writing = 0;
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * Stores profiles in batches, beside the requests: a batch is written when it is full or after a short wait, which saves a transaction
- * for each request. A failed write is retried with growing, jittered pauses while the queue fills; what is dropped is counted by reason.
+ * Stores profiles in batches: a batch is written when it is full or after a short wait, which saves a transaction per request. A failed
+ * write is retried after growing, jittered pauses while the queue fills; dropped profiles are counted by reason.
  */
 import { settledWithin, sleep } from './timeouts.ts';
 import { createSharedPartWriter } from './shared-part-writer.ts';
@@ -9,16 +9,16 @@ import { createWaitingQueue } from './waiting-queue.ts';
 
 export interface WriterOptions {
   storage: ProfileStorage;
-  /** Bytes held at most, index rows included. */
+  /** Limit of the queue in bytes, index rows included. */
   maxBytes?: number;
-  /** Milliseconds to wait for company before a batch is written. */
+  /** Milliseconds to wait for more profiles before a batch is written. */
   lingerMs?: number;
   warn: (sentence: string) => void;
 }
 
 export interface WriterCounters {
   written: number;
-  /** Dropped profiles by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the last batch got no answer). */
+  /** Dropped profiles by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the storage did not reply to the last batch). */
   dropped: Record<string, number>;
   failedWrites: number;
   pending: number;
@@ -26,27 +26,27 @@ export interface WriterCounters {
 }
 
 export interface Writer {
-  /** Takes a profile and what it refers to; sets the `bytes` of its index. */
+  /** Queues a profile and its shared parts; sets the `bytes` of its index. */
   enqueue(profile: StoredProfile, shared?: readonly SharedPart[]): void;
-  /** A profile that waits or is being written. Its document is to be read at once: when it is stored, it is gone. */
+  /** A queued profile. Read its document immediately: once stored, it is gone. */
   peek(token: string): QueuedProfile | undefined;
   pending(): Iterable<QueuedProfile>;
-  /** Resolves when all that waits now is stored, or after `timeoutMs`; true when it is. */
+  /** Resolves with true when everything queued now is stored, with false after `timeoutMs`. */
   flush(timeoutMs: number): Promise<boolean>;
-  /** True while the storage fails or has not answered for a while: waiting for it would be in vain. */
+  /** True while the storage fails or has not replied for a while, so that waiting for it is pointless. */
   stalled(): boolean;
   counters(): WriterCounters;
-  /** Stores what is left within `timeoutMs`; the rest is counted as dropped. */
+  /** Stores the queue within `timeoutMs`; the rest is counted as dropped. */
   close(timeoutMs: number): Promise<void>;
 }
 
-/** A batch goes out at once when so many wait, and takes all that wait meanwhile up to its limits. */
+/** So many queued profiles are written immediately, with all others that are queued by then, up to the limits below. */
 const FULL_BATCH = 100;
 const BATCH_COUNT = 500;
 const BATCH_BYTES = 1024 * 1024;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1500;
-/** Milliseconds without an answer after which a storage counts as stalled. */
+/** Milliseconds without a reply after which a storage counts as stalled. */
 const STALLED_AFTER = 300;
 /** Milliseconds between two warnings of the same kind. */
 const WARN_EVERY = 60_000;
@@ -69,7 +69,7 @@ export function createWriter({
   let warnedAt = -Infinity;
   let fullSaidAt = -Infinity;
   let closed = false;
-  /** Nothing is written any more. */
+  /** No batch is started any more. */
   let ended = false;
   const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
 
@@ -80,14 +80,14 @@ export function createWriter({
   function sayFull(): void {
     if (performance.now() - fullSaidAt < WARN_EVERY) return;
     fullSaidAt = performance.now();
-    warn(`Profiles are lost: more come than the storage takes, and ${queue.size} wait in memory already.`);
+    warn(`Profiles are dropped: the storage is too slow, and the queue is full (${queue.size} profiles).`);
   }
 
   function complain(error: unknown): void {
     if (performance.now() - warnedAt < WARN_EVERY) return;
     warnedAt = performance.now();
     const reason = error instanceof Error ? error.message : String(error);
-    warn(`Profiles can't be stored for now (${reason}); ${queue.size} wait in memory.`);
+    warn(`Profiles can't be stored at the moment (${reason}); ${queue.size} are queued in memory.`);
   }
 
   async function writeBatch(): Promise<void> {
@@ -114,7 +114,7 @@ export function createWriter({
 
   function schedule(): void {
     if (ended || active !== null || queue.size === 0) return;
-    // The first one of a process goes at once: somebody has just started it and looks.
+    // The first one is written immediately: somebody has just started the process and is looking.
     const atOnce = pause === 0 && (closed || isFull() || counters.written === 0);
     if (timer !== null && !atOnce) return;
     if (timer !== null) clearTimeout(timer);

@@ -10,7 +10,7 @@ import type { PgSettings } from './pg-settings.ts';
 import type { OperationOptions, Operations } from './postgres-operations.ts';
 import { batchOf } from './postgres-write.ts';
 import { createThread } from './thread.ts';
-import { answerWithin, explain, isUnusable } from './unavailable.ts';
+import { rejectAfter, explain, isUnusable } from './unavailable.ts';
 
 export interface StorageSettings {
   schema: string;
@@ -25,7 +25,7 @@ export interface StorageSettings {
   /** Takes sentences about what works less well than it could. */
   say?: (sentence: string) => void;
   /** Milliseconds that a page waits for a database that says nothing at all, beyond what a search may take. */
-  answerTimeoutMs?: number;
+  replyTimeoutMs?: number;
 }
 
 export interface PostgresStorageOptions extends StorageSettings {
@@ -46,8 +46,8 @@ const HOUR = 3_600_000;
 
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
   const { schema, onClash, onUnusable, connection, start } = options;
-  const { findTimeoutMs = 1000, answerTimeoutMs = 3000, partitionMs = HOUR } = options;
-  const searchMs = 2 * findTimeoutMs + answerTimeoutMs;
+  const { findTimeoutMs = 1000, replyTimeoutMs = 3000, partitionMs = HOUR } = options;
+  const searchMs = 2 * findTimeoutMs + replyTimeoutMs;
   const thread = createThread(
     () => start({ schema, partitionMs, findTimeoutMs }),
     options.say ?? (() => undefined),
@@ -63,7 +63,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     try {
       // Else the host would be asked where to connect once more.
       if (closed) throw new Error('the storage is closed.');
-      settings ??= answerWithin(connection(), SETTINGS_WITHIN_MS);
+      settings ??= rejectAfter(connection(), SETTINGS_WITHIN_MS);
       const result = await thread.ask({ settings: await settings, name, given }, transferred);
       return result as Awaited<ReturnType<Operations[Name]>>;
     } catch (error) {
@@ -79,7 +79,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     name: Name,
     ...given: Parameters<Operations[Name]>
   ): Promise<Awaited<ReturnType<Operations[Name]>>> {
-    return answerWithin(order(name, given), withinMs);
+    return rejectAfter(order(name, given), withinMs);
   }
 
   return {
@@ -91,19 +91,19 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       if (clashes.length > 0) onClash?.(clashes);
     },
     storeShared: (parts) => ask(CHORE_WITHIN_MS, 'storeShared', parts),
-    readShared: (ids) => ask(answerTimeoutMs, 'readShared', ids),
-    amend: (token, name, value) => ask(answerTimeoutMs, 'amend', token, name, JSON.stringify(value ?? null)),
-    read: (token, wanted) => ask(answerTimeoutMs, 'read', token, wanted),
+    readShared: (ids) => ask(replyTimeoutMs, 'readShared', ids),
+    amend: (token, name, value) => ask(replyTimeoutMs, 'amend', token, name, JSON.stringify(value ?? null)),
+    read: (token, wanted) => ask(replyTimeoutMs, 'read', token, wanted),
     find: (query) => ask(searchMs, 'find', query),
-    routePercentiles: (query) => ask(answerTimeoutMs, 'routePercentiles', query),
+    routePercentiles: (query) => ask(replyTimeoutMs, 'routePercentiles', query),
     summarize: (query) => ask(searchMs, 'summarize', query),
-    countsAndHistogram: (query) => ask(answerTimeoutMs, 'countsAndHistogram', query),
+    countsAndHistogram: (query) => ask(replyTimeoutMs, 'countsAndHistogram', query),
     clear: () => order('clear', []),
-    readSetting: (name) => ask(answerTimeoutMs, 'readSetting', name),
-    writeSetting: (name, value) => ask(answerTimeoutMs, 'writeSetting', name, value),
+    readSetting: (name) => ask(replyTimeoutMs, 'readSetting', name),
+    writeSetting: (name, value) => ask(replyTimeoutMs, 'writeSetting', name, value),
     purge: (limits) => order('purge', [limits]),
-    leasedUntil: () => ask(answerTimeoutMs, 'leasedUntil'),
-    formKey: async () => Buffer.from(await ask(answerTimeoutMs, 'formKey'), 'hex'),
+    leasedUntil: () => ask(replyTimeoutMs, 'leasedUntil'),
+    formKey: async () => Buffer.from(await ask(replyTimeoutMs, 'formKey'), 'hex'),
     async leaseTokens(proposed) {
       const lease = await ask(CHORE_WITHIN_MS, 'leaseTokens', proposed?.toString('hex') ?? null);
       return { ...lease, key: Buffer.from(lease.key, 'hex') };

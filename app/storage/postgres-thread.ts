@@ -14,7 +14,7 @@ export function serve(port: MessagePort, options: OperationOptions): void {
   const running = new Set<Promise<void>>();
   let current: { settings: PgSettings; pool: Pool; operations: Operations } | null = null;
 
-  const answer = (message: FromThread): void => {
+  const reply = (message: FromThread): void => {
     port.postMessage(message);
   };
 
@@ -23,7 +23,7 @@ export function serve(port: MessagePort, options: OperationOptions): void {
     const { default: pg } = await import('pg');
     if (current === null || !isDeepStrictEqual(current.settings, settings)) {
       const pool = createPool(pg.Pool, settings);
-      const operations = createOperations(pool, options, (notice) => answer({ notice }));
+      const operations = createOperations(pool, options, (notice) => reply({ notice }));
       current = { settings, pool, operations };
     }
     return current.operations;
@@ -32,9 +32,9 @@ export function serve(port: MessagePort, options: OperationOptions): void {
   async function run({ id, settings, name, given }: Order): Promise<void> {
     try {
       const operations = await operationsAt(settings);
-      answer({ id, result: await (operations[name] as Operation)(...given) });
+      reply({ id, result: await (operations[name] as Operation)(...given) });
     } catch (error) {
-      answer({ id, failure: failureOf(error) });
+      reply({ id, failure: failureOf(error) });
     }
   }
 

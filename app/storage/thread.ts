@@ -39,12 +39,12 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
   const outcomes = new Map<number, Outcome>();
   let worker: Worker | null = null;
   let lastId = 0;
-  let hasAnswered = false;
+  let hasReplied = false;
   let failure: { error: Error; at: number } | null = null;
   let closed = false;
 
   function receive(thread: Worker, message: FromThread): void {
-    hasAnswered = true;
+    hasReplied = true;
     if (message.id === undefined) {
       say(message.notice);
       return;
@@ -60,7 +60,7 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
     if (worker !== thread) return;
     worker = null;
     const error = new Error(closed ? 'the storage is closed.' : `the storage's thread has ended: ${reason}.`);
-    if (!hasAnswered) failure = { error, at: performance.now() };
+    if (!hasReplied) failure = { error, at: performance.now() };
     for (const { reject } of outcomes.values()) reject(error);
     outcomes.clear();
   }
@@ -69,7 +69,7 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
     if (closed) throw new Error('the storage is closed.');
     if (worker !== null) return worker;
     if (failure !== null && performance.now() - failure.at < START_AGAIN_MS) throw failure.error;
-    hasAnswered = false;
+    hasReplied = false;
     const thread = start();
     thread.on('message', (message: FromThread) => {
       receive(thread, message);

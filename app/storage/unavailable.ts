@@ -42,7 +42,7 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
 }
 
 /** Rejects where `work`, which goes on, has not settled in time: a database that hangs refuses nothing. */
-export async function answerWithin<T>(work: Promise<T>, ms: number): Promise<T> {
+export async function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

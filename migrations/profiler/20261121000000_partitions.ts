@@ -41,15 +41,15 @@ async function tryTo(knex: Knex, work: (trx: Knex.Transaction) => Promise<unknow
 }
 
 async function ask(knex: Knex, sql: string, values: readonly string[]): Promise<string | null> {
-  const result = await knex.raw<{ rows: { answer: string | null }[] }>(sql, values);
-  return result.rows[0]?.answer ?? null;
+  const result = await knex.raw<{ rows: { value: string | null }[] }>(sql, values);
+  return result.rows[0]?.value ?? null;
 }
 
 async function createIndexes(knex: Knex, schema: string, table: string): Promise<void> {
   for (const sql of INDEXES) await knex.raw(sql, [schema, table]);
   const trigrams = await ask(
     knex,
-    `select n.nspname as answer from pg_opclass c join pg_namespace n on n.oid = c.opcnamespace
+    `select n.nspname as value from pg_opclass c join pg_namespace n on n.oid = c.opcnamespace
      where c.opcname = 'gin_trgm_ops'`,
     [],
   );
@@ -103,12 +103,12 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
 
 async function attachStored(knex: Knex, schema: string): Promise<void> {
   const first = 'hindsight_profiles_first';
-  const from = await ask(knex, 'select min(started_at)::text as answer from ??.??', [schema, first]);
+  const from = await ask(knex, 'select min(started_at)::text as value from ??.??', [schema, first]);
   if (from === null) {
     await knex.raw('drop table ??.??', [schema, first]);
     return;
   }
-  const last = await ask(knex, 'select max(started_at)::text as answer from ??.??', [schema, first]);
+  const last = await ask(knex, 'select max(started_at)::text as value from ??.??', [schema, first]);
   const until = String((Math.floor(Math.max(Number(last), Date.now()) / HOUR) + 1) * HOUR);
   const name = `hindsight_profiles_${from}_${until}`;
   await dropIndexes(knex, schema, first);

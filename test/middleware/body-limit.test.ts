@@ -14,11 +14,11 @@ describe('the limit on bodies', () => {
     app.use((req, _res, next) => {
       storage.run(req.url, next);
     });
-    const answer = (_error: unknown, _req: unknown, res: { end: (text: string) => unknown }): void => {
+    const respond = (_error: unknown, _req: unknown, res: { end: (text: string) => unknown }): void => {
       seen.push(storage.getStore());
       res.end('too much');
     };
-    app.use(createBodyLimit({ limitBytes: 10, answer }));
+    app.use(createBodyLimit({ limitBytes: 10, respond }));
     app.use((req) => req.resume());
     const server = createServer(app);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

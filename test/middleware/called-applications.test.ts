@@ -86,7 +86,7 @@ for (const [name, make] of [
       for (const profile of await recorded(make, inner)) expect(responseOf(profile).text).to.equal('false');
     });
 
-    it('is kept in outline where it fails and is sampled out', async () => {
+    it('is stored as a summary where it fails and is sampled out', async () => {
       const inner = make();
       inner.get('/', (_req, res) => void res.status(503).send('inner'));
       const profiles = await recorded(make, inner, { options: { sampleRate: 0 } });

@@ -9,9 +9,9 @@ import type { ResponseFact } from '../../app/profiler/facts.ts';
 /** Serves one request by `answer` and gives what was noted of the response. */
 async function factOf(
   answer: (res: ServerResponse) => void,
-  { outline = false, watches = 1 } = {},
+  { sampledOut = false, watches = 1 } = {},
 ): Promise<{ fact: ResponseFact; headers: number; closed: number }> {
-  const context = new Context({ token: 'abc123', kind: 'request', outline });
+  const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
   let headers = 0;
   let closed = 0;
   const server = createServer((_req, res) => {
@@ -101,7 +101,9 @@ describe('a watched response', () => {
   });
 
   it('keeps no body of a request that is sampled out, but its status and headers', async () => {
-    const { fact } = await factOf((res) => res.writeHead(404, { 'x-a': '1' }).end('no'), { outline: true });
+    const { fact } = await factOf((res) => res.writeHead(404, { 'x-a': '1' }).end('no'), {
+      sampledOut: true,
+    });
     expect(fact).to.include({ status: 404, bodyBytes: 0, outcome: 'finished' });
     expect(fact.rawHeaders.slice(0, 2)).to.deep.equal(['x-a', '1']);
   });

@@ -131,7 +131,7 @@ describe('console as it is observed', () => {
     });
     observation.close();
     expect(context.all('log')).to.have.length(10);
-    expect(context.cut.get('log')).to.equal(490);
+    expect(context.dropped.get('log')).to.equal(490);
     expect(captured).to.equal(10);
   });
 

@@ -58,10 +58,10 @@ async function unhandledDuring(run: () => Promise<unknown>): Promise<unknown[]> 
 async function trace(
   make: typeof express,
   build: (app: express.Express) => void,
-  { path = '/', observers = 1, outline = false, times = 1 } = {},
+  { path = '/', observers = 1, sampledOut = false, times = 1 } = {},
 ): Promise<Traced> {
   const tracker = new ContextTracker();
-  const context = new Context({ token: 'abc123', kind: 'request', outline });
+  const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
   const watching = Array.from({ length: observers }, () => createLayerObserver({ tracker }));
   const app = make();
   app.use(function watch(req, _res, next) {
@@ -180,8 +180,8 @@ for (const [name, make] of [
         },
       ],
     ] as const)
-      for (const outline of [false, true])
-        it(`are blamed for an error where they ${how}${outline ? ', sampled out too' : ''}`, async () => {
+      for (const sampledOut of [false, true])
+        it(`are blamed for an error where they ${how}${sampledOut ? ', sampled out too' : ''}`, async () => {
           const traced = await trace(
             make,
             (app) => {
@@ -195,7 +195,7 @@ for (const [name, make] of [
               });
               app.use(caught);
             },
-            { path: '/deep', outline },
+            { path: '/deep', sampledOut },
           );
           expect(traced.text).to.equal('caught no');
           expect(threw(traced)).to.deep.equal(['culprit']);

@@ -13,10 +13,10 @@ async function traceOf(
   build: (app: express.Express) => void,
   request: { path: string; method?: string },
   registrations?: RegistrationObserver,
-  outline = false,
+  sampledOut = false,
 ): Promise<Context> {
   const tracker = new ContextTracker();
-  const context = new Context({ token: 'abc123', kind: 'request', outline });
+  const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
   const observer = createLayerObserver({
     tracker,
     ...(registrations === undefined ? {} : { sourceOf: (layer) => registrations.sourceOf(layer) }),

@@ -178,7 +178,7 @@ describe('the panel of outgoing calls', () => {
         context.add('call', call({ url: `https://host-${n}.example/${'path/'.repeat(20)}`, requestHeaders: headers, responseHeaders: headers })); // prettier-ignore
     });
     const fixture = createPageFixture([panel]);
-    const profile = { ...({} as Profile), cut: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
+    const profile = { ...({} as Profile), dropped: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
     for (const query of [{}, { open: 'c3' }, { open: 'c180' }, { from: '100' }] as Record<string, string>[]) {
       const html = panelHtml(fixture.services.renderPage, panel, { profile, query });
       expect(Buffer.byteLength(html), JSON.stringify(query)).to.be.within(5000, 56 * 1024);

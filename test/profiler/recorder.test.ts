@@ -214,6 +214,6 @@ describe('recorder', () => {
     const { recorder } = setUp();
     const context = recorder.open('request');
     for (let i = 0; i < 1010; i++) addError(context, i);
-    expect(recorder.snapshot(context).cut).to.deep.equal({ error: 10 });
+    expect(recorder.snapshot(context).dropped).to.deep.equal({ error: 10 });
   });
 });

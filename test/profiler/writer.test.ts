@@ -117,7 +117,7 @@ describe('writer', () => {
     const left = Array.from({ length: pending }, (_, i) => `t${300 - pending + i}`);
     expect([...writer.pending()].map(({ index }) => index.token)).to.deep.equal(left);
     expect(writer.peek('t0')).to.equal(undefined);
-    expect(sentences.filter((sentence) => sentence.startsWith('Profiles are lost'))).to.have.length(1);
+    expect(sentences.filter((sentence) => sentence.startsWith('Profiles are dropped'))).to.have.length(1);
     state.failing = false;
     expect(await writer.flush(8000)).to.equal(true);
     expect(written).to.deep.equal(left);

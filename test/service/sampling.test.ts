@@ -40,18 +40,18 @@ describe('the service with nothing sampled', () => {
     expect(load(await response.text())('main').text()).to.contain('not sampled');
   });
 
-  it('keeps the outline of one that fails, and of one that is slow', async () => {
+  it('keeps the summary of one that fails, and of one that is slow', async () => {
     const failed = await stored(await ask('/api/quote'));
-    expect(failed).to.include({ outline: 'failed', status: 500 });
+    expect(failed).to.include({ storedBecause: 'failed', status: 500 });
     expect(failed?.panels.exception?.data).to.not.equal(null);
     const slow = await stored(await ask('/api/slow'));
-    expect(slow).to.include({ outline: 'slow', status: 200 });
+    expect(slow).to.include({ storedBecause: 'slow', status: 200 });
     expect(slow?.panels.database?.data).to.equal(null);
   });
 
   it('records one in full that asks for it', async () => {
     const profile = await stored(await ask('/orders', { 'x-debug-profile': '1' }));
-    expect(profile).to.include({ outline: null, status: 200 });
+    expect(profile).to.include({ storedBecause: null, status: 200 });
     expect(profile?.panels.database?.summary?.count).to.be.greaterThan(10);
   });
 

@@ -84,11 +84,11 @@ function describePostgresStorage(server: () => TestServer): void {
   });
 
   it('gives up reading and searching where the database says nothing', async () => {
-    const storage = open({ findTimeoutMs: 60_000, answerTimeoutMs: 300 });
+    const storage = open({ findTimeoutMs: 60_000, replyTimeoutMs: 300 });
     const quick = createPostgresStorage({
       schema: SCHEMA,
       findTimeoutMs: 100,
-      answerTimeoutMs: 100,
+      replyTimeoutMs: 100,
       connection: () => new Promise(() => undefined),
       start: () => {
         throw new Error('not to be started');

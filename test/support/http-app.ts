@@ -165,7 +165,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     recorder: debug ? recorder.errors : undefined,
     log: (error) => logged.push(error),
   });
-  const unwatch = routeAllTargets(app, errors.answer);
+  const unwatch = routeAllTargets(app, errors.respond);
   app.use(createOriginMiddleware(resolver), createRobots());
   if (debug) app.use(recorder.watch);
   app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
@@ -174,7 +174,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
     if (record !== undefined) record.body = tapBody(req, { previewBytes: 1024 });
     next();
   });
-  app.use(createBodyLimit({ ...limits, answer: errors.answer }));
+  app.use(createBodyLimit({ ...limits, respond: errors.respond }));
   app.use(createOptionsRule(matcher));
   options.before?.(app);
   app.use(createParsers({ uploadFolder, ...limits }));
@@ -213,7 +213,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   };
   const stop = createRefusal({
     resolver,
-    answer: errors.answer,
+    respond: errors.respond,
     ...limits,
     ...(debug ? { record } : {}),
   }).attach(server);

@@ -55,7 +55,7 @@ export function renderStylePage(): string {
   const unknown: Panel = { name: 'cache', title: 'A panel without a view', collect: () => null };
   const profile = {
     ...failed,
-    cut: { query: 12 },
+    dropped: { query: 12 },
     panels: { cache: { data: { hits: 3 }, summary: null, error: null } },
   };
   return renderPage('style-page', {

@@ -112,7 +112,7 @@ export function summarizeComparison(a: Profile, b: Profile, figures: readonly Fi
     sentences.push(`A answered ${a.status ?? 'nothing'}, B ${b.status ?? 'nothing'}.`);
   if (a.route !== b.route || a.method !== b.method)
     sentences.push('The routes differ, so most sections are not comparable.');
-  if (a.outline !== null || b.outline !== null)
-    sentences.push(`${a.outline === null ? 'B' : 'A'} was not sampled: only its summary was recorded.`);
+  if (a.storedBecause !== null || b.storedBecause !== null)
+    sentences.push(`${a.storedBecause === null ? 'B' : 'A'} was not sampled: only its summary was recorded.`);
   return sentences.join(' ');
 }

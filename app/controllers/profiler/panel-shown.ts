@@ -54,7 +54,7 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
     rows: () => rowsPage({ sections: [] }, { all: false, allHref: '' }),
     model: null,
     dropped: Object.entries(panel.facts ?? {}).flatMap(([name, noun]) => {
-      const count = profile.cut[name] ?? 0;
+      const count = profile.dropped[name] ?? 0;
       return count > 0 ? [{ count, noun }] : [];
     }),
   };

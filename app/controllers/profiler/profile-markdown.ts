@@ -64,8 +64,8 @@ function bodyOf(panel: Panel, { profile, amendments = {} }: MarkdownOptions): st
   return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
-function droppedOf({ cut }: Profile, panels: readonly Panel[]): string {
-  const parts = droppedTexts(cut, panels).map(prose);
+function droppedOf({ dropped }: Profile, panels: readonly Panel[]): string {
+  const parts = droppedTexts(dropped, panels).map(prose);
   return parts.length === 0 ? '' : `Recording limit reached: ${parts.join(', ')} not kept.`;
 }
 

@@ -63,9 +63,13 @@ export function hasContent(profile: Profile, name: string): boolean {
 }
 
 /** `4,000 log lines`, for each kind of fact beyond the recording limit, except those of one panel. */
-export function droppedTexts(cut: Profile['cut'], panels: readonly Panel[], except?: Panel): string[] {
+export function droppedTexts(
+  dropped: Profile['dropped'],
+  panels: readonly Panel[],
+  except?: Panel,
+): string[] {
   const nouns = new Map(panels.flatMap(({ facts }) => Object.entries(facts ?? {})));
-  return Object.entries(cut)
+  return Object.entries(dropped)
     .filter(([name, count]) => count > 0 && except?.facts?.[name] === undefined)
     .map(([name, count]) => `${numberHelpers.count(count)} ${nouns.get(name) ?? `“${name}”`}`);
 }
@@ -144,7 +148,7 @@ export function createProfileModel(options: {
     routeTimes: routePercentiles === null || routePercentiles.count < FEWEST ? null : routePercentiles,
     panel,
     shown: panelShown(panel, { profile, query: given, amendments }),
-    dropped: droppedTexts(profile.cut, panels, panel),
+    dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),

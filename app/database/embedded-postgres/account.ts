@@ -50,12 +50,16 @@ export async function serverAccount(data: string): Promise<RunAs> {
 
 /** Variables of this process that its children need; nothing else of the environment reaches them. */
 export function childEnvironment(): Record<string, string> {
-  const kept: Record<string, string> = { LC_ALL: 'C', TZ: 'UTC', PATH: process.env.PATH ?? '/usr/bin:/bin' };
+  const environment: Record<string, string> = {
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+  };
   for (const name of ['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH']) {
     const value = process.env[name];
-    if (value !== undefined) kept[name] = value;
+    if (value !== undefined) environment[name] = value;
   }
-  return kept;
+  return environment;
 }
 
 /** Runs a program to its end and returns what it printed. Rejects where it can't be started. */

@@ -32,7 +32,7 @@ export interface PlaceOptions {
 }
 
 /** Makes a 0700 folder of the server's user, or checks that the existing one is that and no link. */
-async function ownFolder(folder: string, runAs: RunAs): Promise<string> {
+async function privateFolder(folder: string, runAs: RunAs): Promise<string> {
   try {
     await mkdir(folder, { mode: 0o700 });
     if (runAs !== undefined) await chown(folder, runAs.uid, runAs.gid);
@@ -78,7 +78,7 @@ async function findHome(homes: readonly string[]): Promise<string> {
 /** The folder in a home for this project. */
 async function homeFolder({ varDir, homes }: PlaceOptions, runAs: RunAs): Promise<string> {
   const hash = createHash('sha256').update(varDir).digest('hex').slice(0, 16);
-  return ownFolder(join(await findHome(homes), hash), runAs);
+  return privateFolder(join(await findHome(homes), hash), runAs);
 }
 
 /** Copies the binaries into `folder`, whole or not at all; an existing copy of this version is used. */
@@ -121,12 +121,12 @@ async function findBase(options: PlaceOptions, runAs: RunAs): Promise<string> {
   await makeFolders(varDir);
   const base = join(varDir, 'postgres');
   const fresh = !existsSync(base);
-  await ownFolder(base, runAs);
+  await privateFolder(base, runAs);
   if (await canReach(base, runAs)) return base;
   if (fresh) await rmdir(base);
-  const own = await ownFolder(join(await homeFolder(options, runAs), 'postgres'), runAs);
-  log(`PostgreSQL runs as user ${runAs?.uid}, who can't enter ${varDir}; its data is kept in ${own}.`);
-  return own;
+  const folder = await privateFolder(join(await homeFolder(options, runAs), 'postgres'), runAs);
+  log(`PostgreSQL runs as user ${runAs?.uid}, who can't enter ${varDir}; its data is kept in ${folder}.`);
+  return folder;
 }
 
 /** Finds the places, and makes those that are missing. */
