@@ -9,6 +9,7 @@ import {
   ConfigError,
   derivedSettings,
   type Environment,
+  hostSettings,
   profilerSettings,
   type ProfilerSettings,
   readEnvironment,
@@ -41,6 +42,22 @@ const SHORTEST_MASKED_VALUE = 8;
 /** Whether NODE_ENV says so; decides where nothing else is set. */
 export function isProduction(env: Environment = process.env): boolean {
   return env.NODE_ENV === 'production';
+}
+
+/** Whether a host is recorded: as its code says, else as PROFILER says, else everywhere except in production. */
+export function isEnabled(given: boolean | undefined, env: Environment = process.env): boolean {
+  return given ?? readEnvironment(hostSettings, env).enabled ?? !isProduction(env);
+}
+
+/** Settings of a host that the environment has. */
+export function hostEnvironment(env: Environment = process.env): Record<string, unknown> {
+  const values = { ...readEnvironment(hostSettings, env), ...readEnvironment(profilerSettings, env) };
+  const tables = { ...hostSettings, ...profilerSettings };
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([key]) => (env[tables[key as keyof typeof tables].name] ?? '').trim() !== '',
+    ),
+  );
 }
 
 /** `shop.example.com` -> `shop_example_com`; at most 63 characters, never beginning with a digit or `pg_`. */

@@ -123,6 +123,7 @@ export function createService(options: ServiceOptions): Service {
   function openProfiler(): Profiler {
     return createProfiler({
       ...config.profiler,
+      enabled: true,
       storage,
       redactor,
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),

@@ -3,35 +3,42 @@
  * Everything is created here in the order in which it is needed, and passed on: nothing is module state, so two profilers can run in one process.
  */
 import { hostname } from 'node:os';
-import { isProduction } from '../config.ts';
+import { isEnabled, isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
 import { createLive } from '../controllers/profiler/live.ts';
+import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
 import { createHostSource } from '../middleware/host-source.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
+import type { RenderingApp } from '../observe/ejs.ts';
 import { createExplainer } from '../observe/explain.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import { createRedactor } from '../profiler/redact.ts';
-import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
+import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
+import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
 import { createLazyPages } from './lazy-pages.ts';
+import { createOffProfiler } from './off-profiler.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
 
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
+  const { warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
+  for (const sentence of unknownOptions(options)) warn(sentence);
+  if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn });
   const {
-    storage = createMemoryStorage(),
-    warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`),
+    storage = createHostStorage(options.databaseUrl, warn),
     sourceOf = createHostSource(),
     root = process.cwd(),
     process: name = `${hostname()}:${process.pid}`,
@@ -121,6 +128,11 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     exposeToken: createTokenExposure(frontEnds),
     toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
     adoptPrototypes: options.adoptPrototypes ?? true,
+    onOtherProfiler: () => {
+      warn(
+        'another profiler records these requests already, and this one leaves them to it; mount one of the two.',
+      );
+    },
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     // Process figures over hours are meaningless, and every other request would count as concurrent.
     onUpgrade: options.onRequest ?? [],
@@ -131,7 +143,15 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     },
   });
 
-  return {
+  const detaching: (() => void)[] = [];
+  const profiler: Profiler = {
+    isOn: true,
+    attach(app) {
+      const detach = attach(app, profiler);
+      observers.watchApp(app as RenderingApp);
+      detaching.push(detach);
+      return detach;
+    },
     watch,
     pages(req, res, next) {
       pages.dispatch(req, res, (error) => {
@@ -141,6 +161,11 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     },
     errors: function errorPage(error, req, res, _next) {
       respondWithError(error, req, res);
+    },
+    notFound(req, res) {
+      const context = tracker.of(req);
+      if (context !== undefined) routing.onMiss(context, req);
+      respondWithError(createPageNotFound(req, redactText), req, res);
     },
     respondWithError,
     refuse(server, { resolver, methods }) {
@@ -166,6 +191,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     refillTokens: core.refill,
     counters: () => writer.counters(),
     async close(timeoutMs = CLOSE_WITHIN) {
+      for (const detach of detaching.splice(0)) detach();
       live.close();
       explainer?.close();
       observers.close();
@@ -174,4 +200,5 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       return writer.counters();
     },
   };
+  return profiler;
 }

@@ -72,6 +72,8 @@ export function addRouting(context: Context, matcher: DryMatcher): void {
 export interface HostRouting {
   /** Adds the fact to requests that no route of a host handled; the others are described by their layers. */
   onFinish(context: Context, req: IncomingMessage): void;
+  /** The same before the response, for the 404 page. */
+  onMiss(context: Context, req: IncomingMessage): void;
 }
 
 /** Matches against the routers of whatever application a request came through, only when no route handled it. */
@@ -87,14 +89,18 @@ export function createHostRouting(sourceOf: (layer: object) => string | null): H
     return matcher;
   }
 
+  const onMiss: HostRouting['onMiss'] = (context, req) => {
+    if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
+    const { app } = req as IncomingMessage & { app?: Express };
+    // Older routers report no layers, and matching them has side effects.
+    if (app !== undefined && context.all('layer').length > 0) addRouting(context, matcherOf(app));
+  };
+
   return {
+    onMiss,
     onFinish(context, req) {
       const status = context.first('response')?.status;
-      if (status !== 404 && status !== 405) return;
-      if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
-      const { app } = req as IncomingMessage & { app?: Express };
-      // Older routers report no layers, and matching them has side effects.
-      if (app !== undefined && context.all('layer').length > 0) addRouting(context, matcherOf(app));
+      if (status === 404 || status === 405) onMiss(context, req);
     },
   };
 }

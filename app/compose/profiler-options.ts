@@ -20,6 +20,10 @@ import type { ErrorPages } from './create-error-pages.ts';
 
 /** Includes the profiler's settings: app/config/settings.ts, and the README's table. */
 export interface ProfilerOptions extends Partial<ProfilerSettings> {
+  /** Whether anything is recorded; default: what `PROFILER` says (`on` or `off`), else everywhere except where `NODE_ENV` is `production`. */
+  enabled?: boolean;
+  /** PostgreSQL to store profiles in, instead of `storage`: tables are made in its schema `hindsight`. Needs the package `pg`. */
+  databaseUrl?: string | null;
   /** Where profiles are stored; default: the memory of this process. */
   storage?: ProfileStorage;
   /** Your own panels, shown after the built-in ones. */
@@ -64,11 +68,17 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
 }
 
 export interface Profiler {
+  /** False: nothing is recorded, and every function passes on. */
+  isOn: boolean;
+  /** Puts `watch` and `pages` in front of everything in an Express application; returns what undoes it. `hindsight(app)` calls it. */
+  attach(app: object): () => void;
   watch: Watch;
   /** `(req, res, next)`: responds to everything below `/_profiler`. */
   pages: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
   /** `(error, req, res, next)`: the error page. */
   errors: ErrorPages['handler'];
+  /** `(req, res, next)`, after all routes: the 404 page, which names the closest routes. */
+  notFound: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
   /** Responds to an error found outside the middleware. */
   respondWithError: ErrorPages['respond'];
   /** Responds to what the HTTP parser refuses with the error page, too; returns the function that stops it. */

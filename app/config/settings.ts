@@ -243,7 +243,28 @@ export const profilerSettings = {
   }),
 } satisfies SettingsTable;
 
+/** Settings of a host alone; the service has its own for the same. Read by `hindsight()` and `express-hindsight/register`. */
+export const hostSettings = {
+  enabled: setting({
+    name: 'PROFILER',
+    read: onOff,
+    fallback: null,
+    defaultText: 'on, off where `NODE_ENV=production`',
+    meaning: 'whether a host is recorded (the service has `APP_DEBUG` instead)',
+  }),
+  databaseUrl: setting({
+    name: 'PROFILER_DATABASE_URL',
+    read: text,
+    fallback: null,
+    defaultText: 'none: memory',
+    isSecret: true,
+    meaning:
+      'PostgreSQL in which a host stores its profiles, in a schema `hindsight` that it creates; needs the package `pg`',
+  }),
+} satisfies SettingsTable;
+
 export type ProfilerSettings = ValuesOf<typeof profilerSettings>;
+export type HostSettings = ValuesOf<typeof hostSettings>;
 
 /** The environment or a host's option is wrong; the message names the setting and says what to change. */
 export class ConfigError extends Error {

@@ -10,7 +10,7 @@ import type { RequestSource } from './request-fact.ts';
 
 /** What Express 4 and 5 add to a request; absent on a plain one. */
 interface ExpressParts {
-  app?: { settings?: Record<string, unknown>; request?: object };
+  app?: { settings?: Record<string, unknown>; request?: object; lazyrouter?: unknown };
   ip?: string;
   ips?: readonly string[];
   protocol?: string;
@@ -71,7 +71,7 @@ function createTrustsNobody(): (req: HostRequest) => boolean {
   return (req) => {
     const { app } = req;
     if (app === undefined)
-      return req.protocol === undefined && req.ip === undefined && req.host === undefined;
+      return req.protocol === undefined && req.ip === undefined && hostGetterOf(req) === undefined;
     if (app.settings === undefined || app.request === undefined) return false;
     const trust = app.settings['trust proxy'];
     if (trust !== false && trust !== undefined) return false;
@@ -83,11 +83,17 @@ function createTrustsNobody(): (req: HostRequest) => boolean {
   };
 }
 
+/** `req.host` of Express 4 is the host name alone, and prints that it is deprecated. */
+function hostGetterOf(req: HostRequest): string | undefined {
+  return typeof req.app?.lazyrouter === 'function' ? req.hostname : req.host;
+}
+
 /** What the getters of the host's Express say. */
 function placeOfGetters(req: HostRequest, scheme: 'http' | 'https'): Place {
-  const sent = splitHost(req.host ?? req.headers.host ?? '');
+  const host = hostGetterOf(req);
+  const sent = splitHost(host ?? req.headers.host ?? '');
   const ownPort = splitHost(req.headers.host ?? '').port;
-  const port = sent.port ?? (req.host === undefined || req.host === req.hostname ? ownPort : null);
+  const port = sent.port ?? (host === undefined || host === req.hostname ? ownPort : null);
   return makePlace(scheme, sent.host, port);
 }
 

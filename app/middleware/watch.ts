@@ -37,6 +37,8 @@ export interface WatchOptions {
   onRequest?: readonly ((context: Context) => void)[];
   /** The same for upgraded requests, which may stay open for hours. */
   onUpgrade?: readonly ((context: Context) => void)[];
+  /** Called once, when another profiler recorded a request first. */
+  onOtherProfiler?: () => void;
   /** Called after the response, before the profile is built. */
   onFinish?: (context: Context, req: IncomingMessage) => void;
 }
@@ -127,6 +129,7 @@ function isOfToolbar(headers: IncomingMessage['headers']): boolean {
 export function createWatch(options: WatchOptions): Watch {
   const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
   let opened = 0;
+  let other = false;
   const bindEmit = createEmitBinding(tracker);
   const upgrades = createUpgradeWatch({
     recorder,
@@ -183,6 +186,13 @@ export function createWatch(options: WatchOptions): Watch {
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
     if (tracker.isOpen(req)) {
+      next();
+      return;
+    }
+    if (res.hasHeader('x-debug-token')) {
+      // Its token would be replaced by one that its pages, which respond first, don't know.
+      if (!other) options.onOtherProfiler?.();
+      other = true;
       next();
       return;
     }

@@ -15,6 +15,8 @@ async function startProfiler({ connection, schema, options = {} }) {
   return createProfiler({
     storage: createPostgresStorage({ connection, schema }),
     Router: require('express').Router,
+    // NODE_ENV is production here.
+    enabled: true,
     ...options,
   });
 }

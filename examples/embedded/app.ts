@@ -1,14 +1,10 @@
 /** The smallest host, with profiles in memory. Outside this repository, import from 'express-hindsight'. */
 import express, { type Express } from 'express';
-import { createProfiler, type Profiler } from '../../app/index.ts';
+import hindsight, { type Profiler } from '../../app/index.ts';
 
 export function createHost(): { app: Express; profiler: Profiler } {
-  const profiler = createProfiler({ Router: express.Router });
   const app = express();
-  profiler.watchApp(app);
-
-  app.use(profiler.watch);
-  app.use(profiler.pages);
+  const profiler = hindsight(app);
 
   app.get('/', (_request, response) => {
     profiler.dump({ visitors: 1 }, 'counter');
@@ -18,6 +14,7 @@ export function createHost(): { app: Express; profiler: Profiler } {
     throw new Error('The host failed.');
   });
 
+  // The error page; without this line, errors are recorded all the same.
   app.use(profiler.errors);
   return { app, profiler };
 }

@@ -1,6 +1,7 @@
 /** The README's table of settings, made from the tables in app/config/settings.ts and laid out as Prettier does. */
 import {
   derivedSettings,
+  hostSettings,
   profilerSettings,
   serviceSettings,
   type Setting,
@@ -31,6 +32,7 @@ function settingsTable(): string {
     ['name', 'option of a host', 'default', 'meaning'],
     ...rowsOf(serviceSettings, false),
     ...rowsOf(derivedSettings, false),
+    ...rowsOf(hostSettings, true),
     ...rowsOf(profilerSettings, true),
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -1,0 +1,75 @@
+/** What a host gets where nothing is to be recorded: every function is there and passes on, and nothing is observed, stored or shown. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isProduction } from '../config.ts';
+import { readOptions } from '../config/settings.ts';
+import { createRedactor } from '../profiler/redact.ts';
+import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
+import { attach } from './attach.ts';
+import { createCore } from './create-core.ts';
+import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+
+function pass(_req: IncomingMessage, _res: ServerResponse, next: (error?: unknown) => void): void {
+  next();
+}
+
+const nothing = (): void => undefined;
+
+const WHY =
+  'nothing is recorded, because NODE_ENV is production; set PROFILER=on, or the option `enabled`, to record.';
+
+export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: string) => void }): Profiler {
+  if (options.enabled === undefined && isProduction()) options.warn(WHY);
+  const redactor = options.redactor ?? createRedactor({});
+  const core = createCore({
+    storage: createMemoryStorage(),
+    panels: [],
+    rules: [],
+    redactor,
+    settings: readOptions({}),
+    process: '',
+    warn: nothing,
+  });
+  // Nothing comes to be stored: no timer is needed.
+  const closed = core.close(0);
+
+  const detaching: (() => void)[] = [];
+  const profiler: Profiler = {
+    isOn: false,
+    attach(app) {
+      const detach = attach(app, profiler);
+      detaching.push(detach);
+      return detach;
+    },
+    watch: Object.assign(pass.bind(null), {
+      contextOf: () => undefined,
+      watchServer: nothing,
+      close: nothing,
+    }),
+    pages: pass,
+    errors: (error, _req, _res, next) => {
+      next(error);
+    },
+    notFound: pass,
+    respondWithError(error) {
+      throw error;
+    },
+    refuse: () => nothing,
+    dump: (value) => value,
+    sourceOf: () => null,
+    watchKnex: nothing,
+    watchApp: nothing,
+    watchEngine: nothing,
+    watchWinston: nothing,
+    profiles: core.profiles,
+    redactor,
+    refillTokens: () => Promise.resolve(),
+    counters: () => core.writer.counters(),
+    async close() {
+      for (const detach of detaching.splice(0)) detach();
+      await closed;
+      await options.storage?.close();
+      return core.writer.counters();
+    },
+  };
+  return profiler;
+}

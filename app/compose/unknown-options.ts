@@ -1,0 +1,50 @@
+/** Options of `createProfiler` that it does not know, each with the nearest one that it does: a typing error, or of another edition. */
+import { profilerSettings, hostSettings } from '../config/settings.ts';
+import { editDistance } from '../middleware/nearest-routes.ts';
+import type { ProfilerOptions } from './profiler-options.ts';
+
+type Setting = keyof typeof profilerSettings | keyof typeof hostSettings;
+
+const KNOWN: Record<Exclude<keyof ProfilerOptions, Setting>, true> = {
+  storage: true,
+  panels: true,
+  findings: true,
+  secrets: true,
+  secretNames: true,
+  publicValues: true,
+  redactor: true,
+  limits: true,
+  tokenFolder: true,
+  process: true,
+  settings: true,
+  root: true,
+  authorize: true,
+  sourceOf: true,
+  Router: true,
+  adoptPrototypes: true,
+  onRequest: true,
+  warn: true,
+};
+/** Letters that two names have to share at their beginning, or may differ in. */
+const SAME_START = 5;
+const DIFFERENT = 2;
+
+/** `retention` -> retentionHours, retentionCount, retentionMb. */
+function nearest(name: string, known: readonly string[]): readonly string[] {
+  const lower = name.toLowerCase();
+  const alike = known.filter((other) => other.toLowerCase().startsWith(lower.slice(0, SAME_START)));
+  if (lower.length >= SAME_START && alike.length > 0) return alike;
+  return known.filter((other) => editDistance(lower, other.toLowerCase(), DIFFERENT) <= DIFFERENT);
+}
+
+/** A sentence for each. */
+export function unknownOptions(options: object): string[] {
+  const known = [...Object.keys(profilerSettings), ...Object.keys(hostSettings), ...Object.keys(KNOWN)];
+  return Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const near = nearest(name, known);
+      const advice = near.length === 0 ? 'it has no effect.' : `did you mean ${near.join(', ')}?`;
+      return `createProfiler: unknown option "${name}"; ${advice}`;
+    });
+}

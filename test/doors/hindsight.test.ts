@@ -1,0 +1,215 @@
+/** The door of two lines, and when a profiler is off. */
+import { expect } from 'chai';
+import express from 'express';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import request from 'supertest';
+import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+
+const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+const TOKEN = /^[0-9a-f]{6}$/;
+
+describe('hindsight(app)', () => {
+  const open: Profiler[] = [];
+  const said: string[] = [];
+
+  function attached(app: object, options: ProfilerOptions = {}): Profiler {
+    const profiler = hindsight(app, { warn: (sentence) => said.push(sentence), ...options });
+    open.push(profiler);
+    return profiler;
+  }
+
+  /** Runs `work` with other variables in the environment. */
+  async function withEnvironment(
+    values: Record<string, string>,
+    work: () => Promise<void> | void,
+  ): Promise<void> {
+    const before = { ...process.env };
+    Object.assign(process.env, values);
+    try {
+      await work();
+    } finally {
+      process.env = before;
+    }
+  }
+
+  afterEach(async () => {
+    for (const profiler of open.splice(0)) await profiler.close();
+    said.length = 0;
+  });
+
+  for (const [name, make] of [
+    ['Express 5', express],
+    ['Express 4', express4],
+  ] as const) {
+    it(`records ${name} behind one line, whatever was registered before it`, async () => {
+      const app = make();
+      app.get('/before', (_request, response) => void response.send('before'));
+      const profiler = attached(app);
+      app.get('/after', (_request, response) => void response.send('after'));
+      for (const path of ['/before', '/after']) {
+        const { headers } = await request(app).get(path).expect(200);
+        expect(headers['x-debug-token']).to.match(TOKEN);
+        const found = await profiler.profiles.read(headers['x-debug-token']!);
+        expect(found?.profile).to.include({ route: path });
+        await request(app).get(`/_profiler/${headers['x-debug-token']}`).expect(200, /<html/);
+      }
+    });
+
+    it(`lets settings of ${name} be made after it`, async () => {
+      const deprecated: unknown[] = [];
+      const note = (warning: unknown): unknown => deprecated.push(warning);
+      process.on('deprecation', note);
+      const app = make();
+      attached(app);
+      app.set('case sensitive routing', true);
+      app.set('strict routing', true);
+      app.set('trust proxy', true);
+      app.get('/Path', (req, response) => void response.send(req.ip));
+      await request(app).get('/path').expect(404);
+      await request(app).get('/Path/').expect(404);
+      const { headers } = await request(app).get('/Path').set('x-forwarded-host', 'shop.example').expect(200);
+      expect(headers['x-debug-token-link']).to.match(/^http:\/\/shop\.example(?::\d+)?\/_profiler\//);
+      process.off('deprecation', note);
+      expect(deprecated).to.deep.equal([]);
+    });
+
+    it(`gives ${name} its own answers back when it is closed`, async () => {
+      const app = make();
+      app.get('/', (_request, response) => void response.send('fine'));
+      const { handle } = app as unknown as { handle: unknown };
+      await attached(app).close();
+      expect((app as unknown as { handle: unknown }).handle).to.equal(handle);
+      const { headers } = await request(app).get('/').expect(200, 'fine');
+      expect(headers).to.not.have.property('x-debug-token');
+    });
+  }
+
+  it('records an application behind a server of its own, and one that is called by another framework', async () => {
+    const app = express();
+    attached(app);
+    app.get('/inner', (_request, response) => void response.send('inner'));
+    const server = createServer((req, res) => {
+      if (req.url === '/outer') res.end('outer');
+      else void app(req, res);
+    });
+    const { headers } = await request(server).get('/inner').expect(200, 'inner');
+    expect(headers['x-debug-token']).to.match(TOKEN);
+    expect((await request(server).get('/outer')).headers).to.not.have.property('x-debug-token');
+  });
+
+  it('records a mounted application once, by the outer profiler', async () => {
+    const [outer, inner] = [express(), express()];
+    inner.get('/page', (_request, response) => void response.send('page'));
+    outer.use('/shop', inner);
+    const profiler = attached(outer);
+    attached(inner);
+    const { headers } = await request(outer).get('/shop/page').expect(200);
+    const found = await profiler.profiles.read(headers['x-debug-token']!);
+    expect(found?.profile.route).to.equal('/shop/page');
+    expect(said).to.have.lengthOf(1);
+    expect(said[0]).to.include('another profiler');
+  });
+
+  it('is the same profiler when it is called again, and refuses other options', () => {
+    const app = express();
+    const profiler = attached(app);
+    expect(hindsight(app)).to.equal(profiler);
+    expect(() => hindsight(app, { slowMs: 5 })).to.throw('has a profiler already');
+  });
+
+  it('leaves a request to the profiler that recorded it first, and says so once', async () => {
+    const first = createProfiler({ warn: () => undefined });
+    const second = createProfiler({ warn: (sentence) => said.push(sentence) });
+    open.push(first, second);
+    const app = express();
+    app.use(first.watch, second.watch, second.pages, first.pages);
+    const { headers } = await request(app).get('/');
+    await request(app).get('/');
+    expect(await first.profiles.read(headers['x-debug-token']!)).to.not.equal(null);
+    expect(said).to.have.lengthOf(1);
+  });
+
+  it('refuses what is no application', () => {
+    expect(() => hindsight(createServer())).to.throw('the first argument is no Express application');
+  });
+
+  it('answers what no route answered with a 404 page, where that is asked for', async () => {
+    const app = express();
+    const profiler = attached(app);
+    app.get('/orders', (_request, response) => void response.send('orders'));
+    app.use(profiler.notFound);
+    const { text } = await request(app).get('/order').expect(404);
+    expect(text).to.include('No route found for').and.include('/orders');
+  });
+
+  it('reads what it is not told from the environment', () =>
+    withEnvironment({ PROFILER_PASSWORD: 'open sesame' }, async () => {
+      const app = express();
+      attached(app);
+      await request(app).get('/_profiler/').expect(401);
+      await request(app).get('/_profiler/').auth('any', 'open sesame').expect(200);
+      const other = express();
+      attached(other, { password: null });
+      await request(other).get('/_profiler/').expect(200);
+    }));
+
+  describe('in production', () => {
+    async function expectOff(app: express.Express): Promise<void> {
+      const { headers } = await request(app).get('/').expect(200, 'fine');
+      expect(headers).to.not.have.property('x-debug-token');
+      await request(app).get('/_profiler/').expect(404);
+    }
+
+    function application(): express.Express {
+      const app = express();
+      app.get('/', (_request, response) => void response.send('fine'));
+      return app;
+    }
+
+    it('is off, and says so once', () =>
+      withEnvironment({ NODE_ENV: 'production' }, async () => {
+        const app = application();
+        const { handle } = app as unknown as { handle: unknown };
+        const profiler = attached(app);
+        expect(profiler.isOn).to.equal(false);
+        expect((app as unknown as { handle: unknown }).handle).to.equal(handle);
+        app.use(profiler.watch, profiler.pages, profiler.notFound, profiler.errors);
+        expect(profiler.dump(7)).to.equal(7);
+        await expectOff(app);
+        expect(said).to.have.lengthOf(1);
+        expect(said[0]).to.include('NODE_ENV').and.include('PROFILER=on');
+      }));
+
+    it('is on where PROFILER or the option says so, and off elsewhere where they say that', async () => {
+      await withEnvironment({ NODE_ENV: 'production', PROFILER: 'on' }, () => {
+        expect(attached(application()).isOn).to.equal(true);
+        expect(attached(application(), { enabled: false }).isOn).to.equal(false);
+      });
+      await withEnvironment({ NODE_ENV: 'production' }, () => {
+        expect(attached(application(), { enabled: true }).isOn).to.equal(true);
+      });
+      await withEnvironment({ PROFILER: 'off' }, async () => {
+        const app = application();
+        expect(attached(app).isOn).to.equal(false);
+        await expectOff(app);
+      });
+      expect(said).to.deep.equal([]);
+    });
+  });
+});
+
+describe('createProfiler', () => {
+  it('names the nearest option where it does not know one', async () => {
+    const said: string[] = [];
+    const options = { sampling: { rate: 0.1 }, retention: 4, passwort: 'x', toolbr: true, quux: 1 };
+    await createProfiler({ ...options, warn: (sentence) => said.push(sentence) }).close();
+    expect(said).to.deep.equal([
+      'createProfiler: unknown option "sampling"; did you mean sampleRate?',
+      'createProfiler: unknown option "retention"; did you mean retentionHours, retentionCount, retentionMb?',
+      'createProfiler: unknown option "passwort"; did you mean password?',
+      'createProfiler: unknown option "toolbr"; did you mean toolbar, toolbarOrigins?',
+      'createProfiler: unknown option "quux"; it has no effect.',
+    ]);
+  });
+});
