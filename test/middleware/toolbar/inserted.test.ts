@@ -299,7 +299,7 @@ describe('a page that gets no toolbar', () => {
 
   it('is each where the toolbar is off, and in production unless it is asked for', async () => {
     const before = process.env.NODE_ENV;
-    const count = async (options: { toolbar?: boolean | undefined }): Promise<number> => {
+    const count = async (options: { toolbar?: boolean | undefined; enabled?: boolean }): Promise<number> => {
       const host = await startToolbarHost((app) => {
         app.use((_req, res) => void res.send(PAGE));
         return undefined;
@@ -312,8 +312,8 @@ describe('a page that gets no toolbar', () => {
       expect(await count({ toolbar: false })).to.equal(0);
       expect(await count({ toolbar: undefined })).to.equal(1);
       process.env.NODE_ENV = 'production';
-      expect(await count({ toolbar: undefined })).to.equal(0);
-      expect(await count({ toolbar: true })).to.equal(1);
+      expect(await count({ toolbar: undefined, enabled: true })).to.equal(0);
+      expect(await count({ toolbar: true, enabled: true })).to.equal(1);
     } finally {
       if (before === undefined) delete process.env.NODE_ENV;
       else process.env.NODE_ENV = before;
