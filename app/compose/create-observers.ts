@@ -4,6 +4,7 @@
  */
 import type { Knex } from 'knex';
 import { createCallerFinder } from '../observe/caller.ts';
+import { pgPatch } from '../observe/channels/pg.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump, type Dump } from '../observe/dump.ts';
 import type { Explainer } from '../observe/explain.ts';
@@ -13,8 +14,11 @@ import { observeKnex } from '../observe/knex.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
 import { observeOutput } from '../observe/output.ts';
+import { type Libraries, watchLibraries } from '../observe/libraries.ts';
+import { observePg } from '../observe/pg.ts';
 import { observePino } from '../observe/pino.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
+import { createQueryRecorder } from '../observe/queries.ts';
 import { observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
 import { observeRuntime } from '../observe/runtime.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
@@ -32,9 +36,12 @@ export interface ObserverOptions {
   Router?: RouterLibrary | undefined;
   /** Plans slow statements after the response; absent: none. */
   explainer?: Explainer | undefined;
+  /** Libraries that are observed: all of them, none, or these by name. */
+  observe?: boolean | readonly string[] | undefined;
 }
 
 export interface Observers {
+  libraries: Libraries;
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
@@ -50,7 +57,7 @@ export interface Observers {
 }
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, root, maps, Router, explainer } = options;
+  const { tracker, root, maps, Router, explainer, observe = true } = options;
   const findCaller = createCallerFinder(root, maps);
   const registrations =
     Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
@@ -58,10 +65,20 @@ export function createObservers(options: ObserverOptions): Observers {
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
+  const queries = createQueryRecorder({ tracker, findCaller });
+  const isWanted = (name: string): boolean =>
+    observe === true || (observe !== false && observe.includes(name));
+  /** Libraries that are observed where they are found: how they publish, and who listens. */
+  const observed = [{ patches: [pgPatch], listen: () => observePg({ tracker, queries }) }].filter(
+    ({ patches }) => patches.some(({ name }) => isWanted(name)),
+  );
+  const libraries = watchLibraries(observed.flatMap(({ patches }) => patches));
   const layers = createLayerObserver({ tracker, sourceOf, Router });
   const closing: { close(): void }[] = [
     ...(registrations === null ? [] : [registrations]),
     layers,
+    libraries,
+    ...observed.map(({ listen }) => listen()),
     observeConsole({ tracker, gate, findCaller }),
     observePino({ tracker, gate, findCaller }),
     observeOutput({ tracker, gate, findCaller }),
@@ -71,6 +88,7 @@ export function createObservers(options: ObserverOptions): Observers {
     views,
   ];
   return {
+    libraries,
     onRequest: runtime.onRequest,
     observeApp: layers.observeApp,
     sourceOf,
@@ -79,6 +97,7 @@ export function createObservers(options: ObserverOptions): Observers {
       closing.push(
         observeKnex(knex, {
           tracker,
+          queries,
           findCaller,
           explainer,
           ...(instance === undefined ? {} : { instance }),

@@ -82,7 +82,14 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
           unobserved: (work) => tracker.unobserved(work),
         })
       : undefined;
-  const observers = createObservers({ tracker, root, maps, Router: options.Router, explainer });
+  const observers = createObservers({
+    tracker,
+    root,
+    maps,
+    Router: options.Router,
+    explainer,
+    observe: options.observe,
+  });
 
   const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({
@@ -182,6 +189,13 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     },
     dump: observers.dump,
     sourceOf: observers.sourceOf,
+    observe(name, exports) {
+      if (!observers.libraries.observe(name, exports))
+        warn(
+          `observe('${name}', …): this is not a library that is known here, or not the object it exports.`,
+        );
+    },
+    libraries: () => observers.libraries.found(),
     watchKnex: observers.watchKnex,
     watchApp: observers.watchApp,
     watchEngine: observers.watchEngine,

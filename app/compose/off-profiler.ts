@@ -56,6 +56,8 @@ export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: 
     refuse: () => nothing,
     dump: (value) => value,
     sourceOf: () => null,
+    observe: nothing,
+    libraries: () => [],
     watchKnex: nothing,
     watchApp: nothing,
     watchEngine: nothing,

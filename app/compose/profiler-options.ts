@@ -7,6 +7,7 @@ import type { RequestSource } from '../middleware/request-fact.ts';
 import type { Watch } from '../middleware/watch.ts';
 import type { Dump } from '../observe/dump.ts';
 import type { CompilingEngine, RenderingApp } from '../observe/ejs.ts';
+import type { FoundLibrary } from '../observe/libraries.ts';
 import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextLimits } from '../profiler/context.ts';
@@ -63,6 +64,8 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   adoptPrototypes?: boolean;
   /** Called once per request, inside its context, to add facts to it. */
   onRequest?: readonly ((context: Context) => void)[];
+  /** Libraries that are observed (docs/libraries.md): all that are found, none, or only these. Default: all. */
+  observe?: boolean | readonly string[];
   /** Receives the profiler's own warnings; default: stderr. */
   warn?: (sentence: string) => void;
 }
@@ -87,6 +90,13 @@ export interface Profiler {
   dump: Dump;
   /** `file:line` where a layer of a router was registered; null where not known. */
   sourceOf: (layer: object) => string | null;
+  /**
+   * By hand, for a library that is in a bundle, or was loaded as an ES module before the profiler: `profiler.observe('pg', pg)`. Others are
+   * found.
+   */
+  observe(name: string, exports: unknown): void;
+  /** The libraries that were found in this process. */
+  libraries(): readonly FoundLibrary[];
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;

@@ -23,6 +23,7 @@ const KNOWN: Record<Exclude<keyof ProfilerOptions, Setting>, true> = {
   Router: true,
   adoptPrototypes: true,
   onRequest: true,
+  observe: true,
   warn: true,
 };
 /** Letters that two names have to share at their beginning, or may differ in. */

@@ -8,11 +8,14 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
-import type { QueryFact } from './query-fact.ts';
+import type { QueryRecorder } from './queries.ts';
+import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
 
 export interface ObserveKnexOptions {
   tracker: ContextTracker;
+  /** Absent: no driver is observed. */
+  queries?: QueryRecorder;
   /** Omit to record no callers. */
   findCaller?: FindCaller;
   instance?: string;
@@ -56,6 +59,13 @@ const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 /** Frames between sending a statement, or `then`, and own code, which is the last of them. */
 const SENT_NEAR = 6;
 const THEN_NEAR = 2;
+const SYSTEMS: Readonly<Record<string, QuerySystem>> = {
+  postgresql: 'postgresql',
+  mysql: 'mysql',
+  sqlite3: 'sqlite',
+  mssql: 'mssql',
+  oracle: 'oracle',
+};
 
 /** Replaces a method until `restore`; an inherited one is inherited again. */
 function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
@@ -69,8 +79,9 @@ function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, 
 }
 
 export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observation {
-  const { tracker, findCaller, instance = 'default', explainer } = options;
+  const { tracker, queries, findCaller, instance = 'default', explainer } = options;
   const client = knex.client as Client;
+  const system = SYSTEMS[String(client.dialect)];
   const prototype = Object.getPrototypeOf(client) as Client;
   const original = { ...pick(prototype) };
   /** Created once: object literals with a spread get a hidden class of their own each time, which is expensive to read. */
@@ -137,6 +148,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       caller,
       instance,
     };
+    if (system !== undefined) fact.system = system;
     if (types !== null) fact.types = types;
     context.add('query', fact, bytesOf(fact.sql, fact.bindings));
     return fact;
@@ -165,7 +177,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     send: () => Promise<unknown>,
   ): Promise<unknown> {
     const startMs = context.elapsedMs();
-    const answer = send();
+    const answer = queries === undefined ? send() : queries.covered(send);
     try {
       // Only now does `query` hold the statement as sent.
       const fact = record(context, connection, query, caller);
@@ -210,8 +222,9 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
 
   function acquireConnection(this: Client): Promise<Connection> {
     const context = tracker.current();
-    const acquired = original.acquireConnection.call(this);
-    if (context === undefined || !isObserved(this)) return acquired;
+    if (context === undefined || !isObserved(this)) return original.acquireConnection.call(this);
+    // What Knex asks a new connection is not the application's.
+    const acquired = tracker.unobserved(() => original.acquireConnection.call(this));
     const askedMs = context.elapsedMs();
     acquired.then(
       (connection) => {

@@ -1,7 +1,14 @@
 import type { Json } from '../profiler/json.ts';
 import type { BindingType } from './statement.ts';
 
+/** OpenTelemetry's names (`db.system.name`). */
+export type QuerySystem = 'postgresql' | 'mysql' | 'sqlite' | 'mongodb' | 'mssql' | 'oracle' | 'other';
+
 export interface QueryFact {
+  /** Absent: not known. */
+  system?: QuerySystem;
+  /** What a level above calls it: `User.findMany`. */
+  label?: string;
   /** As sent, with the dialect's placeholders. */
   sql: string;
   bindings: Json[];
@@ -22,7 +29,7 @@ export interface QueryFact {
   error: string | null;
   /** `file:line` in own code. */
   caller: string | null;
-  /** Which Knex instance, if a host has several. */
+  /** Which Knex instance, if a host has several; else the system. */
   instance: string;
 }
 

@@ -4,6 +4,7 @@
  * socket. Each profiler has its own tracker, so two profilers can run in one process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FactName, Facts } from './facts.ts';
@@ -273,6 +274,12 @@ export class ContextTracker {
   /** Runs `work` without a context, so that nothing of it is recorded: for the profiler's own queries and renders. */
   unobserved<T>(work: () => T): T {
     return this.#storage.run(undefined, work);
+  }
+
+  /** What this channel's `runStores` runs is run in the context that belongs to its message; returns what undoes it. */
+  follow(channel: Channel, contextOf: (message: unknown) => Context | undefined): () => void {
+    channel.bindStore(this.#storage, (message) => contextOf(message) ?? this.current());
+    return () => void channel.unbindStore(this.#storage);
   }
 
   /** Binds `callback` to the current context. */

@@ -1,0 +1,163 @@
+/** `pg` -> channels `express-hindsight:pg:query` and `express-hindsight:pg:connect` (pg-pool's). */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
+import { traceCall, type Traced, tracedCallback } from './trace.ts';
+import { allOf, wrapMethod } from './wrap-method.ts';
+
+export interface PgQuery extends Traced {
+  client: object;
+  text: string;
+  values: unknown;
+}
+
+export interface PgConnect extends Traced {
+  pool: object;
+  /** Called by `pool.query`: the statement is sent while the callback runs. */
+  isForQuery: boolean;
+}
+
+/** An object that is submitted itself: a Cursor, a QueryStream, a Query. */
+interface Submittable {
+  submit(...args: unknown[]): unknown;
+  text?: unknown;
+  values?: unknown;
+  name?: unknown;
+  cursor?: Submittable;
+  handleReadyForQuery?(...args: unknown[]): unknown;
+  handleError?(error: unknown, ...args: unknown[]): unknown;
+}
+
+type Callback = (...args: unknown[]) => unknown;
+
+const query = tracingChannel('express-hindsight:pg:query');
+const connect = tracingChannel('express-hindsight:pg:connect');
+
+export const pgChannels = { query, connect };
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Its end is told by the methods that the connection calls; listeners would change what an unheard error does. */
+function submitted(message: PgQuery, object: Submittable, call: () => unknown): unknown {
+  query.start.publish(message);
+  let isOver = false;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    query.asyncStart.publish(message);
+    query.asyncEnd.publish(message);
+  };
+  const { handleReadyForQuery, handleError } = object;
+  if (handleReadyForQuery !== undefined)
+    object.handleReadyForQuery = function (this: unknown, ...args) {
+      end();
+      return Reflect.apply<unknown, unknown[], unknown>(handleReadyForQuery, this, args);
+    };
+  if (handleError !== undefined)
+    object.handleError = function (this: unknown, error, ...args) {
+      message.error = error;
+      query.error.publish(message);
+      end();
+      return Reflect.apply<unknown, [unknown, ...unknown[]], unknown>(handleError, this, [error, ...args]);
+    };
+  try {
+    return call();
+  } finally {
+    query.end.publish(message);
+  }
+}
+
+function textOf(config: unknown): string {
+  if (typeof config === 'string') return config;
+  const { text } = config as { text?: unknown };
+  return typeof text === 'string' ? text : '';
+}
+
+/** `query(text, values?, callback?)`, `query({ text, values, callback? }, values?, callback?)`, `query(submittable, callback?)`. */
+function tracedQuery(client: object, args: unknown[], original: Callback): unknown {
+  const [config, values, callback] = args;
+  const call = (): unknown => Reflect.apply(original, client, args);
+  const object = isObject(config) ? config : {};
+  const message: PgQuery = {
+    client,
+    text: textOf(object.cursor ?? config),
+    values: Array.isArray(values) ? values : (object.values ?? object._values),
+  };
+  if (typeof object.submit === 'function') {
+    const cursor = object.cursor as (Submittable & { values?: unknown }) | undefined;
+    message.values = cursor?.values ?? message.values;
+    return submitted(message, object as unknown as Submittable, call);
+  }
+  const at = typeof callback === 'function' ? 2 : typeof values === 'function' ? 1 : -1;
+  if (at !== -1) {
+    args[at] = tracedCallback(query, message, args[at] as Callback);
+    return traceCall(query, message, call);
+  }
+  if (typeof object.callback !== 'function') return traceCall(query, message, call);
+  // A copy that inherits: the application may hand over the same object again.
+  args[0] = Object.create(object, {
+    callback: { value: tracedCallback(query, message, object.callback as Callback), enumerable: true },
+  });
+  return traceCall(query, message, call);
+}
+
+/** Whether `pool.query` is what calls `connect`. */
+let isPoolQuery = false;
+
+function ownerOf(start: unknown, name: string): object | null {
+  let holder = start as object | null;
+  while (holder !== null && !Object.hasOwn(holder, name))
+    holder = Object.getPrototypeOf(holder) as object | null;
+  return holder;
+}
+
+export const pgPatch: LibraryPatch = {
+  name: 'pg',
+  patch(exports) {
+    const { Client, Pool } = (exports ?? {}) as {
+      Client?: { prototype: object };
+      Pool?: { prototype: object };
+    };
+    if (typeof Client?.prototype !== 'object' || typeof Pool?.prototype !== 'object') return null;
+    return allOf(
+      wrapMethod(
+        Client.prototype,
+        'query',
+        (original) =>
+          function (this: unknown, ...args) {
+            if (!query.start.hasSubscribers || args[0] === null || args[0] === undefined)
+              return Reflect.apply(original, this, args);
+            return tracedQuery(this as object, args, original);
+          },
+      ),
+      wrapMethod(
+        ownerOf(Pool.prototype, 'query'),
+        'query',
+        (original) =>
+          function (this: unknown, ...args) {
+            const before = isPoolQuery;
+            isPoolQuery = true;
+            try {
+              return Reflect.apply(original, this, args);
+            } finally {
+              isPoolQuery = before;
+            }
+          },
+      ),
+      wrapMethod(
+        ownerOf(Pool.prototype, 'connect'),
+        'connect',
+        (original) =>
+          function (this: unknown, ...args) {
+            if (!connect.start.hasSubscribers) return Reflect.apply(original, this, args);
+            const message: PgConnect = { pool: this as object, isForQuery: isPoolQuery };
+            const [callback] = args;
+            if (typeof callback === 'function')
+              args[0] = tracedCallback(connect, message, callback as Callback);
+            return traceCall(connect, message, () => Reflect.apply(original, this, args));
+          },
+      ),
+    );
+  },
+};

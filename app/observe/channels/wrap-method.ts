@@ -1,0 +1,90 @@
+/**
+ * Replaces a method of a library once per process, however many profilers ask for it: a second wrapper would record everything twice.
+ * The last one to undo it restores the original.
+ */
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+interface Wrapped {
+  wrapper: Method;
+  users: number;
+  restore: () => void;
+}
+
+/** On the process, because two copies of this package may run in it. */
+const REGISTRY = Symbol.for('express-hindsight.wrapped-methods');
+
+function wrappedMethods(): WeakMap<object, Map<PropertyKey, Wrapped>> {
+  const holder = globalThis as { [REGISTRY]?: WeakMap<object, Map<PropertyKey, Wrapped>> };
+  return (holder[REGISTRY] ??= new WeakMap());
+}
+
+/** An own property is put back as it was, an inherited one is inherited again. */
+function replace(target: object, name: PropertyKey, wrapper: Method): (() => void) | null {
+  const own = Object.getOwnPropertyDescriptor(target, name);
+  const original: unknown = Reflect.get(target, name);
+  const place = { configurable: true, enumerable: own?.enumerable ?? false };
+  try {
+    // An accessor that hands over a function of an ES module is called; anything else is defined.
+    if (own?.set !== undefined) Reflect.set(target, name, wrapper);
+    else Object.defineProperty(target, name, { ...place, value: wrapper, writable: true });
+  } catch {
+    return null;
+  }
+  return () => {
+    if (own === undefined) Reflect.deleteProperty(target, name);
+    else if (own.set === undefined) Object.defineProperty(target, name, own);
+    else Reflect.set(target, name, original);
+  };
+}
+
+/**
+ * `make` gets the method and returns what takes its place. Returns what undoes it; null where there is no such method, or it can't be
+ * replaced. Never throws.
+ */
+export function wrapMethod(
+  target: unknown,
+  name: PropertyKey,
+  make: (original: Method) => Method,
+): (() => void) | null {
+  if ((typeof target !== 'object' && typeof target !== 'function') || target === null) return null;
+  const registry = wrappedMethods();
+  const methods = registry.get(target) ?? new Map<PropertyKey, Wrapped>();
+  registry.set(target, methods);
+  let wrapped = methods.get(name);
+  if (wrapped === undefined) {
+    const original: unknown = Reflect.get(target, name);
+    if (typeof original !== 'function') return null;
+    const wrapper = make(original as Method);
+    Object.defineProperty(wrapper, 'name', { value: original.name, configurable: true });
+    Object.defineProperty(wrapper, 'length', { value: original.length, configurable: true });
+    const restore = replace(target, name, wrapper);
+    if (restore === null) return null;
+    wrapped = { wrapper, users: 0, restore };
+    methods.set(name, wrapped);
+  }
+  const { restore } = wrapped;
+  const entry = wrapped;
+  entry.users++;
+  let isUndone = false;
+  return () => {
+    if (isUndone) return;
+    isUndone = true;
+    entry.users--;
+    if (entry.users > 0) return;
+    // What somebody else has wrapped since stays: without subscribers it only calls the original.
+    if (Reflect.get(target, name) !== entry.wrapper) return;
+    restore();
+    methods.delete(name);
+  };
+}
+
+/** Undoes all; null where one of them is missing, and nothing stays wrapped. */
+export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) | null {
+  const done = undo.filter((one) => one !== null);
+  const undoAll = (): void => {
+    for (const one of done) one();
+  };
+  if (done.length === undo.length) return undoAll;
+  undoAll();
+  return null;
+}

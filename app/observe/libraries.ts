@@ -1,0 +1,255 @@
+/**
+ * Finds the libraries of this process and makes them publish: those in `require.cache`, those that `Module._load` loads later (also for
+ * an `import` of CommonJS), and ES modules by a synchronous hook where Node.js has it (22.15). Decision 17 has what else was tried.
+ */
+import diagnostics from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
+import Module, { createRequire } from 'node:module';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { wrapMethod } from './channels/wrap-method.ts';
+
+/** Knows how to make one library publish. */
+export interface LibraryPatch {
+  /** Package or builtin: `pg`, `node:sqlite`. A package may have several patches. */
+  name: string;
+  /** File of the package whose exports are patched, `lib/cmap/connection.js`; absent: its main file. */
+  file?: string;
+  /** The same as an ES module: this file hands over these names, which `patch` may replace. */
+  module?: { file: string; names: readonly string[] };
+  /**
+   * Makes this copy publish; returns what undoes it, or null where it isn't the shape we know. Called once per copy and profiler:
+   * `wrapMethod` wraps once. By hand it gets the package's exports. Must not throw. What publishes by itself returns a function that does nothing.
+   */
+  patch(exports: unknown): (() => void) | null;
+}
+
+export interface Libraries {
+  /** By hand, for libraries in a bundle or loaded in a way we can't see. False where it isn't a library we know. */
+  observe(name: string, exports: unknown): boolean;
+  /** What was found in this process. */
+  found(): readonly FoundLibrary[];
+  close(): void;
+}
+
+export interface FoundLibrary {
+  name: string;
+  /** null where not known. */
+  version: string | null;
+}
+
+/** What an ES module hands over at the end of its evaluation. */
+interface HandedOver {
+  name: string;
+  url: string;
+  exports: object;
+}
+
+interface LoadHooks {
+  registerHooks?(hooks: {
+    load(url: string, context: unknown, next: (url: string, context: unknown) => LoadedModule): LoadedModule;
+  }): { deregister(): void };
+}
+
+interface LoadedModule {
+  format?: string | null;
+  source?: unknown;
+}
+
+interface Loading {
+  _load: (request: string, parent: { filename?: string | null } | undefined, isMain: boolean) => unknown;
+}
+
+/** Greedy: the last `node_modules` counts. Folder, package and file within it. */
+const IN_PACKAGE = /^(.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))[\\/](.+)$/s;
+const BARE = /^(?:@[^/]+\/)?[^/]+/;
+const LOADED = 'express-hindsight:loaded';
+const HANDED_OVER = 'express-hindsight:handed-over';
+/** On the process: what ES modules handed over before another profiler was created. */
+const HANDED = Symbol.for('express-hindsight.handed-over');
+
+function handedOver(): HandedOver[] {
+  const holder = globalThis as { [HANDED]?: HandedOver[] };
+  return (holder[HANDED] ??= []);
+}
+
+function versionOf(folder: string): string | null {
+  try {
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      version?: unknown;
+    };
+    return typeof version === 'string' ? version : null;
+  } catch {
+    return null;
+  }
+}
+
+function attempt(patch: LibraryPatch, exports: unknown): (() => void) | null {
+  try {
+    return patch.patch(exports);
+  } catch {
+    return null;
+  }
+}
+
+/** Accessors, because a function declaration can be replaced inside its own module only. */
+function handOver(name: string, names: readonly string[]): string {
+  const members = names.map((one) => `get ${one}() { return ${one}; }, set ${one}(to) { ${one} = to; }`);
+  return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
+}
+
+export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
+  const byName = new Map<string, LibraryPatch[]>();
+  for (const patch of patches) byName.set(patch.name, [...(byName.get(patch.name) ?? []), patch]);
+  const { cache, resolve } = createRequire(process.execPath);
+  const undo: (() => void)[] = [];
+  const found = new Map<string, FoundLibrary>();
+  /** Files and modules that are patched. */
+  const done = new Set<string>();
+
+  function apply(
+    patch: LibraryPatch,
+    exports: unknown,
+    { key, folder }: { key: string; folder: string | null },
+  ): boolean {
+    if (done.has(key)) return true;
+    const undone = attempt(patch, exports);
+    if (undone === null) return false;
+    done.add(key);
+    undo.push(undone);
+    const place = folder ?? patch.name;
+    if (!found.has(place))
+      found.set(place, { name: patch.name, version: folder === null ? null : versionOf(folder) });
+    return true;
+  }
+
+  function fileOf({ file }: LibraryPatch, folder: string): string | null {
+    if (file !== undefined) return join(folder, ...file.split('/'));
+    try {
+      return resolve(folder);
+    } catch {
+      return null;
+    }
+  }
+
+  function look(name: string, folder: string): void {
+    for (const patch of byName.get(name) ?? []) {
+      const file = fileOf(patch, folder);
+      const loaded = file === null ? undefined : cache[file];
+      // While it still loads, its exports aren't complete.
+      if (file !== null && loaded?.loaded === true)
+        apply(patch, loaded.exports, { key: `${patches.indexOf(patch)} ${file}`, folder });
+    }
+  }
+
+  function lookAtFile(file: string): void {
+    const [, folder, path] = IN_PACKAGE.exec(file) ?? [];
+    const name = path?.replaceAll(sep, '/');
+    if (folder !== undefined && name !== undefined && byName.has(name)) look(name, folder);
+  }
+
+  function lookAtBuiltin(name: string): void {
+    for (const patch of byName.get(name) ?? [])
+      apply(patch, process.getBuiltinModule(name), { key: name, folder: null });
+  }
+
+  /** All that is loaded now. A builtin is asked for only where the application has loaded it. */
+  function lookAround(): void {
+    const folders = new Map<string, string>();
+    for (const file of Object.keys(cache)) {
+      const [, folder, path] = IN_PACKAGE.exec(file) ?? [];
+      const name = path?.replaceAll(sep, '/');
+      if (folder !== undefined && name !== undefined && byName.has(name)) folders.set(folder, name);
+    }
+    for (const [folder, name] of folders) look(name, folder);
+    const { moduleLoadList = [] } = process as { moduleLoadList?: readonly string[] };
+    for (const name of byName.keys())
+      if (name.startsWith('node:') && moduleLoadList.includes(`NativeModule ${name.slice(5)}`))
+        lookAtBuiltin(name);
+  }
+
+  function onLoaded(message: unknown): void {
+    const { request, parent } = message as { request: string; parent: string | null };
+    try {
+      if (request.startsWith('node:')) lookAtBuiltin(request);
+      else if (IN_PACKAGE.test(request)) lookAtFile(request);
+      else if (byName.has(BARE.exec(request)?.[0] ?? ''))
+        lookAtFile(parent === null ? resolve(request) : createRequire(parent).resolve(request));
+    } catch {
+      // It can't be found again: it is not observed.
+    }
+  }
+
+  function onHandedOver(message: unknown): void {
+    const handed = message as HandedOver;
+    if (!handedOver().includes(handed)) handedOver().push(handed);
+    takeOver(handed);
+  }
+
+  function takeOver({ name, url, exports }: HandedOver): void {
+    const folder = IN_PACKAGE.exec(fileURLToPath(url))?.[1] ?? dirname(fileURLToPath(url));
+    for (const patch of byName.get(name) ?? [])
+      if (patch.module !== undefined && url.endsWith(`/${patch.module.file}`))
+        apply(patch, exports, { key: url, folder });
+  }
+
+  /** Adds a line to the one module that matters. */
+  function amend(url: string, loaded: LoadedModule): LoadedModule {
+    if (!url.includes('/node_modules/') || loaded.format !== 'module') return loaded;
+    const [, , name = '', path = ''] = IN_PACKAGE.exec(url) ?? [];
+    const names = (byName.get(name) ?? []).flatMap(({ module }) =>
+      module?.file === path ? module.names : [],
+    );
+    if (names.length === 0) return loaded;
+    const source =
+      typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
+    return source.includes(HANDED_OVER) ? loaded : { ...loaded, source: source + handOver(name, names) };
+  }
+
+  lookAround();
+  for (const handed of handedOver()) takeOver(handed);
+  const channel = diagnostics.channel(LOADED);
+  const restoreLoad = wrapMethod(
+    Module,
+    '_load',
+    (original) =>
+      function (this: unknown, ...args) {
+        const exports = Reflect.apply(original, this, args);
+        const [request, parent] = args as Parameters<Loading['_load']>;
+        if (channel.hasSubscribers && typeof request === 'string' && !request.startsWith('.'))
+          channel.publish({ request, parent: parent?.filename ?? null });
+        return exports;
+      },
+  );
+  diagnostics.subscribe(LOADED, onLoaded);
+  diagnostics.subscribe(HANDED_OVER, onHandedOver);
+  const hooks = (Module as LoadHooks).registerHooks?.({
+    load(url, context, next) {
+      const loaded = next(url, context);
+      try {
+        if (loaded.format === 'builtin') lookAtBuiltin(url);
+        return amend(url, loaded);
+      } catch {
+        return loaded;
+      }
+    },
+  });
+
+  return {
+    observe(name, exports) {
+      const inside = (exports as { default?: unknown } | null | undefined)?.default;
+      const key = { key: `${name} by hand ${done.size}`, folder: null };
+      return (byName.get(name) ?? []).some(
+        (patch) => apply(patch, exports, key) || (inside !== undefined && apply(patch, inside, key)),
+      );
+    },
+    found: () => [...found.values()],
+    close() {
+      hooks?.deregister();
+      diagnostics.unsubscribe(LOADED, onLoaded);
+      diagnostics.unsubscribe(HANDED_OVER, onHandedOver);
+      restoreLoad?.();
+      for (const one of undo.splice(0).reverse()) one();
+    },
+  };
+}

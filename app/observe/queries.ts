@@ -1,0 +1,199 @@
+/**
+ * Facts `query`, for every observer of a database: bounds, callers, names of connections and transactions, and that a statement is
+ * recorded once where a query builder and its driver are both observed.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { FindCaller } from './caller.ts';
+import type { QueryFact, QuerySystem } from './query-fact.ts';
+import { bindingTypes, bytesOf, messageOf } from './statement.ts';
+
+export interface QueryStart {
+  system: QuerySystem;
+  /** The statement as sent, or what stands for it: `db.users.find({"email": ?})`. */
+  sql: string;
+  /** A list by placeholder, or an object by name. */
+  bindings?: unknown;
+  /** The object that stands for the connection: it gets a name, and its transactions are followed. */
+  connection?: object | null;
+  /** Package whose frames are skipped for the caller. */
+  library: string;
+  /** Where it was called, if that is known already. */
+  caller?: string | null;
+  instance?: string;
+}
+
+/** A statement between its start and its end. */
+export interface RunningQuery {
+  context: Context;
+  fact: QueryFact;
+}
+
+export interface QueryOutcome {
+  /** Returned or changed; null where the driver does not say. */
+  rows?: number | null;
+  error?: unknown;
+}
+
+export interface QueryRecorder {
+  /** null where nothing records it: no request, covered by a level above, or the limit is reached. */
+  start(query: QueryStart): RunningQuery | null;
+  end(running: RunningQuery, outcome: QueryOutcome): void;
+  /** The line that calls now; null without a request or where a level above records. */
+  callerOf(library: string): string | null;
+  /** This request waited for a connection, which its next statement on it reports. */
+  waited(context: Context, on: { system: QuerySystem; connection: object }, ms: number): void;
+  /** No connection was given: a statement without SQL. */
+  refused(context: Context, query: Omit<QueryStart, 'sql'>, wait: { sinceMs: number; error: unknown }): void;
+  /** Runs the call of a driver whose statement is recorded already. Synchronous: drivers are called so. */
+  covered<T>(work: () => T): T;
+  /** Statements that `work` sends, whenever it does, get this label: `User.findMany`. */
+  labels: AsyncLocalStorage<string>;
+}
+
+export interface QueryRecorderOptions {
+  tracker: ContextTracker;
+  /** Omit to record no callers. */
+  findCaller?: FindCaller | undefined;
+}
+
+interface Connection {
+  name: string;
+  /** The outermost one. */
+  transaction: string | null;
+  wait: { context: Context; ms: number } | null;
+}
+
+const SQL_LENGTH = 20_000;
+const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
+/** Frames from here to own code: few where it calls the driver, many through an ORM. */
+const NEAR = 12;
+const FRAMES = 40;
+const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
+const ENDS =
+  /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
+
+export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOptions): QueryRecorder {
+  const connections = new WeakMap<object, Connection>();
+  const labels = new AsyncLocalStorage<string>();
+  const counts = new Map<string, number>();
+  let transactions = 0;
+  let isCovered = false;
+
+  function contextOf(): Context | null {
+    const context = isCovered ? undefined : tracker.current();
+    return context === undefined || context.kind === 'profiler' ? null : context;
+  }
+
+  function connectionOf(object: object, system: string): Connection {
+    const known = connections.get(object);
+    if (known !== undefined) return known;
+    const count = (counts.get(system) ?? 0) + 1;
+    counts.set(system, count);
+    const made: Connection = { name: `${system}${count}`, transaction: null, wait: null };
+    connections.set(object, made);
+    return made;
+  }
+
+  /** Followed for every statement, of a request or not: a connection is handed from one to the next. */
+  function transactionOf(connection: Connection | null, sql: string): string | null {
+    if (connection === null) return null;
+    if (BEGINS.test(sql)) connection.transaction = `trx${++transactions}`;
+    const { transaction } = connection;
+    if (transaction !== null && ENDS.test(sql)) connection.transaction = null;
+    return transaction;
+  }
+
+  function takeWait(connection: Connection | null, context: Context): number {
+    if (connection?.wait?.context !== context) return 0;
+    const { ms } = connection.wait;
+    connection.wait = null;
+    return ms;
+  }
+
+  const callerOf = (library: string): string | null =>
+    findCaller?.({ near: NEAR, frames: FRAMES, skip: library }) ?? null;
+
+  function factOf(context: Context, query: QueryStart): QueryFact {
+    const { system, sql, bindings = [], connection = null, library, instance = system } = query;
+    const known = connection === null ? null : connectionOf(connection, system);
+    const transaction = transactionOf(known, sql);
+    const values: readonly unknown[] = Array.isArray(bindings)
+      ? bindings
+      : Object.values(bindings as Record<string, unknown>);
+    const plain = toPlain(values, BINDINGS);
+    const types = bindingTypes(values);
+    const label = labels.getStore();
+    const fact: QueryFact = {
+      system,
+      sql: cutText(sql, SQL_LENGTH),
+      bindings: Array.isArray(plain) ? plain : [],
+      method: null,
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      rows: null,
+      connection: known?.name ?? null,
+      transaction,
+      waitMs: takeWait(known, context),
+      error: null,
+      caller: query.caller ?? callerOf(library),
+      instance,
+    };
+    if (types !== null) fact.types = types;
+    if (label !== undefined) fact.label = label;
+    return fact;
+  }
+
+  function add(context: Context, fact: QueryFact): void {
+    context.add('query', fact, bytesOf(fact.sql, fact.bindings));
+  }
+
+  return {
+    labels,
+    start(query) {
+      const context = contextOf();
+      if (context === null || context.isFull('query')) {
+        const known = isCovered ? undefined : connections.get(query.connection ?? query);
+        transactionOf(known ?? null, query.sql);
+        return null;
+      }
+      const fact = factOf(context, query);
+      add(context, fact);
+      return { context, fact };
+    },
+    end({ context, fact }, { rows = null, error }) {
+      fact.durationMs = context.elapsedMs() - fact.startMs;
+      fact.rows = rows;
+      if (error !== undefined) fact.error = messageOf(error);
+    },
+    callerOf: (library) => (contextOf() === null ? null : callerOf(library)),
+    waited(context, { connection, system }, ms) {
+      connectionOf(connection, system).wait = { context, ms };
+    },
+    refused(context, query, { sinceMs, error }) {
+      if (context.isFull('query')) return;
+      const waitMs = context.elapsedMs() - sinceMs;
+      const fact = factOf(context, { ...query, sql: '' });
+      add(
+        context,
+        Object.assign(fact, {
+          method: 'connect',
+          startMs: sinceMs,
+          durationMs: waitMs,
+          waitMs,
+          error: messageOf(error),
+        }),
+      );
+    },
+    covered(work) {
+      const before = isCovered;
+      isCovered = true;
+      try {
+        return work();
+      } finally {
+        isCovered = before;
+      }
+    },
+  };
+}

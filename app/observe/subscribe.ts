@@ -1,0 +1,39 @@
+/** Subscribes observers to channels. What a subscriber throws would be an uncaught exception of the host. */
+import { type Channel, subscribe, type TracingChannel, unsubscribe } from 'node:diagnostics_channel';
+
+type Listener<M> = (message: M) => void;
+
+export interface CallListeners<M> {
+  start?: Listener<M>;
+  /** The call has returned; what it does may go on. */
+  end?: Listener<M>;
+  /** It is over, with `result` or `error`, before its callback runs. */
+  asyncStart?: Listener<M>;
+  /** Its callback has returned. */
+  asyncEnd?: Listener<M>;
+  error?: Listener<M>;
+}
+
+export function subscribeTo<M>(channel: Channel, listener: Listener<M>): () => void {
+  const guarded = (message: unknown): void => {
+    try {
+      listener(message as M);
+    } catch {
+      // Not recorded.
+    }
+  };
+  subscribe(channel.name, guarded);
+  return () => {
+    unsubscribe(channel.name, guarded);
+  };
+}
+
+export function subscribeToCalls<M>(channel: TracingChannel, listeners: CallListeners<M>): () => void {
+  const undo = (Object.keys(listeners) as (keyof CallListeners<M>)[]).flatMap((name) => {
+    const listener = listeners[name];
+    return listener === undefined ? [] : [subscribeTo(channel[name], listener)];
+  });
+  return () => {
+    for (const one of undo) one();
+  };
+}

@@ -1,0 +1,188 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import Cursor from 'pg-cursor';
+import { pgPatch } from '../../app/observe/channels/pg.ts';
+import { observePg } from '../../app/observe/pg.ts';
+import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { withDebianPostgres } from '../support/postgres.ts';
+
+const HERE = /^test\/observe\/pg\.test\.ts:\d+$/;
+
+describe('pg as it is observed', () => {
+  const server = withDebianPostgres();
+  let pool: pg.Pool;
+  let requests: ObservedRequests;
+
+  before(async () => {
+    pool = new pg.Pool({ ...server().connection, max: 2 });
+    await pool.query('create table things (id int primary key, name text)');
+    await pool.query("insert into things select i, 'thing ' || i from generate_series(1, 9) i");
+  });
+  after(() => pool.end());
+  beforeEach(() => {
+    requests = observeRequests({ patches: [pgPatch], listen: observePg });
+  });
+  afterEach(() => {
+    requests.close();
+  });
+
+  it('tells statement, values, time, rows, connection and caller of each way to ask', async () => {
+    const client = await pool.connect();
+    const queries = await requests.observed(async () => {
+      await client.query('select * from things where id < $1', [4]);
+      await client.query({
+        text: 'select name from things where id = $1',
+        values: [1],
+        name: 'one',
+        rowMode: 'array',
+      });
+      await new Promise<void>((resolve) => {
+        client.query('select 1', () => resolve());
+      });
+      await new Promise<void>((resolve) => {
+        client.query('select $1::int', [2], () => resolve());
+      });
+      await pool.query('update things set name = $2 where id < $1', [3, 'a']);
+      await new Promise<void>((resolve) => {
+        pool.query('select 5', () => resolve());
+      });
+    });
+    client.release();
+    expect(queries.map(({ sql, bindings, rows }) => [sql, bindings, rows])).to.deep.equal([
+      ['select * from things where id < $1', [4], 3],
+      ['select name from things where id = $1', [1], 1],
+      ['select 1', [], 1],
+      ['select $1::int', [2], 1],
+      ['update things set name = $2 where id < $1', [3, 'a'], 2],
+      ['select 5', [], 1],
+    ]);
+    for (const query of queries) {
+      expect(query).to.include({ system: 'postgresql', transaction: null, error: null });
+      expect(query.durationMs).to.be.greaterThan(0);
+      expect(query.connection).to.match(/^postgresql\d$/);
+      expect(query.caller).to.match(HERE);
+    }
+    expect(new Set(queries.map(({ caller }) => caller)).size).to.equal(6);
+  });
+
+  it('follows a cursor to its end, and one that fails', async () => {
+    const client = await pool.connect();
+    const queries = await requests.observed(async () => {
+      const cursor = client.query(new Cursor('select * from things where id > $1', [2]));
+      while ((await cursor.read(3)).length > 0);
+      const bad = client.query(new Cursor('select * from nowhere'));
+      await bad.read(1).catch(() => undefined);
+    });
+    client.release();
+    expect(queries).to.have.length(2);
+    expect(queries[0]).to.include({ sql: 'select * from things where id > $1', error: null });
+    expect(queries[0]?.bindings.map(String)).to.deep.equal(['2']);
+    expect(queries[0]?.durationMs).to.be.greaterThan(0);
+    expect(queries[1]?.error).to.equal('relation "nowhere" does not exist');
+  });
+
+  it('leaves errors to the application: same object, same stack, unhandled where nobody handles it', async () => {
+    const client = await pool.connect();
+    const fail = async (): Promise<Error> => {
+      try {
+        await client.query('select nothing');
+      } catch (error) {
+        return error as Error;
+      }
+      throw new Error('it did not fail');
+    };
+    let seen: Error | undefined;
+    const queries = await requests.observed(async () => {
+      seen = await fail();
+    });
+    expect(queries[0]?.error).to.equal('column "nothing" does not exist');
+    requests.close();
+    const unseen = await fail();
+    const lines = (error: Error | undefined) =>
+      error?.stack?.split('\n').filter((line) => !line.includes('observed'));
+    expect(lines(seen)?.slice(0, 4)).to.deep.equal(lines(unseen)?.slice(0, 4));
+    const listeners = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[];
+    process.removeAllListeners('unhandledRejection');
+    try {
+      requests = observeRequests({ patches: [pgPatch], listen: observePg });
+      const unhandled = new Promise((resolve) => process.once('unhandledRejection', resolve));
+      await requests.observed(() => {
+        void client.query('select nobody');
+      });
+      expect(String(await unhandled)).to.contain('"nobody" does not exist');
+    } finally {
+      for (const listener of listeners) process.on('unhandledRejection', listener);
+    }
+    client.release();
+  });
+
+  it('names transactions by their connection', async () => {
+    const [a, b] = [await pool.connect(), await pool.connect()];
+    const queries = await requests.observed(async () => {
+      await a.query('begin');
+      await b.query('BEGIN ISOLATION LEVEL SERIALIZABLE');
+      await a.query('savepoint s');
+      await a.query('rollback to savepoint s');
+      await b.query('select 1');
+      await a.query('commit');
+      await b.query('rollback');
+      await a.query('select 2');
+    });
+    a.release();
+    b.release();
+    const names = queries.map(({ transaction }) => transaction);
+    const [x, y] = names;
+    expect(x).to.match(/^trx\d+$/);
+    expect(y).to.match(/^trx\d+$/);
+    expect(x).not.to.equal(y);
+    expect(names).to.deep.equal([x, y, x, x, y, x, y, null]);
+  });
+
+  it('records how long a request waited for a connection, and that it got none', async () => {
+    const small = new pg.Pool({ ...server().connection, max: 1 });
+    const held = await small.connect();
+    const waiting = requests.observed(() => small.query('select 1'));
+    const alone = requests.observed(() => held.query('select pg_sleep(0.02)'));
+    await alone;
+    held.release();
+    const [query] = await waiting;
+    expect(query?.waitMs).to.be.greaterThan(15);
+    expect(query?.caller).to.match(HERE);
+    expect((await alone)[0]?.waitMs).to.equal(0);
+    await small.end();
+    const [refused] = await requests.observed(() => small.query('select 1').catch(() => undefined));
+    expect(refused).to.include({ sql: '', method: 'connect' });
+    expect(refused?.error).to.contain('calling end on the pool');
+    expect(refused?.caller).to.match(HERE);
+  });
+
+  it('keeps the statements of 100 requests that run at once apart', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 100 }, (_, id) =>
+        requests.observed(async () => {
+          await pool.query('select $1::int as id', [id]);
+          const client = await pool.connect();
+          await new Promise<void>((resolve) => {
+            client.query('select $1::int as id', [id], () => resolve());
+          });
+          client.release();
+          await pool.query('select $1::int as id', [id]);
+        }),
+      ),
+    );
+    for (const [id, queries] of all.entries())
+      expect(queries.map(({ bindings }) => bindings)).to.deep.equal([[id], [id], [id]]);
+  });
+
+  it('is shared by two observers and gone with the last', async () => {
+    const other = observeRequests({ patches: [pgPatch], listen: observePg });
+    expect(await other.observed(() => pool.query('select 1'))).to.have.length(1);
+    other.close();
+    expect(await requests.observed(() => pool.query('select 1'))).to.have.length(1);
+    expect(requests.libraries.found()).to.deep.include({ name: 'pg', version: '8.23.1' });
+    const { query } = pg.Client.prototype;
+    requests.close();
+    expect(pg.Client.prototype.query).not.to.equal(query);
+    expect(await requests.observed(() => pool.query('select 1'))).to.have.length(0);
+  });
+});

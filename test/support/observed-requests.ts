@@ -1,0 +1,45 @@
+/** Work as a request would do it, and the facts it leaves: for tests of observers against real libraries. */
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { type Libraries, type LibraryPatch, watchLibraries } from '../../app/observe/libraries.ts';
+import { createQueryRecorder, type QueryRecorder } from '../../app/observe/queries.ts';
+import type { QueryFact } from '../../app/observe/query-fact.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+export interface ObservedRequests {
+  tracker: ContextTracker;
+  queries: QueryRecorder;
+  libraries: Libraries;
+  /** Runs `work` in a request of its own; resolves with its statements. */
+  observed(work: () => unknown): Promise<readonly QueryFact[]>;
+  close(): void;
+}
+
+export interface ObservedLibrary {
+  patches: readonly LibraryPatch[];
+  listen: (options: { tracker: ContextTracker; queries: QueryRecorder }) => { close(): void };
+}
+
+export function observeRequests(...library: readonly ObservedLibrary[]): ObservedRequests {
+  const tracker = new ContextTracker();
+  const queries = createQueryRecorder({ tracker, findCaller: createCallerFinder() });
+  const libraries = watchLibraries(library.flatMap(({ patches }) => patches));
+  const closing = library.map(({ listen }) => listen({ tracker, queries }));
+  let count = 0;
+  return {
+    tracker,
+    queries,
+    libraries,
+    async observed(work) {
+      const token = (++count).toString(16).padStart(6, '0');
+      const context = new Context({ token, kind: 'request' });
+      await tracker.run(context, async () => {
+        await work();
+      });
+      return context.all('query');
+    },
+    close() {
+      for (const one of closing) one.close();
+      libraries.close();
+    },
+  };
+}
