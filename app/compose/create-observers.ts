@@ -14,7 +14,7 @@ import { observeKnex } from '../observe/knex.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
 import { observeOutput } from '../observe/output.ts';
-import { type Libraries, watchLibraries } from '../observe/libraries.ts';
+import { type Libraries, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
 import { observePg } from '../observe/pg.ts';
 import { observePino } from '../observe/pino.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
@@ -24,6 +24,7 @@ import { observeRuntime } from '../observe/runtime.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
 import { observeWinston, type WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
+import { createMountedApplications, type MountedApplications } from '../profiler/mounted-applications.ts';
 import type { IncomingMessage } from 'node:http';
 
 export interface ObserverOptions {
@@ -32,7 +33,7 @@ export interface ObserverOptions {
   root: string;
   /** Translates places of built files. */
   maps: SourceMaps;
-  /** The Router of the host's Express, to record where layers were registered. */
+  /** The Router of the host's Express, where it can't be found: in a bundle. */
   Router?: RouterLibrary | undefined;
   /** Plans slow statements after the response; absent: none. */
   explainer?: Explainer | undefined;
@@ -49,6 +50,7 @@ export interface Observers {
   dump: Dump;
   /** `file:line` where a layer was registered; null where not known. */
   sourceOf: (layer: object) => string | null;
+  applications: MountedApplications;
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
@@ -59,12 +61,31 @@ export interface Observers {
 export function createObservers(options: ObserverOptions): Observers {
   const { tracker, root, maps, Router, explainer, observe = true } = options;
   const findCaller = createCallerFinder(root, maps);
-  const registrations =
-    Router === undefined ? null : observeRegistrations({ Router, captureCaller: findCaller.capture });
-  const sourceOf = (layer: object): string | null => registrations?.sourceOf(layer) ?? null;
+  const registrations = observeRegistrations({ captureCaller: findCaller.capture });
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
+  const sourceOf = (layer: object): string | null => registrations.sourceOf(layer);
+  const applications = createMountedApplications({
+    onRouter(router) {
+      registrations.observe(router);
+      layers.observeRouter(router);
+    },
+  });
+  const layers = createLayerObserver({
+    tracker,
+    sourceOf,
+    onRouter: (router) => {
+      registrations.observe(router);
+    },
+    onMounted: (layer, app) => {
+      applications.learn(layer, app);
+    },
+  });
+  if (Router !== undefined) {
+    registrations.observe(Router);
+    layers.observeLibrary(Router);
+  }
   const queries = createQueryRecorder({ tracker, findCaller });
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
@@ -72,10 +93,18 @@ export function createObservers(options: ObserverOptions): Observers {
   const observed = [{ patches: [pgPatch], listen: () => observePg({ tracker, queries }) }].filter(
     ({ patches }) => patches.some(({ name }) => isWanted(name)),
   );
-  const libraries = watchLibraries(observed.flatMap(({ patches }) => patches));
-  const layers = createLayerObserver({ tracker, sourceOf, Router });
+  const express: LibraryPatch[] = ['express', 'router'].map((name) => ({
+    name,
+    patch(exports) {
+      registrations.observe((exports as { Router?: unknown }).Router ?? exports);
+      applications.watchLibrary(exports);
+      return () => undefined;
+    },
+  }));
+  const libraries = watchLibraries([...express, ...observed.flatMap(({ patches }) => patches)]);
   const closing: { close(): void }[] = [
-    ...(registrations === null ? [] : [registrations]),
+    registrations,
+    applications,
     layers,
     libraries,
     ...observed.map(({ listen }) => listen()),
@@ -90,8 +119,13 @@ export function createObservers(options: ObserverOptions): Observers {
   return {
     libraries,
     onRequest: runtime.onRequest,
-    observeApp: layers.observeApp,
+    observeApp(req) {
+      const { app } = req as IncomingMessage & { app?: unknown };
+      applications.watch(app);
+      layers.observeApplication(app);
+    },
     sourceOf,
+    applications,
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
       closing.push(
@@ -106,6 +140,7 @@ export function createObservers(options: ObserverOptions): Observers {
     },
     watchApp: (app) => {
       views.watchApp(app);
+      applications.watch(app);
     },
     watchEngine: (engine) => {
       views.watchEngine(engine);

@@ -123,7 +123,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     });
   };
 
-  const routing = createHostRouting(observers.sourceOf);
+  const routing = createHostRouting(observers);
   const isLookedAt = withToolbar || !isProduction();
   const watch = createWatch({
     recorder,

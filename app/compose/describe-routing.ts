@@ -4,7 +4,7 @@
  */
 import type { Express } from 'express';
 import type { IncomingMessage } from 'node:http';
-import { answers, createDryMatcher, type DryMatcher } from '../middleware/dry-match.ts';
+import { answers, createDryMatcher, type DryMatcher, type DryMatchOptions } from '../middleware/dry-match.ts';
 import { nearestRoutes } from '../middleware/nearest-routes.ts';
 import { otherSpelling } from '../middleware/not-found.ts';
 import { pathOfTarget } from '../middleware/request-target.ts';
@@ -77,13 +77,13 @@ export interface HostRouting {
 }
 
 /** Matches against the routers of whatever application a request came through, only when no route handled it. */
-export function createHostRouting(sourceOf: (layer: object) => string | null): HostRouting {
+export function createHostRouting(known: DryMatchOptions): HostRouting {
   const matchers = new WeakMap<object, DryMatcher>();
 
   function matcherOf(app: Express): DryMatcher {
     let matcher = matchers.get(app);
     if (matcher === undefined) {
-      matcher = createDryMatcher(app, { sourceOf });
+      matcher = createDryMatcher(app, known);
       matchers.set(app, matcher);
     }
     return matcher;
@@ -92,8 +92,7 @@ export function createHostRouting(sourceOf: (layer: object) => string | null): H
   const onMiss: HostRouting['onMiss'] = (context, req) => {
     if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
     const { app } = req as IncomingMessage & { app?: Express };
-    // Older routers report no layers, and matching them has side effects.
-    if (app !== undefined && context.all('layer').length > 0) addRouting(context, matcherOf(app));
+    if (app !== undefined) addRouting(context, matcherOf(app));
   };
 
   return {

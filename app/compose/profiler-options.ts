@@ -55,7 +55,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;
-  /** `express.Router`, to show where each route and middleware was registered. */
+  /** `express.Router`, where it can't be learned from the application in time: to show what was registered before. */
   Router?: RouterLibrary;
   /**
    * Goes with Node 22. Creates the requests and responses of a server of one Express application with the prototypes that

@@ -1,11 +1,12 @@
 /**
  * What the routers would do with a method and a path, without calling a handler: for 405 and Allow, the slash redirect, the routing
- * panel and a 404's nearest routes. Express 5's `layer.match` is pure (router 2, lib/layer.js). Sub-applications hide behind a
- * closure, so `use` of each known application is wrapped to record them when they are mounted.
+ * panel and a 404's nearest routes.
  */
 import type { Express } from 'express';
+import { matchLayer, routerOf, stackOf as stackOfRouter } from '../profiler/express-routers.ts';
+import { createMountedApplications, type MountedApplications } from '../profiler/mounted-applications.ts';
 import { allMethods, declaredMethods, handlerName, listLayer } from './route-list.ts';
-import type { AppLike, LayerLike, RouteEntry, RouteLike } from './route-list.ts';
+import type { LayerLike, RouteEntry, RouteLike } from './route-list.ts';
 
 /** A route whose pattern matches the path, whatever the method. */
 export interface MatchedRoute {
@@ -40,11 +41,11 @@ export interface ConsideredLayer {
 export interface DryMatchOptions {
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
+  /** Applications behind layers; default: those that are mounted from now on. */
+  applications?: MountedApplications;
 }
 
 export interface DryMatcher {
-  /** Follows an application: its routes, and what is mounted on it from now on. */
-  watch(app: Express): void;
   match(path: string): DryMatch;
   /** Every layer of the application that would be tried, up to the first matching route. */
   consider(method: string, path: string): ConsideredLayer[];
@@ -63,8 +64,9 @@ interface Mount {
   pattern: string;
 }
 
-function isApp(value: unknown): value is AppLike {
-  return typeof value === 'function' && 'handle' in value && 'set' in value && 'router' in value;
+/** Of an application or a router. */
+function stackOfTarget(target: unknown): Stack | null {
+  return (stackOfRouter(target) ?? stackOfRouter(routerOf(target))) as Stack | null;
 }
 
 /** The path without the part that `layer.match` consumed, as the router passes it to a mounted router. */
@@ -82,8 +84,7 @@ function matchSafely(
   path: string,
 ): { taken: string | null; pattern?: unknown } | { fault: unknown } {
   try {
-    const match = layer.match(path);
-    return match === false ? { taken: null } : { taken: match.path, pattern: match.pattern };
+    return matchLayer(layer, path) ?? { taken: null };
   } catch (fault) {
     return { fault };
   }
@@ -92,7 +93,7 @@ function matchSafely(
 /** A route is named after its handler, anything else after its function. */
 function nameOf({ handle, route }: LayerLike, method: string): string {
   const name = route === undefined ? handle.name : handlerName(route, method);
-  return name === null || name === '' ? '<anonymous>' : name;
+  return name === null || name === undefined || name === '' ? '<anonymous>' : name;
 }
 
 /** Whether a matched route handles the method; HEAD is handled like GET. */
@@ -105,39 +106,17 @@ const LIST_FOR = 1000;
 
 export function createDryMatcher(
   application: Express,
-  { sourceOf = () => null }: DryMatchOptions = {},
+  { sourceOf = () => null, applications = createMountedApplications() }: DryMatchOptions = {},
 ): DryMatcher {
-  // Express's types include neither `match` nor the pattern of a layer.
-  const root = application as unknown as AppLike;
-  const mounted = new WeakMap<LayerLike, AppLike>();
-  const watched = new WeakSet<AppLike>();
+  applications.watch(application);
   let listed: readonly RouteEntry[] = [];
   let listedAt = -Infinity;
 
-  function watch(app: AppLike): void {
-    if (watched.has(app)) return;
-    watched.add(app);
-    const use = app.use.bind(app) as (...values: unknown[]) => unknown;
-    app.use = (...values: unknown[]): unknown => {
-      const result = use(...values);
-      const handlers = values.flat(Infinity).filter((value) => typeof value === 'function');
-      const layers = app.router.stack.slice(-handlers.length);
-      handlers.forEach((handler, index) => {
-        const layer = layers[index];
-        if (!isApp(handler) || layer === undefined) return;
-        mounted.set(layer, handler);
-        watch(handler);
-      });
-      return result;
-    };
-  }
+  const rootStack = (): Stack => stackOfTarget(application) ?? [];
 
   /** The stack of a mounted router or application; null for plain middleware. */
-  function stackOf(layer: LayerLike): readonly LayerLike[] | null {
-    const app = mounted.get(layer);
-    if (app !== undefined) return app.router.stack;
-    if (isApp(layer.handle)) return layer.handle.router.stack;
-    return layer.handle.stack ?? null;
+  function stackOf(layer: LayerLike): Stack | null {
+    return stackOfTarget(applications.of(layer) ?? layer.handle);
   }
 
   /** Visits every layer with its mounts; a router mounted on itself is entered once. */
@@ -232,25 +211,21 @@ export function createDryMatcher(
     route._methods = (all) => (all === true ? methods(true) : []);
   }
 
-  watch(root);
   return {
-    watch(app) {
-      watch(app as unknown as AppLike);
-    },
     match(path) {
       const routes: MatchedRoute[] = [];
-      const fault = collect(root.router.stack, path, [], routes);
+      const fault = collect(rootStack(), path, [], routes);
       return { routes, fault: routes.length === 0 ? fault : null };
     },
     consider(method, path) {
       const considered: ConsideredLayer[] = [];
-      considerStack(root.router.stack, { method, path, mount: '', above: [] }, considered);
+      considerStack(rootStack(), { method, path, mount: '', above: [] }, considered);
       return considered;
     },
     routes() {
       if (performance.now() - listedAt < LIST_FOR) return listed;
       const entries: RouteEntry[] = [];
-      walk(root.router.stack, (layer, mounts) => {
+      walk(rootStack(), (layer, mounts) => {
         if (layer.route !== undefined) {
           entries.push(...allMethods(layer.route, listLayer(layer, mounts), sourceOf(layer)));
         }
@@ -260,7 +235,7 @@ export function createDryMatcher(
       return entries;
     },
     silenceOptions() {
-      walk(root.router.stack, (layer) => {
+      walk(rootStack(), (layer) => {
         if (layer.route !== undefined) silence(layer.route);
       });
     },

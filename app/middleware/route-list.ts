@@ -1,23 +1,17 @@
-/** The shape of Express 5's routers that we rely on, and how their layers are written as patterns. */
+/** Routes of Express's routers, and how their layers are written as patterns. */
+import { type Layer, pathOfRegexp } from '../profiler/express-routers.ts';
 
 export interface RouteLike {
+  /** As passed to `get` …: Express 4, and router before 2.3. */
+  path?: unknown;
   stack: readonly { method?: string; name?: string }[];
   methods: Readonly<Record<string, boolean>>;
   _methods: (all?: boolean) => string[];
 }
 
-export interface LayerLike {
-  /** As passed to `use`, `get` …; absent before router 2.3. */
-  rawPath?: unknown;
+export interface LayerLike extends Layer {
   route?: RouteLike | undefined;
-  handle: { stack?: readonly LayerLike[] } & ((...values: never[]) => unknown);
-  match: (path: string) => false | { path: string; pattern?: unknown };
-}
-
-/** An Express application, or anything else with a router and mounts. */
-export interface AppLike {
-  router: { stack: readonly LayerLike[] };
-  use: (...values: never[]) => unknown;
+  handle: { name?: string };
 }
 
 /** One method of one route. */
@@ -37,11 +31,17 @@ function printPath(path: unknown): string {
   return path instanceof RegExp ? path.toString() : '';
 }
 
+/** As it was registered; what Express 4 made of it for `use`. */
+function pathOf({ rawPath, route, regexp, keys }: LayerLike): unknown {
+  const given = rawPath ?? route?.path;
+  return given === undefined && regexp instanceof RegExp ? pathOfRegexp(regexp, keys) : given;
+}
+
 /** Patterns of a layer below each of its mounts; `only` picks the one that matched. */
 export function listLayer(
   layer: LayerLike,
   mounts: readonly string[],
-  only: unknown = layer.rawPath,
+  only: unknown = pathOf(layer),
 ): string[] {
   const paths: unknown[] = Array.isArray(only) ? only : [only];
   const isRoute = layer.route !== undefined;

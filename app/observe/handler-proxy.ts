@@ -4,7 +4,8 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
-import type { Layer, LayerCall } from './layer-call.ts';
+import type { Layer } from '../profiler/express-routers.ts';
+import type { LayerCall } from './layer-call.ts';
 
 /** What is reported of a call; none of it may throw. */
 export interface CallTrace {

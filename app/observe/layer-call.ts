@@ -1,24 +1,8 @@
 /** A call of a router's layer, and what it tells: pattern, mount, parameters. */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from '../profiler/context.ts';
+import { type Layer, matchedAmong, pathOfRegexp, patternText } from '../profiler/express-routers.ts';
 import type { LayerFact } from './layer-fact.ts';
-
-/** What we read of a layer of `router` or Express 4. */
-export interface Layer {
-  name?: unknown;
-  handle?: unknown;
-  /** As it was registered; from router 2.3 on. */
-  rawPath?: unknown;
-  /** What matches the path, with its parameters: Express 4. */
-  regexp?: unknown;
-  keys?: unknown;
-  /** The part of the path that the last request matched; before router 2.3. */
-  path?: unknown;
-  /** On the layer that runs a route. */
-  route?: { stack?: unknown } | undefined;
-  /** Only on layers inside a route; undefined where they take any. */
-  method?: string | undefined;
-}
 
 /** A request with what routers put on it. */
 export interface RoutedRequest extends IncomingMessage {
@@ -68,18 +52,12 @@ export class LayerCall {
     this.context = context;
     this.startMs = context.elapsedMs();
     this.route = route;
-    this.pattern = param === null ? matchedPattern(req, layer, route) : (matchedOf(req) ?? route?.path);
+    this.pattern = param === null ? matchedPattern(req, layer, route) : pathOfRoute(req, route);
     this.params = params;
   }
 }
 
 const NO_PARAMS: Readonly<Record<string, unknown>> = Object.freeze({});
-
-export function patternText(pattern: unknown): string {
-  if (typeof pattern === 'string') return pattern;
-  if (pattern instanceof RegExp) return pattern.toString();
-  return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
-}
 
 const MATCHED = 'router.tracing.matchedRoute';
 
@@ -89,38 +67,22 @@ function matchedOf(req: IncomingMessage): unknown {
   return key === undefined ? undefined : (req as unknown as Record<symbol, unknown>)[key];
 }
 
-/** Express 4's expressions for a parameter or a star, and for the end of a path. */
-const KEY = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)|\(\.\*\)/g;
-const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
-const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
+/** A route sees its path in `url`; while a `use` layer runs, `baseUrl` ends with what it matched. */
+function matchedOfList(req: IncomingMessage, patterns: readonly unknown[], isRoute: boolean): unknown {
+  const { url = '', baseUrl } = req as RoutedRequest;
+  if (isRoute) return matchedAmong(patterns, url.split('?', 1)[0] ?? '');
+  return matchedAmong(patterns, typeof baseUrl === 'string' ? baseUrl : '', { isEnd: true });
+}
 
-const paths = new WeakMap<RegExp, string>();
-
-/** The path from which Express 4, which does not keep it, compiled a regular expression; that expression where it is not known. */
-function pathOfRegexp(regexp: RegExp, keys: unknown): string {
-  const known = paths.get(regexp);
-  if (known !== undefined) return known;
-  const names = Array.isArray(keys) ? keys.map((key) => String((key as { name?: unknown }).name)) : [];
-  let used = 0;
-  const path = regexp.source
-    .replace(/^\^/, '')
-    .replace(END, '')
-    .replace(KEY, (found, optional?: string) => {
-      const name = names[used++] ?? '';
-      return found === '(.*)' ? '*' : `/:${name}${optional ?? ''}`;
-    })
-    .replace(/\\(.)/g, '$1');
-  const isItsOwn = regexp.source.startsWith('^') && END.test(regexp.source);
-  const isWhole = isItsOwn && PLAIN.test(path) && used === names.length;
-  const made = isWhole ? path || '/' : regexp.toString();
-  paths.set(regexp, made);
-  return made;
+function pathOfRoute(req: IncomingMessage, route: RoutedRequest['route']): unknown {
+  const path = route?.path;
+  return matchedOf(req) ?? (Array.isArray(path) ? matchedOfList(req, path, true) : path);
 }
 
 function matchedPattern(req: IncomingMessage, layer: Layer, route: RoutedRequest['route']): unknown {
   const pattern = 'method' in layer ? route?.path : layer.rawPath;
   if (typeof pattern === 'string') return pattern;
-  if (Array.isArray(pattern)) return matchedOf(req) ?? pattern;
+  if (Array.isArray(pattern)) return matchedOf(req) ?? matchedOfList(req, pattern, 'method' in layer);
   if (pattern !== undefined) return pattern;
   return layer.regexp instanceof RegExp ? pathOfRegexp(layer.regexp, layer.keys) : layer.path;
 }

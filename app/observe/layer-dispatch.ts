@@ -4,7 +4,8 @@
  * Callbacks of `router.param` are not layers: they are wrapped in the lists of their router.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallKind, Layer, LayerCall, RoutedRequest } from './layer-call.ts';
+import { type Layer, stackOf } from '../profiler/express-routers.ts';
+import type { CallKind, LayerCall } from './layer-call.ts';
 import {
   type CallTrace,
   createHandlerProxies,
@@ -24,8 +25,6 @@ export interface DispatchTrace extends CallTrace {
 }
 
 export interface LayerDispatch {
-  /** Observes the application of a request, once. */
-  observeApp(req: IncomingMessage): void;
   /** A router, whose layers may come from another copy of the library. */
   observeRouter(router: unknown): void;
   /** `Router` of a library: its layers are observed from the first request on, wherever the profiler is mounted. */
@@ -49,18 +48,6 @@ const FOR_ERRORS: CallKind = { isErrorHandler: true, param: null };
 /** Router 2 and Express 4. */
 const REQUEST_METHODS = ['handleRequest', 'handle_request'];
 const ERROR_METHODS = ['handleError', 'handle_error'];
-
-export function stackOf(router: unknown): readonly Layer[] | null {
-  if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
-  const { stack } = router as { stack?: unknown };
-  return Array.isArray(stack) ? (stack as Layer[]) : null;
-}
-
-/** Express 4 has another name for it, and throws when this one is read. */
-export function routerOf(app: unknown): unknown {
-  if (typeof app !== 'function') return undefined;
-  return '_router' in app ? app._router : (app as { router?: unknown }).router;
-}
 
 export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const observed = new WeakSet();
@@ -194,12 +181,6 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   }
 
   return {
-    observeApp(req) {
-      const { app } = req as RoutedRequest;
-      if (typeof app !== 'function' || observed.has(app) || closed) return;
-      observed.add(app);
-      observeRouter(routerOf(app));
-    },
     observeRouter,
     observeLibrary(Router) {
       try {

@@ -6,29 +6,26 @@
 import type { IncomingMessage } from 'node:http';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { RouteFact } from '../profiler/facts.ts';
+import { type Layer, patternText, routerOf, stackOf } from '../profiler/express-routers.ts';
 import {
   baseOf,
   type CallKind,
   copyParams,
   joinPatterns,
-  type Layer,
   LayerCall,
-  patternText,
   type RoutedRequest,
 } from './layer-call.ts';
-import {
-  createLayerDispatch,
-  type DispatchTrace,
-  type LayerDispatch,
-  routerOf,
-  stackOf,
-} from './layer-dispatch.ts';
+import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
+  /** Called for each router that is found. */
+  onRouter?: (router: unknown) => void;
+  /** A request found an application behind the layer that mounts it. */
+  onMounted?: (layer: object, app: unknown) => void;
 }
 
 /** What never changes about a layer. */
@@ -49,6 +46,8 @@ interface Mount {
   /** null: a mounted application, whose router is unknown before its first layer runs. */
   owner: object | null;
   pattern: string;
+  /** The layer that was entered; null for the outermost. */
+  layer: Layer | null;
 }
 
 interface RequestTrace {
@@ -90,7 +89,7 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 }
 
 function createLayerTrace(
-  { tracker, sourceOf = () => null }: LayerObserverOptions,
+  { tracker, sourceOf = () => null, onMounted = () => undefined }: LayerObserverOptions,
   observeRouter: (router: unknown) => void,
 ): DispatchTrace {
   const metas = new WeakMap<Layer, LayerMeta>();
@@ -139,7 +138,7 @@ function createLayerTrace(
     if (known !== undefined) return known;
     const trace: RequestTrace = {
       context,
-      mounts: [{ owner, pattern: typeof base === 'string' ? base : baseOf(base) }],
+      mounts: [{ owner, pattern: typeof base === 'string' ? base : baseOf(base), layer: null }],
       facts: [],
       open: [],
       route: null,
@@ -150,13 +149,15 @@ function createLayerTrace(
   }
 
   /** Drops the routers that are finished, so that the innermost open one holds the layer. */
-  function enter(trace: RequestTrace, owner: object | null): Mount {
+  function enter(trace: RequestTrace, owner: object | null, req: IncomingMessage): Mount {
     const { mounts } = trace;
     const innermost = mounts[mounts.length - 1];
-    if (innermost === undefined) return { owner: null, pattern: '' };
+    if (innermost === undefined) return { owner: null, pattern: '', layer: null };
     if (owner === null || innermost.owner === owner) return innermost;
     const at = mounts.findLastIndex((mount) => mount.owner === owner);
     if (at === -1) {
+      if (innermost.owner === null && innermost.layer !== null)
+        onMounted(innermost.layer, (req as RoutedRequest).app);
       innermost.owner ??= owner;
       return innermost;
     }
@@ -240,7 +241,7 @@ function createLayerTrace(
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
     const trace = traceOf(context, meta.owner, base ?? call);
-    const mount = enter(trace, meta.owner);
+    const mount = enter(trace, meta.owner, req);
     const depth = trace.mounts.length - 1;
     const kind = kindOf(call, meta);
     const fact: LayerFact = {
@@ -266,7 +267,7 @@ function createLayerTrace(
     if (kind === 'handler') noteRoute(trace, call, fact);
     if (kind === 'router') {
       const pattern = fact.pattern === '/' ? '' : fact.pattern;
-      trace.mounts.push({ owner: meta.isRouter ? (layer.handle as object) : null, pattern });
+      trace.mounts.push({ owner: meta.isRouter ? (layer.handle as object) : null, pattern, layer });
     }
   }
 
@@ -340,13 +341,19 @@ function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwis
   };
 }
 
+export interface LayerObserver extends Pick<LayerDispatch, 'observeRouter' | 'observeLibrary' | 'close'> {
+  /** The application of a request; observed once. */
+  observeApplication(app: unknown): void;
+}
+
 /** Traces the layers of the applications that it observes, until closed. */
-export function createLayerObserver(
-  options: LayerObserverOptions & { Router?: unknown },
-): Pick<LayerDispatch, 'observeApp' | 'close'> {
-  const trace = createLayerTrace(options, (router) => {
+export function createLayerObserver(options: LayerObserverOptions): LayerObserver {
+  const known = new WeakSet();
+  const observeRouter = (router: unknown): void => {
+    options.onRouter?.(router);
     dispatch.observeRouter(router);
-  });
+  };
+  const trace = createLayerTrace(options, observeRouter);
   const dispatch = createLayerDispatch({
     started: guarded(trace.started, null),
     ended: guarded(trace.ended, undefined),
@@ -355,6 +362,14 @@ export function createLayerObserver(
     errorPassedToNext: guarded(trace.errorPassedToNext, undefined),
     registerOwner: guarded(trace.registerOwner, undefined),
   });
-  if (options.Router !== undefined) dispatch.observeLibrary(options.Router);
-  return { observeApp: guarded(dispatch.observeApp, undefined), close: dispatch.close };
+  return {
+    observeApplication: guarded((app) => {
+      if (typeof app !== 'function' || known.has(app)) return;
+      known.add(app);
+      observeRouter(routerOf(app));
+    }, undefined),
+    observeRouter: guarded(observeRouter, undefined),
+    observeLibrary: guarded(dispatch.observeLibrary, undefined),
+    close: dispatch.close,
+  };
 }

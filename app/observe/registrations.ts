@@ -1,8 +1,10 @@
 /**
- * Where each layer was registered: `src/app.ts:21`. Wraps `use` and `route` of the host's own Router prototype (`get`, `post` … all
- * call `route`): one call site per registration, none per request. Layers registered before have no source. Restored on close.
+ * Where each layer was registered: `src/app.ts:21`. Wraps `use` and `route` of each copy of Express or router that comes by (`get`,
+ * `post` … all call `route`): one call site per registration, none per request. Layers registered before have no source. Restored on
+ * close.
  */
 import type { CaptureCaller } from './caller.ts';
+import { stackOf } from '../profiler/express-routers.ts';
 
 /** The `Router` function of express or router. */
 export interface RouterLibrary {
@@ -10,12 +12,16 @@ export interface RouterLibrary {
 }
 
 export interface RegistrationObserver {
+  /** `Router` of a library, or a router: layers that its copy registers from now on have a source. */
+  observe(router: unknown): void;
   /** `file:line` of a layer's registration; null where it is not known. */
   sourceOf(layer: object): string | null;
   close(): void;
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+const METHODS = ['use', 'route'] as const;
 
 function placeOf(source: () => string | null): string | null {
   try {
@@ -25,49 +31,66 @@ function placeOf(source: () => string | null): string | null {
   }
 }
 
-export function observeRegistrations(options: {
-  Router: RouterLibrary;
-  captureCaller: CaptureCaller;
-}): RegistrationObserver {
-  const { Router, captureCaller } = options;
+function ownMethod(holder: object, name: string): PropertyDescriptor | null {
+  const descriptor = Object.getOwnPropertyDescriptor(holder, name);
+  return descriptor?.configurable === true && typeof descriptor.value === 'function' ? descriptor : null;
+}
+
+function hasMethods(holder: object): boolean {
+  return METHODS.every((name) => ownMethod(holder, name) !== null);
+}
+
+/**
+ * What the routers of a copy inherit their methods from: `Router` itself in Express 4, its prototype in router 2. Searched from
+ * `Router` or from a router; null where it is neither.
+ */
+function methodsOf(given: unknown): object | null {
+  if (typeof given !== 'function') return null;
+  const { prototype } = given as { prototype?: unknown };
+  let holder: object | null = typeof prototype === 'function' ? prototype : given;
+  while (holder !== null && !hasMethods(holder)) holder = Object.getPrototypeOf(holder) as object | null;
+  return holder;
+}
+
+export function observeRegistrations(options: { captureCaller: CaptureCaller }): RegistrationObserver {
+  const { captureCaller } = options;
   const sources = new WeakMap<object, string | null | (() => string | null)>();
+  const observed = new WeakSet();
   const restore: (() => void)[] = [];
 
-  function stackOf(router: unknown): readonly unknown[] {
-    const stack: unknown = (router as { stack?: unknown } | null | undefined)?.stack;
-    return Array.isArray(stack) ? stack : [];
-  }
-
   function note(router: unknown, before: number, below: Method): void {
-    const added = stackOf(router).slice(before);
+    const added = stackOf(router)?.slice(before) ?? [];
     if (added.length === 0) return;
     const source = captureCaller({ below });
-    for (const layer of added) if (typeof layer === 'object' && layer !== null) sources.set(layer, source);
+    for (const layer of added) if (typeof layer === 'object') sources.set(layer, source);
   }
 
-  function wrap(name: 'use' | 'route'): void {
-    const descriptor = Object.getOwnPropertyDescriptor(Router.prototype, name);
-    if (descriptor?.configurable !== true || typeof descriptor.value !== 'function') return;
+  function wrap(holder: object, name: string): void {
+    const descriptor = ownMethod(holder, name);
+    if (descriptor === null) return;
     const original = descriptor.value as Method;
-    const observed: Method = function (this: unknown, ...args: unknown[]) {
-      const before = stackOf(this).length;
+    const wrapped: Method = function (this: unknown, ...args: unknown[]) {
+      const before = stackOf(this)?.length ?? 0;
       const result: unknown = Reflect.apply(original, this, args);
-      note(this, before, observed);
+      note(this, before, wrapped);
       return result;
     };
-    Object.defineProperty(observed, 'name', { value: name, configurable: true });
-    Object.defineProperty(observed, 'length', { value: original.length, configurable: true });
-    Object.defineProperty(Router.prototype, name, { ...descriptor, value: observed });
+    Object.defineProperty(wrapped, 'name', { value: name, configurable: true });
+    Object.defineProperty(wrapped, 'length', { value: original.length, configurable: true });
+    Object.defineProperty(holder, name, { ...descriptor, value: wrapped });
     restore.push(() => {
-      const now = Object.getOwnPropertyDescriptor(Router.prototype, name)?.value as unknown;
       // If somebody has wrapped our method meanwhile, restoring would remove theirs too.
-      if (now === observed) Object.defineProperty(Router.prototype, name, descriptor);
+      if (ownMethod(holder, name)?.value === wrapped) Object.defineProperty(holder, name, descriptor);
     });
   }
 
-  wrap('use');
-  wrap('route');
   return {
+    observe(router) {
+      const holder = methodsOf(router);
+      if (holder === null || observed.has(holder)) return;
+      observed.add(holder);
+      for (const name of METHODS) wrap(holder, name);
+    },
     sourceOf(layer) {
       const source = sources.get(layer) ?? null;
       if (typeof source !== 'function') return source;

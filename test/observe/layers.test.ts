@@ -24,7 +24,7 @@ async function traceOf(
   const app = express();
   app.use(function watch(req, _res, next) {
     tracker.open(req, context);
-    observer.observeApp(req);
+    observer.observeApplication(req.app);
     next();
   });
   build(app);
@@ -202,7 +202,7 @@ describe('the trace of layers', () => {
         opened.push(context);
         tracker.open(req, context);
       }
-      observer.observeApp(req);
+      observer.observeApplication(req.app);
       next();
     });
     app.use((_req, _res, next) => setTimeout(next, 5));
@@ -268,10 +268,8 @@ describe('the trace of layers', () => {
 
 describe('places of registration', () => {
   it('are those of the code that registered, through get, use and route', async () => {
-    const registrations = observeRegistrations({
-      Router: express.Router,
-      captureCaller: createCallerFinder().capture,
-    });
+    const registrations = observeRegistrations({ captureCaller: createCallerFinder().capture });
+    registrations.observe(express.Router);
     try {
       const context = await traceOf(
         (app) => {
@@ -293,10 +291,8 @@ describe('places of registration', () => {
   it('leave the prototype as it was', () => {
     const { prototype } = express.Router as unknown as { prototype: Record<string, unknown> };
     const { use, route } = prototype;
-    const registrations = observeRegistrations({
-      Router: express.Router,
-      captureCaller: createCallerFinder().capture,
-    });
+    const registrations = observeRegistrations({ captureCaller: createCallerFinder().capture });
+    registrations.observe(express.Router);
     expect(prototype.use).not.to.equal(use);
     expect((prototype.use as { length: number }).length).to.equal((use as { length: number }).length);
     registrations.close();

@@ -1,0 +1,133 @@
+/**
+ * What we rely on of the routers of Express 4 and 5, which is documented nowhere: a router has a `stack` of layers, and a layer matches
+ * a path by a regular expression (Express 4) or by a list of functions (router 2). `layer.match` is never called: before router 2.3 it
+ * writes to the layer.
+ */
+
+/** What we read of a layer of `router` or Express 4. */
+export interface Layer {
+  name?: unknown;
+  handle?: unknown;
+  /** As it was registered; from router 2.3 on. */
+  rawPath?: unknown;
+  /** What matches the path, with its parameters: Express 4. */
+  regexp?: unknown;
+  keys?: unknown;
+  /** What matches the path: router 2. */
+  matchers?: unknown;
+  /** Mounted at `/`, which matches any path: router 2. */
+  slash?: unknown;
+  /** The part of the path that the last request matched; before router 2.3. */
+  path?: unknown;
+  /** On the layer that runs a route. */
+  route?: { stack?: unknown; path?: unknown } | undefined;
+  /** Only on layers inside a route; undefined where they take any. */
+  method?: string | undefined;
+}
+
+/** The stack of a router; null for anything else. */
+export function stackOf(router: unknown): readonly Layer[] | null {
+  if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
+  const { stack } = router as { stack?: unknown };
+  return Array.isArray(stack) ? (stack as Layer[]) : null;
+}
+
+/** The router of an application; undefined where Express 4 has not made it. There, reading `router` throws. */
+export function routerOf(app: unknown): unknown {
+  if (typeof app !== 'function') return undefined;
+  if ('lazyrouter' in app || '_router' in app) return (app as { _router?: unknown })._router;
+  return (app as { router?: unknown }).router;
+}
+
+export function patternText(pattern: unknown): string {
+  if (typeof pattern === 'string') return pattern;
+  if (pattern instanceof RegExp) return pattern.toString();
+  return Array.isArray(pattern) ? pattern.map(patternText).join(', ') : '';
+}
+
+/** Express 4's expressions for a parameter or a star, and for the end of a path. */
+const KEY = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)|\(\.\*\)/g;
+const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
+const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
+
+const paths = new WeakMap<RegExp, string>();
+
+/** The path from which Express 4, which does not keep it, compiled a regular expression; that expression where it is not known. */
+export function pathOfRegexp(regexp: RegExp, keys: unknown): string {
+  const known = paths.get(regexp);
+  if (known !== undefined) return known;
+  const names = Array.isArray(keys) ? keys.map((key) => String((key as { name?: unknown }).name)) : [];
+  let used = 0;
+  const path = regexp.source
+    .replace(/^\^/, '')
+    .replace(END, '')
+    .replace(KEY, (found, optional?: string) => {
+      const name = names[used++] ?? '';
+      return found === '(.*)' ? '*' : `/:${name}${optional ?? ''}`;
+    })
+    .replace(/\\(.)/g, '$1');
+  const isItsOwn = regexp.source.startsWith('^') && END.test(regexp.source);
+  const isWhole = isItsOwn && PLAIN.test(path) && used === names.length;
+  const made = isWhole ? path || '/' : regexp.toString();
+  paths.set(regexp, made);
+  return made;
+}
+
+const SPECIAL = /[*?+(){}[\]\\]/;
+
+function segmentsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '');
+}
+
+/** Whether a pattern is that of a path, or of its end, as far as its segments tell. */
+function mayMatch(pattern: unknown, path: string, isEnd: boolean): boolean {
+  if (pattern instanceof RegExp)
+    return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')).test(path);
+  if (typeof pattern !== 'string') return false;
+  if (SPECIAL.test(pattern)) return true;
+  const wanted = segmentsOf(pattern);
+  const given = isEnd ? segmentsOf(path).slice(-wanted.length) : segmentsOf(path);
+  if (given.length !== wanted.length) return false;
+  return wanted.every(
+    (part, index) => part.includes(':') || part.toLowerCase() === given[index]?.toLowerCase(),
+  );
+}
+
+/** The one of several patterns that matched a path, or its end, where the router does not tell. */
+export function matchedAmong(patterns: readonly unknown[], path: string, { isEnd = false } = {}): unknown {
+  const all: unknown[] = patterns.flat(Infinity);
+  return all.find((pattern) => mayMatch(pattern, path, isEnd)) ?? all;
+}
+
+/** What a layer consumes of a path, and the pattern that did so where it is known. */
+export interface LayerMatch {
+  taken: string;
+  pattern: unknown;
+}
+
+/** Express 4 decodes the parameters while it matches. */
+function matchRegexp({ regexp, keys, route }: Layer, path: string): LayerMatch | null {
+  const { fast_slash: isAny, fast_star: isStar } = regexp as { fast_slash?: boolean; fast_star?: boolean };
+  const found = isAny === true ? [''] : isStar === true ? [path, path] : (regexp as RegExp).exec(path);
+  if (found === null) return null;
+  for (const value of found.slice(1)) if (typeof value === 'string') decodeURIComponent(value);
+  const given = route?.path ?? pathOfRegexp(regexp as RegExp, keys);
+  const pattern = Array.isArray(given) ? matchedAmong(given, path) : given;
+  return { taken: found[0] ?? '', pattern };
+}
+
+type Matcher = (path: string) => false | { path: string };
+
+/** Matches without side effects; throws what the layer would, such as for an invalid percent-encoding. */
+export function matchLayer(layer: Layer, path: string): LayerMatch | null {
+  const { rawPath } = layer;
+  if (layer.regexp instanceof RegExp) return matchRegexp(layer, path);
+  if (layer.slash === true) return { taken: '', pattern: rawPath };
+  if (!Array.isArray(layer.matchers)) return null;
+  for (const [index, matcher] of (layer.matchers as Matcher[]).entries()) {
+    const match = matcher(path);
+    if (match !== false)
+      return { taken: match.path, pattern: Array.isArray(rawPath) ? (rawPath as unknown[])[index] : rawPath };
+  }
+  return null;
+}
