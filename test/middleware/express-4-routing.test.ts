@@ -32,6 +32,8 @@ async function withHost(
   use: (host: Host) => Promise<void>,
 ): Promise<void> {
   const profiler = createProfiler({ toolbar: false });
+  // Its folder has another name here than in a host.
+  profiler.observe('express', express4);
   const app = make();
   app.use(profiler.watch, profiler.pages);
   build(app);
