@@ -3,6 +3,7 @@
  * all of it.
  */
 import type { Knex } from 'knex';
+import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
 import { observeConsole } from '../observe/console.ts';
@@ -112,6 +113,7 @@ export function createObservers(options: ObserverOptions): Observers {
     observePino({ tracker, gate, findCaller }),
     observeOutput({ tracker, gate, findCaller }),
     observeHttpClient({ tracker, findCaller }),
+    observeCache({ tracker, findCaller }),
     observeProcessErrors({ tracker }),
     runtime,
     views,

@@ -5,6 +5,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { answeredTwice } from './answered-twice.ts';
 import { bodyNotParsed } from './body-not-parsed.ts';
+import { cacheNPlusOne } from './cache-n-plus-one.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';
 import { clientLeft } from './client-left.ts';
 import { cookieRejected } from './cookie-rejected.ts';
@@ -56,6 +57,7 @@ export function createFindingRules(): FindingRule[] {
     poolWait,
     unendedTransaction,
     transactionAcrossCall,
+    cacheNPlusOne,
     manyCalls,
     repeatedCall,
     retriedCall,

@@ -3,6 +3,7 @@
  * rooms (`app/panels`, `views/panels`, `test/panels`). What panels need of the process is given, they ask nobody.
  */
 import type { Panel } from '../profiler/panel.ts';
+import { cachePanel } from './cache/index.ts';
 import { type ConfigurationFacts, createConfigurationPanel } from './configuration/index.ts';
 import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
 import { dumpPanel } from './dump/index.ts';
@@ -33,6 +34,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createRoutingPanel(),
     createDatabasePanel(database),
     migrationsPanel,
+    cachePanel,
     viewsPanel,
     httpClientPanel,
     runtimePanel,

@@ -34,6 +34,8 @@ export interface Panel<Data = unknown, Kept = Data> {
   readonly title: string;
   /** `process`: about the process rather than the request; listed in a separate group at the end of the menu. */
   readonly group?: 'process';
+  /** Not in the menu if nothing was recorded: few applications use the library. Its address shows the empty state all the same. */
+  readonly optional?: true;
   /** Key that opens the panel after `g`. */
   readonly key?: string;
   /** Kind of its spans; the strip above its page shows the others in grey. */

@@ -1,6 +1,7 @@
 /** Facts as observers append them, made by hand: a busy page of a small shop, a crowd, and hostile text. */
 import type { Context } from '../../app/profiler/context.ts';
 import type { Facts } from '../../app/profiler/facts.ts';
+import type {} from '../../app/observe/cache.ts';
 import type {} from '../../app/observe/dump.ts';
 import type {} from '../../app/observe/ejs.ts';
 import type {} from '../../app/observe/http-client.ts';
@@ -14,6 +15,7 @@ type Query = Facts['query'];
 type Log = Facts['log'];
 type View = Facts['view'];
 type Call = Facts['call'];
+type CacheCommand = Facts['cache'];
 
 /** Gives a context made by hand the duration that its facts tell of. */
 export function lasting(context: Context, ms: number): Context {
@@ -57,6 +59,13 @@ export function call(given: Partial<Call>): Call {
     requestHeaders: ['host', 'rates.tax.example', 'content-type', 'application/json', 'authorization', 'Bearer 0123456789abcdef'],
     responseHeaders: ['content-type', 'application/json', 'x-debug-token-link', 'https://rates.tax.example/_profiler/1b2c3d'],
     error: null, link: 'https://rates.tax.example/_profiler/1b2c3d', caller: 'src/tax/client.ts:27', ...given,
+  }; // prettier-ignore
+}
+
+export function cacheCommand(given: Partial<CacheCommand>): CacheCommand {
+  return {
+    system: 'redis', client: 'ioredis', command: 'GET', key: 'user:1', args: [], asked: 1, hits: 1, startMs: 4, durationMs: 0.5, batch: null,
+    error: null, caller: 'src/users/cache.ts:12', connection: 'localhost:6379', ...given,
   }; // prettier-ignore
 }
 
@@ -139,6 +148,7 @@ export function addForeignText(context: Context, text: string): void {
   context.add('view', view({ name: text, file: text, locals: { [text]: text }, caller: text, error: text }));
   context.add('call', call({ method: text, url: `https://${text}/?q=${text}`, status: null, durationMs: null, error: text, link: text, requestHeaders: [text, text], caller: text })); // prettier-ignore
   context.add('dump', { value: { [text]: text }, label: text, type: 'object', caller: text, atMs: 1 });
+  context.add('cache', cacheCommand({ command: text, key: text, args: [{ name: text, value: text }], caller: text, error: text, connection: text })); // prettier-ignore
   context.add('runtime', {
     read: () => reading({ collections: [{ startMs: 1, durationMs: 2, kind: text }] }),
   });

@@ -17,6 +17,7 @@ const STARTERS: Record<PartName, () => Promise<Part>> = {
   debianPostgres: async () => (await import('./postgres.ts')).startSharedDebian(),
   embeddedCluster: async () => (await import('./postgres.ts')).makeEmbeddedCluster(),
   embeddedPostgres: async () => (await import('./postgres.ts')).startSharedEmbedded(),
+  redis: async () => (await import('./redis.ts')).startRedis(),
 };
 
 const started = new Map<PartName, Promise<Part>>();

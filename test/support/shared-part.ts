@@ -4,7 +4,13 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 export type PartName =
-  'build' | 'chromium' | 'debianCluster' | 'debianPostgres' | 'embeddedCluster' | 'embeddedPostgres';
+  | 'build'
+  | 'chromium'
+  | 'debianCluster'
+  | 'debianPostgres'
+  | 'embeddedCluster'
+  | 'embeddedPostgres'
+  | 'redis';
 
 /** `value` tells how to reach the part; it travels as JSON. */
 export interface Part {

@@ -89,8 +89,9 @@ function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'
   const menu: ProfileModel['menu'] = { main: [], more: [], empty: [] };
   for (const panel of panels) {
     const item = itemOf(profile, panel);
-    if (!hasContent(profile, panel.name)) menu.empty.push(item);
-    else if (panel.group === 'process') menu.more.push(item);
+    if (!hasContent(profile, panel.name)) {
+      if (panel.optional !== true) menu.empty.push(item);
+    } else if (panel.group === 'process') menu.more.push(item);
     else if (panel.name === 'exception') menu.main.unshift(item);
     else menu.main.push(item);
   }

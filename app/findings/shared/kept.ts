@@ -1,4 +1,5 @@
 /** What panels keep, by panel name; each rule picks what it needs. */
+import type { CacheData } from '../../panels/cache/data.ts';
 import type { DatabaseData } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
@@ -15,6 +16,7 @@ interface LogLine {
 }
 
 export interface Kept {
+  cache: CacheData;
   database: DatabaseData;
   http_client: HttpClientData;
   logs: { lines: readonly LogLine[] };

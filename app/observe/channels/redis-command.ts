@@ -1,0 +1,30 @@
+/**
+ * What the patches of ioredis and node-redis publish. Both libraries have channels of their own since 5.11 and 5.12, which hide the keys of
+ * MGET, HGET, HGETALL and others as `?`, know nothing of ioredis commands that wait for a connection, and silence a rejection that
+ * the application leaves unhandled. So these patches serve all versions.
+ */
+export interface RedisCommand {
+  client: 'ioredis' | 'redis';
+  name: string;
+  /** As given, without the name. */
+  args: readonly unknown[];
+  /** `host:port/database`. */
+  connection: string | null;
+  /** Sent together with others. */
+  batch: 'pipeline' | 'transaction' | null;
+  /** When it was handed to the connection, by `performance.now()`; null: when it was made. */
+  sentMark: number | null;
+  result?: unknown;
+  error?: unknown;
+}
+
+export function addressOf(
+  { path, host, port }: { path?: unknown; host?: unknown; port?: unknown },
+  database: unknown,
+): string {
+  const address =
+    typeof path === 'string'
+      ? path
+      : `${typeof host === 'string' ? host : 'localhost'}:${typeof port === 'number' || typeof port === 'string' ? port : 6379}`;
+  return typeof database === 'number' && database > 0 ? `${address}/${database}` : address;
+}

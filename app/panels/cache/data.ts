@@ -1,0 +1,48 @@
+import type { CacheArgument } from '../../observe/cache.ts';
+
+export interface CacheEntry {
+  client: 'ioredis' | 'redis';
+  command: string;
+  key: string | null;
+  args: CacheArgument[];
+  /** Values that a read asked for; 0 for any other command. */
+  asked: number;
+  hits: number | null;
+  startMs: number;
+  durationMs: number | null;
+  batch: 'pipeline' | 'transaction' | null;
+  error: string | null;
+  caller: string | null;
+  connection: string | null;
+  /** Index in `groups`; null if it is in none. */
+  group: number | null;
+}
+
+/** `n+1`: reads of several keys from one line, one at a time. `repeated`: a key that was read before, and not written since. */
+export type CacheGroupKind = 'n+1' | 'repeated';
+
+export interface CacheGroup {
+  kind: CacheGroupKind;
+  command: string;
+  /** The key, or what the keys have in common: `user:…`. */
+  key: string;
+  caller: string | null;
+  /** Indexes in `commands`. */
+  members: number[];
+  durationMs: number;
+}
+
+export interface CacheData {
+  commands: CacheEntry[];
+  groups: CacheGroup[];
+  totals: {
+    commands: number;
+    /** Sum over all commands. */
+    durationMs: number;
+    /** Time in which at least one ran. */
+    busyMs: number;
+    asked: number;
+    hits: number;
+    failed: number;
+  };
+}

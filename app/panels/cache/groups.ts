@@ -1,0 +1,102 @@
+/** Commands that belong together: the loop that reads one key at a time, and the key that is read twice. */
+import { round } from '../shared/rows.ts';
+import type { CacheEntry, CacheGroup, CacheGroupKind } from './data.ts';
+
+/** From here on the same read from the same line is a loop. */
+const LOOP_FROM = 3;
+/** Parts of a key that are values: numbers, UUIDs, hashes. */
+const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
+
+type Command = Omit<CacheEntry, 'group'>;
+
+function isRead({ command }: Command): boolean {
+  return /^(?:M?GET|H(?:M?GET|GETALL)|EXISTS|HEXISTS|[SZ]MEMBERS|SISMEMBER|ZRANGE|LRANGE|TTL|JSON\.GET)$/.test(
+    command,
+  );
+}
+
+/** The text that keys begin with in common, up to a separator. */
+function commonKey(keys: readonly string[]): string {
+  const [first = ''] = keys;
+  let length = first.length;
+  for (const key of keys) while (!key.startsWith(first.slice(0, length))) length--;
+  return `${first.slice(0, length).replace(/[^:/.|_-]*$/, '')}…`;
+}
+
+/** What a read asks for; of a hash, the field too. */
+function askedFor({ command, key, args }: Command): string {
+  return JSON.stringify([command, key, ...args.map(({ value }) => value)]);
+}
+
+function collect(
+  commands: readonly Command[],
+  takes: (command: Command) => boolean,
+  keyOf: (command: Command) => string,
+): number[][] {
+  const byKey = new Map<string, number[]>();
+  commands.forEach((command, index) => {
+    if (!takes(command)) return;
+    const key = keyOf(command);
+    const members = byKey.get(key);
+    if (members === undefined) byKey.set(key, [index]);
+    else members.push(index);
+  });
+  return [...byKey.values()];
+}
+
+/** Reads of the same key with no write to it in between, as far as this request knows. */
+function repeatedReads(commands: readonly Command[]): number[][] {
+  const open = new Map<string, number[]>();
+  const all: number[][] = [];
+  commands.forEach((command, index) => {
+    if (command.key === null || command.error !== null) return;
+    if (!isRead(command)) {
+      for (const [asked] of open) if (asked.includes(JSON.stringify(command.key))) open.delete(asked);
+      return;
+    }
+    const asked = askedFor(command);
+    const members = open.get(asked);
+    if (members !== undefined) members.push(index);
+    else {
+      const started = [index];
+      open.set(asked, started);
+      all.push(started);
+    }
+  });
+  return all.filter(({ length }) => length > 1);
+}
+
+export function groupCommands(commands: readonly Command[]): CacheGroup[] {
+  const groups: CacheGroup[] = [];
+  const taken = new Set<number>();
+  const add = (kind: CacheGroupKind, members: number[]): void => {
+    const of = members.flatMap((index) => commands[index] ?? []);
+    const [first] = of;
+    if (first === undefined) return;
+    const keys = [...new Set(of.map(({ key }) => key ?? ''))];
+    groups.push({
+      kind,
+      command: first.command,
+      key: keys.length === 1 ? (keys[0] ?? '') : commonKey(keys),
+      caller: first.caller,
+      members,
+      durationMs: round(of.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0)),
+    });
+    for (const index of members) taken.add(index);
+  };
+  const isAlone = (command: Command): boolean => isRead(command) && command.batch === null;
+  const loops = collect(
+    commands,
+    isAlone,
+    ({ command, key, caller }) => `${command}\n${caller ?? (key ?? '').replace(VALUE, '…')}`,
+  );
+  for (const members of loops) {
+    const different = new Set(members.map((index) => commands[index]?.key)).size;
+    if (members.length >= LOOP_FROM && different > 1) add('n+1', members);
+  }
+  for (const members of repeatedReads(commands)) {
+    const free = members.filter((index) => !taken.has(index));
+    if (free.length > 1) add('repeated', free);
+  }
+  return groups;
+}

@@ -1,0 +1,75 @@
+/** The panel of Redis: which commands ran, how long each took, and which reads found nothing. */
+import type { Context } from '../../profiler/context.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import { lasting, shorten } from '../../profiler/span.ts';
+import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import type { CacheData, CacheEntry } from './data.ts';
+import { groupCommands } from './groups.ts';
+import { presentCommands } from './present.ts';
+
+function collect(context: Context): CacheData | null {
+  const facts = context.all('cache');
+  if (facts.length === 0) return null;
+  const entries = facts.map((fact): Omit<CacheEntry, 'group'> => ({
+    client: fact.client,
+    command: fact.command,
+    key: fact.key,
+    args: fact.args,
+    asked: fact.asked,
+    hits: fact.hits,
+    startMs: round(fact.startMs),
+    durationMs: roundOrNull(fact.durationMs),
+    batch: fact.batch,
+    error: fact.error,
+    caller: fact.caller,
+    connection: fact.connection,
+  }));
+  const groups = groupCommands(entries);
+  const groupAt = new Map(
+    groups.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
+  );
+  const told = facts.filter(({ hits }) => hits !== null);
+  return {
+    commands: entries.map((entry, index) => ({ ...entry, group: groupAt.get(index) ?? null })),
+    groups,
+    totals: {
+      commands: facts.length,
+      durationMs: round(facts.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0)),
+      busyMs: round(coveredMs(facts)),
+      asked: told.reduce((sum, { asked }) => sum + asked, 0),
+      hits: told.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
+      failed: facts.filter(({ error }) => error !== null).length,
+    },
+  };
+}
+
+export const cachePanel: Panel<CacheData> = {
+  name: 'cache',
+  title: 'Redis',
+  key: 'k',
+  optional: true,
+  toolbar: { rank: 35 },
+  searched: ['key'],
+  facts: { cache: 'Redis commands' },
+  collect,
+  spans: ({ commands }, { endMs }) =>
+    commands.map(({ command, key, startMs, durationMs }, index) => ({
+      kind: 'work',
+      label: shorten(key === null ? command : `${command} ${key}`, 100),
+      startMs,
+      durationMs: lasting(startMs, durationMs, endMs),
+      panel: 'cache',
+      anchor: `k${index + 1}`,
+    })),
+  summary: ({ totals, groups }) => ({
+    text: String(totals.commands),
+    tone: totals.failed > 0 || groups.some(({ kind }) => kind === 'n+1') ? 'warn' : 'plain',
+    count: totals.commands,
+  }),
+  empty: () => ({
+    what: 'This request sent no command to Redis.',
+    why: 'Recorded: ioredis 4 and later, redis (node-redis) 5 and later.',
+    todo: "A copy inside a bundle is recorded once it is handed over: profiler.observe('ioredis', Redis).",
+  }),
+  present: presentCommands,
+};

@@ -1,0 +1,274 @@
+/** ioredis and node-redis, each in its current and previous major version, against a real Redis. */
+import { once } from 'node:events';
+import { expect } from 'chai';
+import * as ioredis from 'ioredis';
+import * as ioredis5 from 'ioredis-5';
+import * as redis from 'redis';
+import * as redis5 from 'redis-5';
+import { observeCache } from '../../app/observe/cache.ts';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { ioredisPatch } from '../../app/observe/channels/ioredis.ts';
+import { redisPatch } from '../../app/observe/channels/redis.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { withRedis } from '../support/redis.ts';
+
+const HERE = /^test\/observe\/cache\.test\.ts:\d+$/;
+
+function newContext(id = 0): Context {
+  return new Context({ token: id.toString(16).padStart(6, '0'), kind: 'request' });
+}
+
+function linesOf(context: Context): string[] {
+  return context.all('cache').map(({ command, key, args }) => {
+    const values = args.map(({ name, value }) => (name === null ? value : `${name}=${value}`));
+    return [command, key, ...values].join(' ');
+  });
+}
+
+/** Silences and counts the rejections that nobody handles while `work` runs. */
+async function unhandledDuring(work: () => Promise<unknown>): Promise<number> {
+  const listeners = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  let count = 0;
+  const counting = (): void => {
+    count++;
+  };
+  process.on('unhandledRejection', counting);
+  await work();
+  await new Promise((done) => setImmediate(done));
+  process.off('unhandledRejection', counting);
+  for (const listener of listeners) process.on('unhandledRejection', listener);
+  return count;
+}
+
+for (const [version, library] of [
+  ['6', ioredis],
+  ['5', ioredis5 as unknown as typeof ioredis],
+] as const)
+  describe(`commands of ioredis ${version}`, () => {
+    const path = withRedis();
+    const tracker = new ContextTracker();
+    let undo: (() => void) | null;
+    let observation: { close(): void };
+    let client: ioredis.Redis;
+
+    before(async () => {
+      undo = ioredisPatch.patch(library.default);
+      observation = observeCache({ tracker, findCaller: createCallerFinder() });
+      client = new library.Redis({ path: path(), db: 2, keyPrefix: `io${version}:` });
+      await once(client, 'ready');
+      await client.flushdb();
+    });
+    after(() => {
+      client?.disconnect();
+      observation?.close();
+      undo?.();
+    });
+
+    it('records command, key with its prefix, values, time, server and line', async () => {
+      const context = newContext();
+      await tracker.run(context, async () => {
+        await client.set('user:1', 'Ada', 'EX', 60);
+        expect(await client.get('user:1')).to.equal('Ada');
+        await client.hset('cart:1', { sku: 'K-1', password: 'hunter2' });
+        await client.hgetall('cart:1');
+        await client.mget('user:1', 'user:2');
+        await client.get('user:3');
+        await new Promise((done) => client.get('user:1', done));
+      });
+      const p = `io${version}:`;
+      expect(linesOf(context)).to.deep.equal([
+        `SET ${p}user:1 user:1=Ada user:1=EX user:1=60`,
+        `GET ${p}user:1`,
+        `HSET ${p}cart:1 sku sku=K-1 password password=hunter2`,
+        `HGETALL ${p}cart:1`,
+        `MGET ${p}user:1 user:1=user:2`,
+        `GET ${p}user:3`,
+        `GET ${p}user:1`,
+      ]);
+      expect(context.all('cache').map(({ asked, hits }) => `${hits}/${asked}`)).to.deep.equal(
+        ['null/0', '1/1', 'null/0', '1/1', '1/2', '0/1', '1/1'], // prettier-ignore
+      );
+      for (const fact of context.all('cache')) {
+        expect(fact.caller).to.match(HERE);
+        expect(fact.durationMs).to.be.above(0);
+        expect(fact).to.include({ client: 'ioredis', error: null, connection: `${path()}/2` });
+      }
+    });
+
+    it('gives the commands of pipelines and transactions to the request that made them', async () => {
+      const contexts = [newContext(1), newContext(2)];
+      const pipeline = client.pipeline();
+      contexts.forEach((context, at) => tracker.run(context, () => pipeline.get(`p:${at}`)));
+      await pipeline.exec();
+      const context = newContext();
+      await tracker.run(context, () => client.multi().set('m', '1').get('m').exec());
+      expect(
+        contexts.map((each) => each.all('cache').map(({ key, batch }) => `${key} ${batch}`)),
+      ).to.deep.equal([[`io${version}:p:0 pipeline`], [`io${version}:p:1 pipeline`]]);
+      expect(context.all('cache').map(({ command }) => command)).to.deep.equal([
+        'MULTI',
+        'SET',
+        'GET',
+        'EXEC',
+      ]);
+    });
+
+    it('gives commands that wait for the connection, and those that are pipelined by themselves, to their requests', async () => {
+      const own = new library.Redis({ path: path(), lazyConnect: true, enableAutoPipelining: true });
+      const contexts = Array.from({ length: 100 }, (_, id) => newContext(id));
+      try {
+        for (const round of [0, 1]) {
+          await Promise.all(
+            contexts.map((context, id) => tracker.run(context, () => own.get(`auto:${id}:${round}`))),
+          );
+        }
+      } finally {
+        own.disconnect();
+      }
+      contexts.forEach((context, id) => {
+        const keys = context
+          .all('cache')
+          .flatMap(({ key }) => (key?.startsWith('auto') === true ? [key] : []));
+        expect(keys).to.deep.equal([`auto:${id}:0`, `auto:${id}:1`]);
+      });
+    });
+
+    it('records how a command failed, and leaves alone whether its rejection is handled', async () => {
+      const context = newContext();
+      const count = await unhandledDuring(async () => {
+        await tracker.run(context, async () => {
+          await client.lpush('list', 'a');
+          const [handled] = await Promise.allSettled([client.get('list')]);
+          expect(handled.status).to.equal('rejected');
+          void client.get('list');
+          await client.ping();
+        });
+      });
+      expect(count).to.equal(1);
+      expect(context.all('cache').map(({ error }) => error?.slice(0, 22) ?? null)).to.deep.equal(
+        [null, 'ReplyError: WRONGTYPE ', 'ReplyError: WRONGTYPE ', null], // prettier-ignore
+      );
+    });
+
+    it('keeps no credentials', async () => {
+      const context = newContext();
+      await tracker.run(context, () => Promise.allSettled([client.call('AUTH', 'ada', 'opensesame')]));
+      expect(JSON.stringify(context.all('cache')))
+        .to.contain('AUTH')
+        .and.not.contain('opensesame');
+    });
+
+    it('is as it was once nobody observes it', async () => {
+      const { initPromise } = library.Command.prototype as unknown as { initPromise: { name: string } };
+      undo?.();
+      const after = library.Command.prototype as unknown as { initPromise: unknown };
+      expect(after.initPromise).to.not.equal(initPromise);
+      expect(ioredisPatch.patch({})).to.equal(null);
+      undo = ioredisPatch.patch(library.default);
+      expect(undo).to.be.a('function');
+    });
+  });
+
+for (const [version, library] of [
+  ['6', redis],
+  ['5', redis5 as unknown as typeof redis],
+] as const)
+  describe(`commands of node-redis ${version}`, () => {
+    const path = withRedis();
+    const tracker = new ContextTracker();
+    let undo: (() => void) | null;
+    let observation: { close(): void };
+    let client: ReturnType<typeof redis.createClient>;
+
+    before(async () => {
+      undo = redisPatch.patch(library);
+      observation = observeCache({ tracker, findCaller: createCallerFinder() });
+      client = library.createClient({ socket: { path: path(), tls: false }, database: 3 });
+      await client.connect();
+      await client.flushDb();
+    });
+    after(() => {
+      client?.destroy();
+      observation?.close();
+      undo?.();
+    });
+
+    it('records command, key, values, time, server and line', async () => {
+      const context = newContext();
+      await tracker.run(context, async () => {
+        await client.set('user:1', 'Ada');
+        expect(await client.get('user:1')).to.equal('Ada');
+        await client.hSet('cart:1', { sku: 'K-1', password: 'hunter2' });
+        await client.hGetAll('cart:1');
+        await client.hGetAll('cart:2');
+        await client.mGet(['user:1', 'user:2']);
+        await client.get('user:3');
+        await client.sendCommand(['HGET', 'cart:1', 'sku']);
+      });
+      expect(linesOf(context)).to.deep.equal([
+        'SET user:1 user:1=Ada',
+        'GET user:1',
+        'HSET cart:1 sku sku=K-1 password password=hunter2',
+        'HGETALL cart:1',
+        'HGETALL cart:2',
+        'MGET user:1 user:1=user:2',
+        'GET user:3',
+        'HGET cart:1 cart:1=sku',
+      ]);
+      expect(context.all('cache').map(({ asked, hits }) => `${hits}/${asked}`)).to.deep.equal(
+        ['null/0', '1/1', 'null/0', '1/1', '0/1', '1/2', '0/1', '1/1'], // prettier-ignore
+      );
+      for (const fact of context.all('cache')) {
+        expect(fact.caller).to.match(HERE);
+        expect(fact.durationMs).to.be.above(0);
+        expect(fact).to.include({ client: 'redis', error: null, connection: `${path()}/3` });
+      }
+    });
+
+    it('records each command of a transaction and of a pipeline', async () => {
+      const context = newContext();
+      await tracker.run(context, async () => {
+        await client.multi().set('m', '1').get('m').exec();
+        await client.multi().get('m').get('n').execAsPipeline();
+      });
+      expect(
+        context.all('cache').map(({ command, key, batch, hits }) => `${command} ${key} ${batch} ${hits}`),
+      ).to.deep.equal(
+        ['SET m transaction null', 'GET m transaction 1', 'GET m pipeline 1', 'GET n pipeline 0'], // prettier-ignore
+      );
+      for (const { caller } of context.all('cache')) expect(caller).to.match(HERE);
+    });
+
+    it('keeps requests that run at once apart', async () => {
+      const contexts = Array.from({ length: 100 }, (_, id) => newContext(id));
+      await Promise.all(
+        contexts.map((context, id) =>
+          tracker.run(context, async () => {
+            await client.get(`a:${id}`);
+            await client.set(`b:${id}`, 'x');
+          }),
+        ),
+      );
+      contexts.forEach((context, id) => {
+        expect(context.all('cache').map(({ key }) => key)).to.deep.equal([`a:${id}`, `b:${id}`]);
+      });
+    });
+
+    it('records how a command failed, and leaves alone whether its rejection is handled', async () => {
+      const context = newContext();
+      const count = await unhandledDuring(async () => {
+        await tracker.run(context, async () => {
+          await client.lPush('list', 'a');
+          const [handled] = await Promise.allSettled([client.get('list')]);
+          expect(handled.status).to.equal('rejected');
+          void client.sendCommand(['GET', 'list']);
+          await client.ping();
+        });
+      });
+      expect(count).to.equal(1);
+      const errors = context.all('cache').map(({ error }) => error?.replace(/ Operation.*/, '') ?? null);
+      expect(errors[1]).to.match(/WRONGTYPE/);
+      expect(errors[2]).to.equal(errors[1]);
+    });
+  });

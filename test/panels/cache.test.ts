@@ -1,0 +1,101 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import type { CacheFact } from '../../app/observe/cache.ts';
+import { cachePanel } from '../../app/panels/cache/index.ts';
+import { Context } from '../../app/profiler/context.ts';
+import { cacheCommand, lasting } from '../support/observed-samples.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+
+function contextOf(...facts: Partial<CacheFact>[]): Context {
+  const context = lasting(new Context({ token: '000001', kind: 'request' }), 20);
+  facts.forEach((fact, index) => context.add('cache', cacheCommand({ startMs: index, ...fact })));
+  return context;
+}
+
+const groupsOf = (...facts: Partial<CacheFact>[]) =>
+  dataOf(cachePanel, contextOf(...facts))?.groups.map(({ kind, command, key, members }) => ({
+    kind,
+    text: `${command} ${key}`,
+    members,
+  }));
+
+describe('the panel of Redis', () => {
+  it('records nothing where no command was sent', () => {
+    expect(cachePanel.collect(contextOf())).to.equal(null);
+  });
+
+  it('counts commands, time and hits', () => {
+    const data = dataOf(
+      cachePanel,
+      contextOf(
+        { command: 'MGET', asked: 4, hits: 3 },
+        { hits: 0 },
+        { command: 'SET', asked: 0, hits: null },
+        { error: 'ReplyError: WRONGTYPE', hits: null },
+        { durationMs: null, hits: null },
+      ),
+    );
+    expect(data?.totals).to.deep.equal({
+      commands: 5,
+      durationMs: 2,
+      busyMs: 2,
+      asked: 5,
+      hits: 3,
+      failed: 1,
+    });
+    expect(cachePanel.summary?.(data!)).to.deep.equal({ text: '5', tone: 'warn', count: 5 });
+  });
+
+  it('groups reads in a loop, and reads of a key that was read before', () => {
+    expect(groupsOf({ key: 'user:1' }, { key: 'user:27' }, { key: 'user:29' })).to.deep.equal([
+      { kind: 'n+1', text: 'GET user:…', members: [0, 1, 2] },
+    ]);
+    expect(groupsOf({ caller: 'a.ts:1' }, { caller: 'b.ts:2' })).to.deep.equal([
+      { kind: 'repeated', text: 'GET user:1', members: [0, 1] },
+    ]);
+  });
+
+  it('groups neither what one pipeline sends, nor reads of other lines, nor a read after a write', () => {
+    const batch = 'pipeline';
+    expect(groupsOf({ key: 'a', batch }, { key: 'b', batch }, { key: 'c', batch })).to.deep.equal([]);
+    expect(
+      groupsOf({ key: 'a' }, { key: 'b', caller: 'b.ts:1' }, { key: 'c', caller: 'c.ts:1' }),
+    ).to.deep.equal([]);
+    expect(groupsOf({}, { command: 'DEL', asked: 0 }, {})).to.deep.equal([]);
+  });
+
+  it('masks a value by the key or field that it is written to', () => {
+    const data = dataOf(
+      cachePanel,
+      contextOf(
+        { command: 'SET', key: 'session-token:1', args: [{ name: 'session-token:1', value: 'abcdefgh' }] },
+        { command: 'HSET', key: 'user:1', args: [{ name: 'password', value: 'hunter22' }, { name: 'city', value: 'Graz' }] }, // prettier-ignore
+      ),
+    );
+    expect(data?.commands.map(({ args }) => args.map(({ value }) => value))).to.deep.equal([
+      ['••••••'],
+      ['••••••', 'Graz'],
+    ]);
+  });
+
+  it('shows totals, groups and each command, with ids for links', () => {
+    const context = contextOf({ key: 'user:1' }, { key: 'user:2' }, { key: 'user:3', hits: 0 });
+    const { services } = createPageFixture([cachePanel]);
+    const $ = load(panelHtml(services.renderPage, cachePanel, { profile: profileOf(context, [cachePanel]) }));
+    expect($('#r1').text()).to.contain('user:…').and.contain('N+1');
+    for (const id of ['k1', 'k2', 'k3']) expect($(`#${id}`)).to.have.length(1);
+    expect($('#k3').text()).to.contain('miss');
+    expect($.text()).to.contain('67');
+  });
+
+  it('has a place on the timeline for each command', () => {
+    const context = contextOf({}, { durationMs: null });
+    const profile = profileOf(context, [cachePanel]);
+    const spans = cachePanel.spans?.(dataOf(cachePanel, context)!, { profile, endMs: 20 });
+    expect(spans?.map(({ label, startMs, durationMs }) => ({ label, startMs, durationMs }))).to.deep.equal([
+      { label: 'GET user:1', startMs: 0, durationMs: 0.5 },
+      { label: 'GET user:1', startMs: 1, durationMs: 19 },
+    ]);
+  });
+});
