@@ -5,7 +5,10 @@
 import type { Knex } from 'knex';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
+import { ioredisPatch } from '../observe/channels/ioredis.ts';
+import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
+import { redisPatch } from '../observe/channels/redis.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump, type Dump } from '../observe/dump.ts';
 import type { Explainer } from '../observe/explain.ts';
@@ -14,6 +17,7 @@ import { observeHttpClient } from '../observe/http-client.ts';
 import { observeKnex } from '../observe/knex.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
+import { observeMail } from '../observe/mail.ts';
 import { observeOutput } from '../observe/output.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
 import { observePg } from '../observe/pg.ts';
@@ -91,9 +95,11 @@ export function createObservers(options: ObserverOptions): Observers {
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
   /** Libraries that are observed where they are found: how they publish, and who listens. */
-  const observed = [{ patches: [pgPatch], listen: () => observePg({ tracker, queries }) }].filter(
-    ({ patches }) => patches.some(({ name }) => isWanted(name)),
-  );
+  const observed = [
+    { patches: [pgPatch], listen: () => observePg({ tracker, queries }) },
+    { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
+    { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
+  ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({
     name,
     patch(exports) {
@@ -113,7 +119,6 @@ export function createObservers(options: ObserverOptions): Observers {
     observePino({ tracker, gate, findCaller }),
     observeOutput({ tracker, gate, findCaller }),
     observeHttpClient({ tracker, findCaller }),
-    observeCache({ tracker, findCaller }),
     observeProcessErrors({ tracker }),
     runtime,
     views,

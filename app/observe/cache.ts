@@ -3,8 +3,8 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
-import type { RedisCommand } from './channels/redis-command.ts';
-import { listen } from './listen.ts';
+import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
+import { subscribeToCalls } from './subscribe.ts';
 
 /** A part of a command behind its key; the name is that of the key or field that it is the value of. */
 export interface CacheArgument {
@@ -166,12 +166,12 @@ export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { cl
     }
   }
 
-  const undo = ['ioredis', 'redis'].map((library) =>
-    listen(`express-hindsight:${library}:command`, { start, asyncEnd: end }),
+  const undo = Object.values(redisChannels).map((channel) =>
+    subscribeToCalls<RedisCommand>(channel, { start, asyncStart: end }),
   );
   return {
     close() {
-      for (const stop of undo) stop();
+      for (const one of undo) one();
     },
   };
 }

@@ -10,6 +10,7 @@ import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
 import { httpClientPanel } from './http-client/index.ts';
 import { logsPanel } from './logs/index.ts';
+import { mailPanel } from './mail/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
@@ -37,6 +38,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     cachePanel,
     viewsPanel,
     httpClientPanel,
+    mailPanel,
     runtimePanel,
     securityPanel,
     createConfigurationPanel(configuration),

@@ -158,16 +158,6 @@ for (const [version, library] of [
         .to.contain('AUTH')
         .and.not.contain('opensesame');
     });
-
-    it('is as it was once nobody observes it', async () => {
-      const { initPromise } = library.Command.prototype as unknown as { initPromise: { name: string } };
-      undo?.();
-      const after = library.Command.prototype as unknown as { initPromise: unknown };
-      expect(after.initPromise).to.not.equal(initPromise);
-      expect(ioredisPatch.patch({})).to.equal(null);
-      undo = ioredisPatch.patch(library.default);
-      expect(undo).to.be.a('function');
-    });
   });
 
 for (const [version, library] of [

@@ -1,40 +1,32 @@
 /** node-redis 5 and later: the class of `@redis/client`, whatever package loaded it. */
-import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { addressOf, type RedisCommand } from './redis-command.ts';
-import { replaceMethod } from './replace-method.ts';
-
-interface Queued {
-  args: readonly unknown[];
-}
+import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
+import { traceCall } from './trace.ts';
+import { allOf, wrapMethod } from './wrap-method.ts';
 
 interface Client {
   options?: { socket?: { path?: unknown; host?: unknown; port?: unknown }; database?: unknown };
-  sendCommand(args: readonly unknown[], ...rest: unknown[]): Promise<unknown>;
-  _executePipeline(commands: readonly Queued[], ...rest: unknown[]): Promise<unknown>;
-  _executeMulti(commands: readonly Queued[], ...rest: unknown[]): Promise<unknown>;
 }
 
 interface Exports {
-  RedisClient?: { prototype?: Client };
+  RedisClient?: { prototype?: object };
   createClient?: (options: object) => object;
 }
 
+const { redis: channel } = redisChannels;
+
 /** Version 5 keeps the class to itself: it is found from a client, which connects to nothing by itself. */
-function prototypeOf({ RedisClient, createClient }: Exports): Client | null {
+function prototypeOf({ RedisClient, createClient }: Exports): object | null {
   if (RedisClient?.prototype !== undefined) return RedisClient.prototype;
   let prototype: object | null = createClient?.({}) ?? null;
   while (prototype !== null && !Object.hasOwn(prototype, 'sendCommand'))
     prototype = Object.getPrototypeOf(prototype) as object | null;
-  return prototype as Client | null;
+  return prototype;
 }
 
-function messageOf(
-  client: Client,
-  [name, ...args]: readonly unknown[],
-  batch: RedisCommand['batch'],
-): RedisCommand {
+function messageOf(client: Client, command: readonly unknown[], batch: RedisCommand['batch']): RedisCommand {
   const { socket = {}, database } = client.options ?? {};
+  const [name, ...args] = command;
   return {
     client: 'redis',
     name: String(name),
@@ -45,76 +37,73 @@ function messageOf(
   };
 }
 
+/** The reply to a batch is the list of its commands' replies. */
+function settle(messages: readonly RedisCommand[], replies: unknown, error: unknown): void {
+  messages.forEach((message, index) => {
+    const reply: unknown = Array.isArray(replies) ? replies[index] : undefined;
+    if (error !== undefined || reply instanceof Error) {
+      message.error = error ?? reply;
+      channel.error.publish(message);
+    } else message.result = reply;
+    channel.asyncStart.publish(message);
+    channel.asyncEnd.publish(message);
+  });
+}
+
+function sendBatch(messages: readonly RedisCommand[], call: () => unknown): unknown {
+  for (const message of messages) {
+    channel.start.publish(message);
+    channel.end.publish(message);
+  }
+  return (call() as Promise<unknown>).then(
+    (replies) => {
+      settle(messages, replies, undefined);
+      return replies;
+    },
+    (error: unknown) => {
+      settle(messages, null, error ?? new Error('rejected without a reason'));
+      throw error;
+    },
+  );
+}
+
+function wrapBatch(prototype: object | null, name: string, batch: RedisCommand['batch']) {
+  return wrapMethod(
+    prototype,
+    name,
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => Reflect.apply(original, this, args);
+        const [commands] = args;
+        if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
+        const queued = commands as readonly { args: readonly unknown[] }[];
+        return sendBatch(
+          queued.map((command) => messageOf(this as Client, command.args, batch)),
+          call,
+        );
+      },
+  );
+}
+
 export const redisPatch: LibraryPatch = {
   name: '@redis/client',
   patch(exports) {
     const prototype = prototypeOf(exports as Exports);
-    if (
-      typeof prototype?.sendCommand !== 'function' ||
-      typeof prototype._executePipeline !== 'function' ||
-      typeof prototype._executeMulti !== 'function'
-    )
-      return null;
-    const channel = tracingChannel<unknown, RedisCommand>('express-hindsight:redis:command');
-    const { sendCommand, _executePipeline: executePipeline, _executeMulti: executeMulti } = prototype;
-
-    function send(this: Client, args: readonly unknown[], ...rest: unknown[]): Promise<unknown> {
-      const work = (): Promise<unknown> => Reflect.apply(sendCommand, this, [args, ...rest]);
-      return channel.hasSubscribers && Array.isArray(args)
-        ? channel.tracePromise(work, messageOf(this, args, null))
-        : work();
-    }
-
-    /** The reply of a batch is the list of its commands' replies. */
-    function sendBatch(
-      client: Client,
-      {
-        commands,
-        batch,
-        work,
-      }: { commands: readonly Queued[]; batch: RedisCommand['batch']; work: () => Promise<unknown> },
-    ): Promise<unknown> {
-      if (!channel.hasSubscribers) return work();
-      const messages = commands.map(({ args }) => messageOf(client, args, batch));
-      for (const message of messages) channel.start.publish(message);
-      const finish = (settle: (message: RedisCommand, index: number) => void): void => {
-        messages.forEach((message, index) => {
-          settle(message, index);
-          if (message.error !== undefined) channel.error.publish(message);
-          channel.asyncEnd.publish(message);
-        });
-      };
-      return work().then(
-        (replies) => {
-          finish((message, index) => {
-            const reply: unknown = Array.isArray(replies) ? replies[index] : undefined;
-            if (reply instanceof Error) message.error = reply;
-            else message.result = reply;
-          });
-          return replies;
-        },
-        (error: unknown) => {
-          finish((message) => {
-            message.error = error;
-          });
-          throw error;
-        },
-      );
-    }
-
-    const undo = [
-      replaceMethod(prototype, 'sendCommand', send),
-      replaceMethod(prototype, '_executePipeline', function (this: Client, commands, ...rest) {
-        const work = (): Promise<unknown> => Reflect.apply(executePipeline, this, [commands, ...rest]);
-        return sendBatch(this, { commands, batch: 'pipeline', work });
-      }),
-      replaceMethod(prototype, '_executeMulti', function (this: Client, commands, ...rest) {
-        const work = (): Promise<unknown> => Reflect.apply(executeMulti, this, [commands, ...rest]);
-        return sendBatch(this, { commands, batch: 'transaction', work });
-      }),
-    ];
-    return () => {
-      for (const restore of undo) restore();
-    };
+    return allOf(
+      wrapMethod(
+        prototype,
+        'sendCommand',
+        (original) =>
+          function (this: unknown, ...args) {
+            const call = (): unknown => Reflect.apply(original, this, args);
+            const [command] = args;
+            return channel.start.hasSubscribers && Array.isArray(command)
+              ? traceCall(channel, messageOf(this as Client, command, null), call)
+              : call();
+          },
+      ),
+      wrapBatch(prototype, '_executePipeline', 'pipeline'),
+      wrapBatch(prototype, '_executeMulti', 'transaction'),
+    );
   },
 };

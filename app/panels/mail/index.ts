@@ -1,0 +1,121 @@
+/** The panel of mails: who got what, by which transport, and how it went. */
+import type { MailFact } from '../../observe/mail.ts';
+import type { Context } from '../../profiler/context.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { Presentation, Row } from '../../profiler/rows.ts';
+import { lasting, shorten } from '../../profiler/span.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { round, roundOrNull } from '../shared/rows.ts';
+
+export interface MailData {
+  mails: MailFact[];
+}
+
+function collect(context: Context): MailData | null {
+  const facts = context.all('mail');
+  if (facts.length === 0) return null;
+  return {
+    mails: facts.map((fact) => ({
+      ...fact,
+      startMs: round(fact.startMs),
+      durationMs: roundOrNull(fact.durationMs),
+    })),
+  };
+}
+
+function attachmentText({ name, bytes }: MailFact['attachments'][number]): string {
+  return bytes === null ? name : `${name} (${numberHelpers.bytesText(bytes)})`;
+}
+
+function headOf({ from, to, cc, bcc, attachments, messageId, response }: MailFact): string {
+  const lines = [
+    ['From', from],
+    ['To', to.join(', ')],
+    ['Cc', cc.join(', ')],
+    ['Bcc', bcc.join(', ')],
+    ['Attachments', attachments.map(attachmentText).join(', ')],
+    ['Message-ID', messageId ?? ''],
+    ['Response', response ?? ''],
+  ];
+  return lines.flatMap(([name = '', value = '']) => (value === '' ? [] : [`${name}: ${value}`])).join('\n');
+}
+
+function rowsOf(mail: MailFact, index: number): Row[] {
+  const { subject, to, transport, startMs, durationMs, error, rejected, text, html, caller } = mail;
+  const id = `m${index + 1}`;
+  const part = (label: string, content: string | null): Row[] =>
+    content === null || content === '' ? [] : [{ id: `${id}-${label.toLowerCase()}`, label, depth: 1, block: { text: content } }]; // prettier-ignore
+  return [
+    {
+      id,
+      label: subject === '' ? '(no subject)' : subject,
+      text: to.join(', '),
+      number: durationMs,
+      tone: error !== null ? 'bad' : rejected.length > 0 || durationMs === null ? 'warn' : 'plain',
+      badges: error !== null ? ['failed'] : rejected.length > 0 ? ['refused in part'] : [],
+      note: durationMs === null ? 'not finished' : null,
+      place: caller,
+      key: `mail ${caller ?? subject}`,
+      fields: [
+        { label: 'Transport', value: transport },
+        { label: 'Start', value: startMs, unit: 'at' },
+        { label: 'Refused', value: rejected.join(', ') || null },
+        { label: 'Error', value: error },
+      ],
+      block: { text: headOf(mail) },
+    },
+    ...part('Text', text),
+    ...part('HTML', html),
+  ];
+}
+
+function present({ mails }: MailData): Presentation {
+  const failed = mails.filter(({ error }) => error !== null).length;
+  return {
+    figures: [
+      { label: 'Mails', value: mails.length, compare: 'cost' },
+      { label: 'Time in sending mail', value: mails.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Failed', value: failed, tone: failed > 0 ? 'bad' : 'plain' },
+    ],
+    sections: [
+      {
+        id: 'mails',
+        title: 'Mails',
+        note: 'in the order they were sent',
+        columns: { label: 'Subject', text: 'To', badges: 'Failure', place: 'Sent from' },
+        card: 'in order',
+        rows: mails.flatMap(rowsOf),
+      },
+    ],
+  };
+}
+
+export const mailPanel: Panel<MailData> = {
+  name: 'mail',
+  title: 'Mail',
+  key: 'a',
+  optional: true,
+  toolbar: { rank: 45, label: 'mails' },
+  searched: ['subject', 'to', 'from'],
+  facts: { mail: 'mails' },
+  collect,
+  spans: ({ mails }, { endMs }) =>
+    mails.map(({ subject, startMs, durationMs }, index) => ({
+      kind: 'work',
+      label: shorten(`mail ${subject}`, 100),
+      startMs,
+      durationMs: lasting(startMs, durationMs, endMs),
+      panel: 'mail',
+      anchor: `m${index + 1}`,
+    })),
+  summary: ({ mails }) => ({
+    text: String(mails.length),
+    tone: mails.some(({ error }) => error !== null) ? 'bad' : 'plain',
+    count: mails.length,
+  }),
+  empty: () => ({
+    what: 'This request sent no mail.',
+    why: 'Recorded: nodemailer 6 and later.',
+  }),
+  present,
+};
