@@ -5,6 +5,7 @@
 import type { Knex } from 'knex';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
+import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
@@ -15,6 +16,7 @@ import type { Explainer } from '../observe/explain.ts';
 import { type CompilingEngine, observeViews, type RenderingApp } from '../observe/ejs.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
 import { observeKnex } from '../observe/knex.ts';
+import { observeJobs } from '../observe/jobs.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
 import { observeMail } from '../observe/mail.ts';
@@ -30,10 +32,14 @@ import type { SourceMaps } from '../observe/source-maps.ts';
 import { observeWinston, type WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createMountedApplications, type MountedApplications } from '../profiler/mounted-applications.ts';
+import type { Recorder } from '../profiler/recorder.ts';
 import type { IncomingMessage } from 'node:http';
 
 export interface ObserverOptions {
   tracker: ContextTracker;
+  recorder: Recorder;
+  /** Whether work that no request started is recorded. */
+  takes: () => boolean;
   /** The application's folder: callers are shown relative to it. */
   root: string;
   /** Translates places of built files. */
@@ -64,7 +70,7 @@ export interface Observers {
 }
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, root, maps, Router, explainer, observe = true } = options;
+  const { tracker, recorder, takes, root, maps, Router, explainer, observe = true } = options;
   const findCaller = createCallerFinder(root, maps);
   const registrations = observeRegistrations({ captureCaller: findCaller.capture });
   const runtime = observeRuntime();
@@ -99,6 +105,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [pgPatch], listen: () => observePg({ tracker, queries }) },
     { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
+    { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({
     name,

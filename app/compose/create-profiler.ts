@@ -84,6 +84,8 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
       : undefined;
   const observers = createObservers({
     tracker,
+    recorder,
+    takes: () => core.takes({}),
     root,
     maps,
     Router: options.Router,

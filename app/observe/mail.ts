@@ -135,7 +135,7 @@ export function observeMail({ tracker, findCaller }: ObserveMailOptions): { clos
 
   function end(message: MailMessage): void {
     const entry = facts.get(message);
-    if (entry === undefined || entry.fact.durationMs !== null) return;
+    if (entry?.fact.durationMs !== null) return;
     const { context, fact } = entry;
     fact.durationMs = context.elapsedMs() - fact.startMs;
     if (message.error === undefined) {

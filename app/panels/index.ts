@@ -9,6 +9,7 @@ import { createDatabasePanel, type DatabasePanelOptions } from './database/index
 import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
 import { httpClientPanel } from './http-client/index.ts';
+import { jobsPanel } from './jobs/index.ts';
 import { logsPanel } from './logs/index.ts';
 import { mailPanel } from './mail/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
@@ -39,6 +40,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     viewsPanel,
     httpClientPanel,
     mailPanel,
+    jobsPanel,
     runtimePanel,
     securityPanel,
     createConfigurationPanel(configuration),

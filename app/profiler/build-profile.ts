@@ -87,6 +87,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   function headOf(context: Context, state: ProfileHead['state']): ProfileHead {
     const request = context.first('request');
     const response = context.first('response');
+    const work = context.first('work');
     return {
       version: PROFILE_VERSION,
       token: context.token,
@@ -94,8 +95,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       state,
       parent: context.parent,
       child: context.child,
-      method: request?.method ?? '',
-      url: request?.url ?? '',
+      method: request?.method ?? work?.label ?? '',
+      url: request?.url ?? work?.name ?? '',
       origin: request?.origin.origin ?? null,
       status: response === undefined || response.headersAtMs === null ? null : response.status,
       statusMessage: response?.statusMessage ?? '',
@@ -104,7 +105,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       requestId: request?.requestId ?? '',
       startedAt: context.startedAt,
       durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
-      outcome: response?.outcome ?? 'running',
+      outcome: response?.outcome ?? (work !== undefined && context.ended ? 'finished' : 'running'),
       storedBecause: whyStored(context),
       process,
       error: errorOf(context.all('error')),
@@ -144,7 +145,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       if (record !== null) kept[panel.name] = record;
     }
     // Nobody but us can fix what the profiler's own pages do.
-    const looked = head.kind === 'request' && shown === undefined;
+    const looked = head.kind !== 'profiler' && head.kind !== 'error_page' && shown === undefined;
     const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const { value, masked } = redactor.tree({
       navigationHints: navigationHintsOf(context),

@@ -9,8 +9,13 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FactName, Facts } from './facts.ts';
 
-/** `request`: of the application. `error_page`: the rendering of an error, child of its request. `profiler`: the profiler's pages. */
-export type ProfileKind = 'request' | 'error_page' | 'profiler';
+/**
+ * `request`: of the application. `error_page`: the rendering of an error, child of its request. `profiler`: the profiler's pages.
+ * `job`, `command`: work of the application that no request waits for.
+ */
+export const PROFILE_KINDS = ['request', 'error_page', 'profiler', 'job', 'command'] as const;
+export type ProfileKind = (typeof PROFILE_KINDS)[number];
+export type WorkKind = 'job' | 'command';
 
 export interface ContextLimits {
   /** Facts recorded per kind. */
@@ -39,8 +44,8 @@ export interface ContextOptions {
 export class Context {
   readonly token: string;
   readonly kind: ProfileKind;
-  /** Token of the request that this one belongs to. */
-  readonly parent: string | null;
+  /** Token of the request that this one belongs to; of a job it may become known late. */
+  parent: string | null;
   /** Only a summary is recorded, without asynchronous work; it is stored only if the request failed or was slow. */
   readonly sampledOut: boolean;
   /** Token of the error page rendered for this request. */

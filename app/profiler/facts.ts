@@ -125,8 +125,8 @@ export interface RouteFact {
 export interface ErrorFact {
   error: unknown;
   atMs: number;
-  /** `handled`: it reached the error page. `late`: that page's response was already sent. The others come from the process or the HTTP parser. */
-  origin: 'handled' | 'parser' | 'uncaughtException' | 'unhandledRejection' | 'late';
+  /** `handled`: it reached the error page. `work`: a job or command failed with it. `late`: that page's response was already sent. The others come from the process or the HTTP parser. */
+  origin: 'handled' | 'work' | 'parser' | 'uncaughtException' | 'unhandledRejection' | 'late';
   /** Status of the response to it; null if there was none. */
   status: number | null;
 }
@@ -139,8 +139,17 @@ export interface ToolbarFact {
   tag: string;
 }
 
+/** What a profile is about that no request started; at most one. */
+export interface WorkFact {
+  /** Shown where a request has its method: `JOB`. */
+  label: string;
+  /** Shown where a request has its URL. */
+  name: string;
+}
+
 export interface Facts {
   request: RequestFact;
+  work: WorkFact;
   body: BodyFact;
   response: ResponseFact;
   route: RouteFact;

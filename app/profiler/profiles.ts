@@ -6,6 +6,7 @@ import type { SearchedFields } from './find-text.ts';
 import { createError, HindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
+import { PROFILE_KINDS } from './context.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import { sleep } from './timeouts.ts';
 import type { Recorder } from './recorder.ts';
@@ -218,7 +219,7 @@ export function createProfiles(options: {
     async children(token) {
       const query: ProfileQuery = {
         parent: token,
-        kinds: ['request', 'error_page', 'profiler'],
+        kinds: PROFILE_KINDS,
         sort: 'startedAt',
         descending: false,
         limit: 50,

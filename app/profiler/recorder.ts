@@ -4,9 +4,10 @@
  */
 import { createProfileBuilder } from './build-profile.ts';
 import { completeProfile, type SharedValue } from './complete-profile.ts';
-import type { Context, ProfileKind } from './context.ts';
+import type { Context, ProfileKind, WorkKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
 import type { FindingRule } from './finding-rule.ts';
+import type { WorkFact } from './facts.ts';
 import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
@@ -57,6 +58,8 @@ export interface RecorderOptions {
 
 export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
+  /** Opens one of work that no request waits for; `parent`: token of what started it. If it goes on for long, it is stored as running. */
+  openWork(kind: WorkKind, work: WorkFact & { parent?: string | null }): Context;
   /** Opens one of a request that is not sampled. */
   openSampledOut(): Context;
   /** Opens one for a request of the toolbar: stored only if it fails; the newest stay readable in this process. */
@@ -210,6 +213,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return context;
   }
 
+  /** Lets a request or work be stored as running if it goes on for long. */
+  function awaitEnd(context: Context): void {
+    responding.add(context);
+    look ??= setInterval(lookForLong, LOOK_EVERY).unref();
+  }
+
   return {
     open(kind, parent) {
       // While recording is paused the profile is not stored, and this token says so.
@@ -218,6 +227,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const sampledOut = parent?.kind === 'profiler' && parent.sampledOut;
       const context = create({ token, kind, parent: parent?.token ?? null, sampledOut });
       if (parent !== undefined) parent.child = context.token;
+      return context;
+    },
+    openWork(kind, { parent = null, label, name }) {
+      const token = sampler.isPaused() ? nextSampledOut() : nextToken();
+      const context = create({ token, kind, parent });
+      context.add('work', { label, name }, name.length);
+      awaitEnd(context);
       return context;
     },
     openSampledOut: () => create({ token: nextSampledOut(), kind: 'request', sampledOut: true }),
@@ -237,8 +253,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     headersSent(context) {
       // A page of the profiler that goes on is an event stream.
       if (context.ended || context.kind === 'profiler') return;
-      responding.add(context);
-      look ??= setInterval(lookForLong, LOOK_EVERY).unref();
+      awaitEnd(context);
     },
     finish(context) {
       context.end();

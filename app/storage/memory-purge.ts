@@ -32,7 +32,8 @@ function expired(entries: readonly Entry[], limits: RetentionLimits): Set<string
     limits,
   );
   const gone = new Set<string>();
-  const left = { request: limits.count, profiler: limits.profilerCount, error_page: Infinity };
+  const { count, profilerCount } = limits;
+  const left = { request: count, job: count, command: count, profiler: profilerCount, error_page: Infinity };
   let pins = limits.keepExceptions?.count ?? 0;
   let reached = 0;
   for (const entry of newest) {

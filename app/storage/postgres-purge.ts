@@ -3,7 +3,7 @@
  * lock, so that one process at a time does it. Exceptions (pinned, failed, slowest) are moved to the default partition before theirs
  * is dropped. No step waits long for a lock: what it can't get is left to the next round (decision 9).
  */
-import type { ProfileKind } from '../profiler/context.ts';
+import { PROFILE_KINDS, type ProfileKind } from '../profiler/context.ts';
 import type { RetentionLimits } from '../profiler/storage.ts';
 import { listPartitions, NET, PARENT, type Partition } from './partitions.ts';
 import { pinnedTokens } from './pins.ts';
@@ -15,7 +15,6 @@ import { relationSizes, type RelationSize } from './relation-sizes.ts';
 
 /** Milliseconds that one round may spend on deleting rows. */
 const ROWS_MS = 5000;
-const KINDS: readonly ProfileKind[] = ['request', 'error_page', 'profiler'];
 
 /** Condition for rows that are not exceptions. */
 function ordinary(limits: RetentionLimits): string {
@@ -41,7 +40,7 @@ async function purgeByAge(
       sql: 'kept is null and started_at < $1::numeric',
       values: [String(limits.olderThan)],
     });
-  for (const kind of KINDS)
+  for (const kind of PROFILE_KINDS)
     gone += await deleteRows(store, {
       relation: NET,
       kind,
@@ -131,26 +130,27 @@ async function purgeByLimit(
     // Failed and slow requests are exceptions when a partition is dropped; among single rows only pinned ones are.
     if (limits.keepExceptions !== undefined)
       await markSurvivors(store, name, { ...cut, reasons: ['pinned'] });
-    for (const kind of measure === 'bytes' ? KINDS : (['request'] as const))
+    for (const kind of measure === 'bytes' ? PROFILE_KINDS : (['request'] as const))
       gone += await deleteRows(store, { relation: name, kind, ...cut, withinMs: ROWS_MS });
   }
   return gone;
 }
 
-async function purgeProfilerPages(store: Store, limits: RetentionLimits): Promise<number> {
-  const cut = await cutByCount(store, PARENT, {
-    kind: 'profiler',
-    allowed: limits.profilerCount,
-    ordinary: ordinary(limits),
-  });
-  if (cut === null) return 0;
-  return deleteRows(store, { relation: PARENT, kind: 'profiler', ...cut, withinMs: ROWS_MS });
+/** Profiles of all kinds but requests, which are counted with their partitions, and error pages, which go with their requests. */
+async function purgeByKind(store: Store, limits: RetentionLimits): Promise<number> {
+  const allowed = { profiler: limits.profilerCount, job: limits.count, command: limits.count };
+  let gone = 0;
+  for (const kind of ['profiler', 'job', 'command'] as const) {
+    const cut = await cutByCount(store, PARENT, { kind, allowed: allowed[kind], ordinary: ordinary(limits) });
+    if (cut !== null) gone += await deleteRows(store, { relation: PARENT, kind, ...cut, withinMs: ROWS_MS });
+  }
+  return gone;
 }
 
 async function purgeByLimits(store: Store, limits: RetentionLimits): Promise<number> {
   const sizes = await relationSizes(store, ordinary(limits));
   let gone = await purgeByLimit(store, sizes, { measure: 'requests', limits });
-  gone += await purgeProfilerPages(store, limits);
+  gone += await purgeByKind(store, limits);
   const left = gone === 0 ? sizes : await relationSizes(store, ordinary(limits));
   return gone + (await purgeByLimit(store, left, { measure: 'bytes', limits }));
 }

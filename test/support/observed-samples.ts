@@ -6,8 +6,10 @@ import type {} from '../../app/observe/dump.ts';
 import type {} from '../../app/observe/ejs.ts';
 import type {} from '../../app/observe/http-client.ts';
 import type {} from '../../app/observe/knex.ts';
+import type {} from '../../app/observe/jobs.ts';
 import type {} from '../../app/observe/layers.ts';
 import type {} from '../../app/observe/logs.ts';
+import type {} from '../../app/observe/mail.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 
 type Layer = Facts['layer'];
@@ -16,6 +18,8 @@ type Log = Facts['log'];
 type View = Facts['view'];
 type Call = Facts['call'];
 type CacheCommand = Facts['cache'];
+type Mail = Facts['mail'];
+type Job = Facts['job'];
 
 /** Gives a context made by hand the duration that its facts tell of. */
 export function lasting(context: Context, ms: number): Context {
@@ -66,6 +70,21 @@ export function cacheCommand(given: Partial<CacheCommand>): CacheCommand {
   return {
     system: 'redis', client: 'ioredis', command: 'GET', key: 'user:1', args: [], asked: 1, hits: 1, startMs: 4, durationMs: 0.5, batch: null,
     error: null, caller: 'src/users/cache.ts:12', connection: 'localhost:6379', ...given,
+  }; // prettier-ignore
+}
+
+export function mail(given: Partial<Mail>): Mail {
+  return {
+    from: 'Shop <shop@example.com>', to: ['ada@example.com'], cc: [], bcc: [], subject: 'Your order', text: 'Thank you', html: null,
+    attachments: [], transport: 'SMTP', startMs: 5, durationMs: 40, messageId: '<1@example.com>', response: '250 OK', rejected: [],
+    error: null, caller: 'src/orders/mail.ts:9', ...given,
+  }; // prettier-ignore
+}
+
+export function job(given: Partial<Job>): Job {
+  return {
+    queue: 'mails', name: 'confirm', id: '1', data: { order: 7 }, delayMs: null, startMs: 5, durationMs: 1, error: null,
+    caller: 'src/orders/add.ts:9', ...given,
   }; // prettier-ignore
 }
 
@@ -149,6 +168,8 @@ export function addForeignText(context: Context, text: string): void {
   context.add('call', call({ method: text, url: `https://${text}/?q=${text}`, status: null, durationMs: null, error: text, link: text, requestHeaders: [text, text], caller: text })); // prettier-ignore
   context.add('dump', { value: { [text]: text }, label: text, type: 'object', caller: text, atMs: 1 });
   context.add('cache', cacheCommand({ command: text, key: text, args: [{ name: text, value: text }], caller: text, error: text, connection: text })); // prettier-ignore
+  context.add('mail', mail({ from: text, to: [text], cc: [text], subject: text, text, html: text, attachments: [{ name: text, contentType: text, bytes: 1 }], transport: text, messageId: text, response: text, rejected: [text], error: text, caller: text })); // prettier-ignore
+  context.add('job', job({ queue: text, name: text, id: text, data: { [text]: text }, error: text, caller: text })); // prettier-ignore
   context.add('runtime', {
     read: () => reading({ collections: [{ startMs: 1, durationMs: 2, kind: text }] }),
   });

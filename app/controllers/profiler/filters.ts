@@ -3,7 +3,7 @@
  * BAD_FILTER that says what is expected, unknown names are ignored. Symfony's names (status_code, start, end) work too.
  */
 import { createError } from '../../errors.ts';
-import type { ProfileKind } from '../../profiler/context.ts';
+import { PROFILE_KINDS, type ProfileKind } from '../../profiler/context.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 
@@ -42,7 +42,9 @@ const KINDS: Readonly<Record<string, readonly ProfileKind[]>> = {
   request: ['request'],
   error_page: ['error_page'],
   profiler: ['profiler'],
-  all: ['request', 'error_page', 'profiler'],
+  job: ['job'],
+  command: ['command'],
+  all: PROFILE_KINDS,
 };
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

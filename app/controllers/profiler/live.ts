@@ -73,7 +73,12 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
   /** The newest requests within the window, and those of them that are new. */
   async function look(): Promise<{ rows: readonly ProfileIndex[]; fresh: ProfileIndex[] }> {
     const from = Date.now() - WINDOW_MS;
-    const { rows } = await find({ kinds: ['request', 'error_page'], from, limit: MOST_NEW, offset: 0 });
+    const { rows } = await find({
+      kinds: ['request', 'error_page', 'job', 'command'],
+      from,
+      limit: MOST_NEW,
+      offset: 0,
+    });
     const before = seen;
     seen = new Map([...(before ?? [])].filter(([, { startedAt }]) => startedAt >= from));
     for (const { token, startedAt, state } of rows) seen.set(token, { startedAt, state });

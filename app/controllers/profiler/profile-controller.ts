@@ -43,9 +43,10 @@ export function createProfileController(services: PageServices): ProfileControll
   const { profiles, recording, forms, renderPage, foot, rules = {} } = services;
   const respond = createRespond(services);
 
-  /** Most profiles name no child, which saves the query. */
-  async function childrenOf({ token, child }: Profile): Promise<readonly ProfileIndex[]> {
-    return child === null ? [] : profiles.children(token);
+  /** Most profiles name no child and added no job, which saves the query. */
+  async function childrenOf({ token, child, panels }: Profile): Promise<readonly ProfileIndex[]> {
+    const hasJobs = (panels.jobs?.data ?? null) !== null;
+    return child === null && !hasJobs ? [] : profiles.children(token);
   }
 
   return {

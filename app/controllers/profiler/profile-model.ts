@@ -75,7 +75,8 @@ export function droppedTexts(
 }
 
 export function defaultPanel(profile: Profile): string {
-  return hasContent(profile, 'exception') ? 'exception' : 'request';
+  if (hasContent(profile, 'exception')) return 'exception';
+  return profile.kind === 'job' ? 'jobs' : profile.kind === 'command' ? 'timeline' : 'request';
 }
 
 function itemOf(profile: Profile, { name, title, key }: Panel): MenuItem {

@@ -1,10 +1,10 @@
-import type { CacheArgument } from '../../observe/cache.ts';
+import type { Facts } from '../../profiler/facts.ts';
 
 export interface CacheEntry {
   client: 'ioredis' | 'redis';
   command: string;
   key: string | null;
-  args: CacheArgument[];
+  args: Facts['cache']['args'];
   /** Values that a read asked for; 0 for any other command. */
   asked: number;
   hits: number | null;

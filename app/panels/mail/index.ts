@@ -1,11 +1,13 @@
 /** The panel of mails: who got what, by which transport, and how it went. */
-import type { MailFact } from '../../observe/mail.ts';
 import type { Context } from '../../profiler/context.ts';
+import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import { lasting, shorten } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { round, roundOrNull } from '../shared/rows.ts';
+
+type MailFact = Facts['mail'];
 
 export interface MailData {
   mails: MailFact[];

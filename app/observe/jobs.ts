@@ -1,0 +1,186 @@
+/**
+ * Jobs -> facts `job` of the request that adds them, and a profile of its own for each job that a worker of this process works on. A job's
+ * token doesn't travel with it, because that would change what the application stores: who added it is known in this process alone.
+ */
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Json } from '../profiler/json.ts';
+import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { Recorder } from '../profiler/recorder.ts';
+import { describeError } from '../profiler/thrown-value.ts';
+import type { FindCaller } from './caller.ts';
+import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
+import { subscribeToCalls } from './subscribe.ts';
+
+/** A job that was added. */
+export interface JobFact {
+  queue: string;
+  name: string;
+  /** null before it was stored, or if that failed. */
+  id: string | null;
+  data: Json;
+  delayMs: number | null;
+  startMs: number;
+  durationMs: number | null;
+  error: string | null;
+  caller: string | null;
+}
+
+/** The job that a profile is about; one fact. */
+export interface JobRunFact {
+  queue: string;
+  name: string;
+  id: string | null;
+  data: Json;
+  /** From 1 on. */
+  attempt: number;
+  attempts: number;
+  /** Milliseconds between being added, or due, and this attempt; null where not known. */
+  waitedMs: number | null;
+  result: Json;
+  outcome: 'running' | 'completed' | 'failed';
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    job: JobFact;
+    jobRun: JobRunFact;
+  }
+}
+
+export interface ObserveJobsOptions {
+  tracker: ContextTracker;
+  recorder: Pick<Recorder, 'openWork' | 'finish'>;
+  /** Whether a job is recorded. */
+  takes: () => boolean;
+  findCaller?: FindCaller;
+}
+
+const DATA: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
+const NAME_LENGTH = 200;
+const FACT_BYTES = 1000;
+/** Frames between `add` and own code. */
+const FRAMES = 16;
+/** Jobs whose request is remembered; the oldest are forgotten. */
+const MOST_ADDED = 10_000;
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? cutText(String(value), NAME_LENGTH) : '';
+}
+
+function idOf(job: unknown): string | null {
+  return textOf((job as BullJob | null | undefined)?.id) || null;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function failureOf(error: unknown): string {
+  const { name, message } = describeError(error);
+  return cutText(`${name}: ${message}`, 2000);
+}
+
+export function observeJobs(options: ObserveJobsOptions): { close(): void } {
+  const { tracker, recorder, takes, findCaller } = options;
+  const adding = new WeakMap<JobsAdded, { context: Context; facts: JobFact[] }>();
+  const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact }>();
+  /** Token of the profile that added a job, by queue and id. */
+  const addedBy = new Map<string, string>();
+
+  function remember(key: string, token: string): void {
+    addedBy.set(key, token);
+    const [oldest] = addedBy.keys();
+    if (addedBy.size > MOST_ADDED && oldest !== undefined) addedBy.delete(oldest);
+  }
+
+  function add(message: JobsAdded): void {
+    const context = tracker.current();
+    if (context === undefined || context.kind === 'profiler' || context.isFull('job')) return;
+    const caller = findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'bullmq' }) ?? null;
+    const facts = message.jobs.map(({ name, data, opts }): JobFact => ({
+      queue: cutText(message.queue, NAME_LENGTH),
+      name: textOf(name),
+      id: null,
+      data: toPlain(data, DATA),
+      delayMs: numberOf(opts?.delay),
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      error: null,
+      caller,
+    }));
+    for (const fact of facts) context.add('job', fact, FACT_BYTES);
+    adding.set(message, { context, facts });
+  }
+
+  function added(message: JobsAdded): void {
+    const entry = adding.get(message);
+    if (entry === undefined) return;
+    const { context, facts } = entry;
+    const jobs = [message.result].flat();
+    facts.forEach((fact, index) => {
+      fact.durationMs = context.elapsedMs() - fact.startMs;
+      if (message.error !== undefined) fact.error = failureOf(message.error);
+      else fact.id = idOf(jobs[index]);
+      if (fact.id !== null) remember(`${message.key}:${fact.id}`, context.token);
+    });
+  }
+
+  function open(message: JobProcessed): Context | undefined {
+    if (!takes()) return undefined;
+    const { queue, key, job } = message;
+    const id = idOf(job);
+    const name = textOf(job.name);
+    const context = recorder.openWork('job', { label: 'JOB', name: `${queue}/${name}`, parent: addedBy.get(`${key}:${id}`) ?? null }); // prettier-ignore
+    const addedAt = numberOf(job.timestamp);
+    const delayMs = numberOf(job.opts?.delay) ?? 0;
+    const attempt = (numberOf(job.attemptsMade) ?? 0) + 1;
+    const fact: JobRunFact = {
+      queue,
+      name,
+      id,
+      data: toPlain(job.data, DATA),
+      attempt,
+      attempts: numberOf(job.opts?.attempts) ?? 1,
+      // Later attempts wait for their backoff, too.
+      waitedMs: addedAt === null || attempt > 1 ? null : Math.max(0, context.startedAt - addedAt - delayMs),
+      result: null,
+      outcome: 'running',
+    };
+    context.add('jobRun', fact, FACT_BYTES);
+    running.set(message, { context, fact });
+    return context;
+  }
+
+  function contextOf(message: unknown): Context | undefined {
+    try {
+      return open(message as JobProcessed);
+    } catch {
+      return undefined;
+    }
+  }
+
+  function processed(message: JobProcessed): void {
+    const entry = running.get(message);
+    if (entry === undefined) return;
+    running.delete(message);
+    const { context, fact } = entry;
+    // A job may be done before the request that added it has heard its id.
+    context.parent ??= addedBy.get(`${message.key}:${fact.id}`) ?? null;
+    fact.outcome = message.error === undefined ? 'completed' : 'failed';
+    if (message.error === undefined) fact.result = toPlain(message.result ?? null, DATA);
+    else
+      context.add('error', { error: message.error, atMs: context.elapsedMs(), origin: 'job', status: null });
+    recorder.finish(context);
+  }
+
+  const undo = [
+    subscribeToCalls<JobsAdded>(bullmqChannels.add, { start: add, asyncStart: added }),
+    tracker.follow(bullmqChannels.process.start, contextOf),
+    subscribeToCalls<JobProcessed>(bullmqChannels.process, { asyncStart: processed }),
+  ];
+  return {
+    close() {
+      for (const one of undo) one();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import { jobsPanel } from '../../app/panels/jobs/index.ts';
+import { Context } from '../../app/profiler/context.ts';
+import { job } from '../support/observed-samples.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+
+describe('the panel of jobs', () => {
+  const { services } = createPageFixture([jobsPanel]);
+  const htmlOf = (context: Context) =>
+    load(panelHtml(services.renderPage, jobsPanel, { profile: profileOf(context, [jobsPanel]) }));
+
+  it('records nothing where no job was added, and is not in the menu then', () => {
+    expect(jobsPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(jobsPanel.optional).to.equal(true);
+  });
+
+  it('shows what a request added', () => {
+    const context = new Context({ token: '000001', kind: 'request' });
+    context.add('job', job({ delayMs: 5000 }));
+    context.add('job', job({ id: null, error: 'Error: Connection is closed.' }));
+    expect(jobsPanel.summary?.(dataOf(jobsPanel, context)!)).to.deep.equal({
+      text: '2',
+      tone: 'bad',
+      count: 2,
+    });
+    const $ = htmlOf(context);
+    expect($('#j1').text()).to.contain('confirm').and.contain('mails').and.contain('5.00 s');
+    expect($('#j2').text()).to.contain('Connection is closed.');
+  });
+
+  it('shows the job that a profile is about', () => {
+    const context = new Context({ token: '000002', kind: 'job' });
+    context.add('jobRun', {
+      queue: 'mails', name: 'confirm', id: '7', data: { order: 7 }, attempt: 2, attempts: 3, waitedMs: 12, result: null, outcome: 'failed',
+    }); // prettier-ignore
+    expect(jobsPanel.summary?.(dataOf(jobsPanel, context)!)).to.deep.equal({
+      text: 'failed',
+      tone: 'bad',
+      count: 0,
+    });
+    expect(htmlOf(context)('#job').text()).to.contain('2 of 3').and.contain('failed').and.contain('confirm');
+  });
+});

@@ -1,0 +1,37 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import { mailPanel } from '../../app/panels/mail/index.ts';
+import { Context } from '../../app/profiler/context.ts';
+import { mail } from '../support/observed-samples.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+
+describe('the panel of mails', () => {
+  const context = new Context({ token: '000001', kind: 'request' });
+  context.add('mail', mail({ html: '<b>Thank you</b>', attachments: [{ name: 'a.pdf', contentType: null, bytes: 2048 }] })); // prettier-ignore
+  context.add(
+    'mail',
+    mail({ subject: '', error: 'Error: connect ECONNREFUSED', messageId: null, response: null }),
+  );
+
+  it('records nothing where no mail was sent, and is not in the menu then', () => {
+    expect(mailPanel.collect(new Context({ token: '000002', kind: 'request' }))).to.equal(null);
+    expect(mailPanel.optional).to.equal(true);
+  });
+
+  it('says that one failed', () => {
+    expect(mailPanel.summary?.(dataOf(mailPanel, context)!)).to.deep.equal({
+      text: '2',
+      tone: 'bad',
+      count: 2,
+    });
+  });
+
+  it('shows each mail with its parts as text, never as a document', () => {
+    const { services } = createPageFixture([mailPanel]);
+    const $ = load(panelHtml(services.renderPage, mailPanel, { profile: profileOf(context, [mailPanel]) }));
+    expect($('#m1').text()).to.contain('Your order').and.contain('ada@example.com');
+    expect($.text()).to.contain('<b>Thank you</b>').and.contain('a.pdf (2.0 KB)').and.contain('250 OK');
+    expect($('#m2').text()).to.contain('(no subject)').and.contain('failed').and.contain('ECONNREFUSED');
+  });
+});
