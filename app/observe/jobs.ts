@@ -169,7 +169,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     fact.outcome = message.error === undefined ? 'completed' : 'failed';
     if (message.error === undefined) fact.result = toPlain(message.result ?? null, DATA);
     else
-      context.add('error', { error: message.error, atMs: context.elapsedMs(), origin: 'job', status: null });
+      context.add('error', { error: message.error, atMs: context.elapsedMs(), origin: 'work', status: null });
     recorder.finish(context);
   }
 

@@ -111,10 +111,15 @@ for (const [version, library] of [
       const { run } = found?.profile.panels.jobs?.data as JobsData;
       expect(run).to.deep.include({ outcome: 'completed', attempt: 1, result: { sent: true } });
       const page = load(await ask.page(urls.profile(job.token)));
-      expect(page('h1').text().replace(/\s+/g, ' ').trim()).to.match(/JOB mails-\d\/confirm/);
+      expect(page('h1').text().replace(/\s+/g, ' ').trim()).to.match(/JOB ?mails-\d\/confirm/);
       expect(page(`a[href="${urls.profile(profile.token)}"]`).length).to.be.above(0);
       const adding = load(await ask.page(urls.profile(profile.token, 'jobs')));
       expect(adding(`a[href="${urls.profile(job.token)}"]`).length).to.be.above(0);
+      // Panels that recorded nothing are not in the menu, unless they are those of every application.
+      const listed = (panel: string): number =>
+        adding(`a[href="${urls.profile(profile.token, panel)}"]`).length;
+      expect([listed('jobs') > 0, listed('database') > 0, listed('mail')]).to.deep.equal([true, true, 0]);
+      expect(await ask.page(urls.profile(profile.token, 'mail'))).to.contain('This request sent no mail.');
     });
 
     it('records how a job failed', async () => {

@@ -16,7 +16,7 @@ const message = {
   text: 'Thank you',
   html: Buffer.from('<p>Thank you</p>'),
   attachments: [
-    { filename: 'invoice.txt', content: 'twelve euros' },
+    { filename: 'invoice.txt', content: 'twelve euros', contentType: 'text/plain' },
     { path: '/no/such/terms.pdf', contentType: 'application/pdf' },
   ],
 };
@@ -59,7 +59,7 @@ for (const [version, library] of [
         subject: 'Your order',
         text: 'Thank you',
         html: '<p>Thank you</p>',
-        attachments: [{ name: 'invoice.txt', contentType: null, bytes: 12 }],
+        attachments: [{ name: 'invoice.txt', contentType: 'text/plain', bytes: 12 }],
         transport: 'JSONTransport',
         error: null,
       });

@@ -58,9 +58,9 @@ function wrapAdd(prototype: unknown, name: string, jobsOf: (args: unknown[]) => 
     (original) =>
       function (this: unknown, ...args) {
         const call = (): unknown => Reflect.apply(original, this, args);
-        return add.start.hasSubscribers
-          ? traceCall(add, { ...nameOf(this as BullQueue), jobs: jobsOf(args) }, call)
-          : call();
+        if (!add.start.hasSubscribers) return call();
+        const message: JobsAdded = { ...nameOf(this as BullQueue), jobs: jobsOf(args) };
+        return traceCall(add, message, call);
       },
   );
 }
@@ -80,11 +80,11 @@ export const bullmqPatch: LibraryPatch = {
         'callProcessJob',
         (original) =>
           function (this: unknown, ...args) {
-            const call = (): Promise<unknown> => Promise.resolve(Reflect.apply(original, this, args));
-            if (!process.start.hasSubscribers) return Reflect.apply(original, this, args);
+            const call = (): unknown => Reflect.apply(original, this, args);
+            if (!process.start.hasSubscribers) return call();
             const message: JobProcessed = { ...nameOf(this as BullQueue), job: args[0] as BullJob };
             // Node's own, which runs the processor in the stores that are bound to `start`.
-            return process.tracePromise(call, message);
+            return process.tracePromise(async () => call(), message);
           },
       ),
     );

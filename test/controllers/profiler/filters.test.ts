@@ -40,7 +40,7 @@ describe('filters of the list', () => {
       token: 'abcdef',
       overMs: 1.5,
       hasError: true,
-      kinds: ['request', 'error_page', 'profiler'],
+      kinds: ['request', 'error_page', 'profiler', 'job', 'command'],
       process: 'web.1',
       sort: 'durationMs',
       descending: false,
