@@ -84,7 +84,7 @@ export const bullmqPatch: LibraryPatch = {
             if (!process.start.hasSubscribers) return call();
             const message: JobProcessed = { ...nameOf(this as BullQueue), job: args[0] as BullJob };
             // Node's own, which runs the processor in the stores that are bound to `start`.
-            return process.tracePromise(async () => call(), message);
+            return process.tracePromise(async () => await call(), message);
           },
       ),
     );
