@@ -6,6 +6,7 @@
  * often, under load that never pauses. Prints one table; ends with 1 where the books do not balance.
  */
 import { parseArgs } from 'node:util';
+import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { createAccount } from './ledger/account.ts';
 import { openPlace, type Place } from './ledger/place.ts';
 import { record, type Recording } from './ledger/record.ts';
@@ -103,9 +104,11 @@ function print(table: Table): void {
 }
 
 const options = readArguments();
+await offerParts();
 const place = await openPlace(options.database);
 try {
   print(await run(place, options));
 } finally {
   await place.close();
+  await stopParts();
 }

@@ -15,6 +15,7 @@ import { resultsFolder } from './harness/folders.ts';
 import { peers, type Variant } from './harness/peers.ts';
 import { canPin, pinThisProcess } from './harness/pin.ts';
 import { VoidRun, type Row } from './harness/row.ts';
+import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { furtherRows, rows } from './rows/index.ts';
 
 function log(line: string): void {
@@ -89,12 +90,14 @@ async function main(): Promise<void> {
   const machine = describeMachine();
   pinThisProcess('others');
   mkdirSync(resultsFolder, { recursive: true });
+  await offerParts();
   const bench = createBench(options, log);
   const outcomes: Outcome[] = [];
   try {
     for (const row of chosen) outcomes.push(await runRow(row, bench));
   } finally {
     await bench.close();
+    await stopParts();
   }
   const file = join(resultsFolder, `${machine.date.replaceAll(':', '-')}.json`);
   writeFileSync(file, JSON.stringify({ machine, loadAfter: loadavg(), options, outcomes }, null, 2));
