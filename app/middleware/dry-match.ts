@@ -208,7 +208,8 @@ export function createDryMatcher(
     if (Object.hasOwn(route, '_methods')) return;
     const methods = route._methods.bind(route);
     // The automatic response calls it without an argument; route lists pass `true`.
-    route._methods = (all) => (all === true ? methods(true) : []);
+    const listed: RouteLike['_methods'] = (all) => (all === true ? methods(true) : []);
+    route._methods = listed;
   }
 
   return {

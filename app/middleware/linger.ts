@@ -42,7 +42,8 @@ export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
 /** Makes Node linger where it would close the socket after its last response. The first call sets the limits. */
 export function lingerOnClose(socket: Socket, limits: LingerLimits): void {
   if (Object.hasOwn(socket, 'destroySoon')) return;
-  socket.destroySoon = () => {
+  const destroySoon = (): void => {
     linger(socket, limits);
   };
+  socket.destroySoon = destroySoon;
 }

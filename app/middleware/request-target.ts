@@ -50,7 +50,7 @@ function prepare(req: Target): void {
 export function routeAllTargets(application: Express, respond: RespondWithError): () => void {
   const app = application as unknown as Handles;
   const handle = app.handle.bind(app);
-  app.handle = (req, res, done) => {
+  const handleAny: Handles['handle'] = (req, res, done) => {
     prepare(req);
     const finish = (error?: unknown): void => {
       const { method = '', url = '' } = req;
@@ -61,6 +61,7 @@ export function routeAllTargets(application: Express, respond: RespondWithError)
     };
     return handle(req, res, done ?? finish);
   };
+  app.handle = handleAny;
   return watchLostThrows();
 }
 

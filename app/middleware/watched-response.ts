@@ -3,7 +3,7 @@
  * them. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { createBlockReader } from './header-block.ts';
@@ -50,6 +50,7 @@ function isChunk(given: unknown): boolean {
 export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
   const { previewBytes, onHeaders, onClose, tracker, exposeToken } = options;
   const open = createOpenList<Watched>();
+  const watched = createSlot<Watched | undefined>('watched response');
   const readBlock = createBlockReader();
 
   /** Methods that record on the response that `find` returns, and pass everything on to `methods` unchanged. */
@@ -109,11 +110,20 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       Object.defineProperty(known.res, name, { value, writable: true, enumerable: true, configurable: true });
   }
 
+  function layerChanges(context: Context): void {
+    const known = watched.get(context);
+    if (known === undefined) return;
+    const { headerNotes } = known.fact;
+    shared.follow(known.res);
+    if (headerNotes !== null && context.layer !== null) noticeHook(known.res, headerNotes, context.layer);
+  }
+
   function ended(known: Watched): void {
     const { res, context, fact } = known;
     fact.outcome = res.writableFinished ? 'finished' : 'aborted';
     onClose(context, res.req);
     context.onLayerChange = null;
+    watched.set(context, undefined);
     shared.delete(res);
     open.delete(known);
   }
@@ -131,10 +141,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       else {
         const notes = context.sampledOut ? null : new HeaderNotes(context, res.writeHead);
         fact.headerNotes = notes;
-        context.onLayerChange = () => {
-          shared.follow(res);
-          if (notes !== null && context.layer !== null) noticeHook(res, notes, context.layer);
-        };
+        watched.set(context, known);
+        context.onLayerChange = layerChanges;
       }
       open.add(known);
       res.on('close', () => {

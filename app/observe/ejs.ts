@@ -88,12 +88,13 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
       const at = args.findIndex((value, index) => index > 0 && typeof value === 'function');
       if (at !== -1) {
         const done = args[at] as (...results: unknown[]) => unknown;
-        args[at] = function (this: unknown, ...results: unknown[]): unknown {
+        const rendered = function (this: unknown, ...results: unknown[]): unknown {
           end(context, frame);
           const [error] = results;
           if (error !== null && error !== undefined) fail(context, frame, error);
           return Reflect.apply(done, this, results);
         };
+        args[at] = rendered;
       }
       return within(context, frame, (): unknown => Reflect.apply(original, this, args));
     };

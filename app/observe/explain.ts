@@ -289,9 +289,7 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
         .sort((a, b) => (b.fact.durationMs ?? 0) - (a.fact.durationMs ?? 0))
         .slice(0, MOST_PER_REQUEST);
       slow.set(context, slowest);
-      context.onStored = () => {
-        explainStored(context);
-      };
+      context.onStored = explainStored;
     },
     close() {
       closed = true;

@@ -285,10 +285,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const caller = findCaller(runnerMade);
     const send = made.query;
     if (caller === null || send === undefined) return made;
-    made.query = (statement) => {
+    const query: Runner['query'] = (statement) => {
       callers.set(statement, caller);
       return send.call(made, statement);
     };
+    made.query = query;
     return made;
   }
 

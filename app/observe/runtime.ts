@@ -10,7 +10,7 @@ import {
   performance,
   PerformanceObserver,
 } from 'node:perf_hooks';
-import type { Context } from '../profiler/context.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
 import { createOpenList, type OpenList } from '../profiler/open-list.ts';
 import { type LoopHolder, loopHolder } from './loop-holder.ts';
 
@@ -213,6 +213,7 @@ function createMemorySample(): () => RuntimeReading['memory'] {
 
 export function observeRuntime(): RuntimeObserver {
   const running = createOpenList<Context>();
+  const readings = createSlot<RunningRequest>('runtime');
   const loopWatch = createLoopWatch(running);
   const collections = createCollections();
   const sampleMemory = createMemorySample();
@@ -273,6 +274,10 @@ export function observeRuntime(): RuntimeObserver {
     }
   }
 
+  function end(context: Context): void {
+    readings.get(context)?.end();
+  }
+
   return {
     onRequest(context) {
       const now = context.startMark;
@@ -281,9 +286,8 @@ export function observeRuntime(): RuntimeObserver {
       running.add(context);
       const fact = new RunningRequest(context, lookAt(now));
       context.add('runtime', fact);
-      context.onEnd = () => {
-        fact.end();
-      };
+      readings.set(context, fact);
+      context.onEnd = end;
     },
     close() {
       collections.close();

@@ -65,12 +65,12 @@ export class Context {
   /** Called when a fact arrives after the response finished; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
   /** Called when the response finishes; set by the observer that measures until then. */
-  onEnd: (() => void) | null = null;
+  onEnd: ((context: Context) => void) | null = null;
   /** Called when the writer has the final profile; set by the observer that adds to it afterwards. */
-  onStored: (() => void) | null = null;
+  onStored: ((context: Context) => void) | null = null;
   #layer: object | null = null;
   /** Called before `layer` changes; set by the middleware that attributes header writes. */
-  onLayerChange: (() => void) | null = null;
+  onLayerChange: ((context: Context) => void) | null = null;
 
   constructor({
     token,
@@ -119,7 +119,7 @@ export class Context {
 
   /** Called only by the layer observer, when `layer` starts or continues. */
   runLayer(layer: object | null): void {
-    this.onLayerChange?.();
+    this.onLayerChange?.(this);
     this.#layer = layer;
   }
 
@@ -127,7 +127,7 @@ export class Context {
   end(): void {
     if (this.#endedMark !== null) return;
     this.#endedMark = performance.now();
-    this.onEnd?.();
+    this.onEnd?.(this);
   }
 
   /**

@@ -114,7 +114,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (isDiscarded(context)) return;
     const built = build(context, state);
     write({ index: indexOf({ ...built, context }), document: JSON.stringify(built.document) }, built.shared);
-    if (state === 'final') context.onStored?.();
+    if (state === 'final') context.onStored?.(context);
   }
 
   function complete(

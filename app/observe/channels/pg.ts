@@ -49,18 +49,21 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
     query.asyncEnd.publish(message);
   };
   const { handleReadyForQuery, handleError } = object;
-  if (handleReadyForQuery !== undefined)
-    object.handleReadyForQuery = function (this: unknown, ...args) {
-      end();
-      return Reflect.apply<unknown, unknown[], unknown>(handleReadyForQuery, this, args);
-    };
-  if (handleError !== undefined)
-    object.handleError = function (this: unknown, error, ...args) {
-      message.error = error;
-      query.error.publish(message);
-      end();
-      return Reflect.apply<unknown, [unknown, ...unknown[]], unknown>(handleError, this, [error, ...args]);
-    };
+  const ready: Submittable['handleReadyForQuery'] = function (this: unknown, ...args) {
+    end();
+    return Reflect.apply<unknown, unknown[], unknown>(handleReadyForQuery as never, this, args);
+  };
+  const failed: Submittable['handleError'] = function (this: unknown, error, ...args) {
+    message.error = error;
+    query.error.publish(message);
+    end();
+    return Reflect.apply<unknown, [unknown, ...unknown[]], unknown>(handleError as never, this, [
+      error,
+      ...args,
+    ]);
+  };
+  if (handleReadyForQuery !== undefined) object.handleReadyForQuery = ready;
+  if (handleError !== undefined) object.handleError = failed;
   try {
     return call();
   } finally {
