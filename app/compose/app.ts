@@ -20,6 +20,7 @@ import { createParsers } from '../middleware/parsers.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createTargetCheck, routeAllTargets } from '../middleware/request-target.ts';
 import { createRobots } from '../middleware/robots.ts';
+import { createMountedApplications } from '../observe/mounted-applications.ts';
 import { packageRoot, requirePackage } from '../paths.ts';
 import type { Redactor } from '../profiler/redact.ts';
 import type { RouteEntry, Services } from '../routes/services.ts';
@@ -70,7 +71,10 @@ export function createApp(options: AppOptions): App {
   profiler?.watchApp(app);
   profiler?.watchEngine(ejs);
 
-  const matcher = createDryMatcher(app, profiler === null ? {} : { sourceOf: profiler.sourceOf });
+  const matcher = createDryMatcher(app, {
+    applications: createMountedApplications(),
+    ...(profiler === null ? {} : { sourceOf: profiler.sourceOf }),
+  });
   const errorPages =
     profiler === null
       ? createErrorHandler({

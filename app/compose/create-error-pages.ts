@@ -12,8 +12,9 @@ import {
 } from '../middleware/errors.ts';
 import type { RecordedRefusal } from '../middleware/refuse.ts';
 import type { RefusedRequest } from '../middleware/refused-request.ts';
+import { recordError } from '../observe/errors-seen.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { ErrorFact, ResponseFact } from '../profiler/facts.ts';
+import type { ResponseFact } from '../profiler/facts.ts';
 import type { Profile } from '../profiler/profile.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { urls } from '../urls.ts';
@@ -62,10 +63,6 @@ function syntheticResponse(status: number, statusText: string, atMs: number): Re
 export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   const { recorder, tracker, renderErrorPage } = options;
 
-  function addError(context: Context, error: unknown, rest: Pick<ErrorFact, 'origin' | 'status'>): void {
-    context.add('error', { error, atMs: context.elapsedMs(), ...rest });
-  }
-
   /** Opens the child for the rendering of a parent's error page. */
   function openChild(parent: Context): Context {
     const child = recorder.open('error_page', parent);
@@ -106,7 +103,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
     recordError(req, error, status) {
       const context = tracker.of(req);
       if (context !== undefined)
-        addError(context, error, { origin: status === null ? 'late' : 'handled', status });
+        recordError(context, error, { origin: status === null ? 'late' : 'handled', status });
     },
   };
 
@@ -142,7 +139,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
           files: [],
         });
       }
-      addError(context, error, { origin: 'parser', status });
+      recordError(context, error, { origin: 'parser', status });
       context.add('response', syntheticResponse(status, page.statusText, context.elapsedMs()));
       const child = openChild(context);
       const renderPage = (): string => {

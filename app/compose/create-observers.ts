@@ -20,6 +20,7 @@ import { observeJobs } from '../observe/jobs.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
 import { observeMail } from '../observe/mail.ts';
+import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
 import { observeOutput } from '../observe/output.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
 import { observePg } from '../observe/pg.ts';
@@ -31,7 +32,6 @@ import { observeRuntime } from '../observe/runtime.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
 import { observeWinston, type WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import { createMountedApplications, type MountedApplications } from '../profiler/mounted-applications.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { IncomingMessage } from 'node:http';
 
@@ -78,9 +78,8 @@ export function createObservers(options: ObserverOptions): Observers {
   const views = observeViews({ tracker, findCaller });
   const sourceOf = (layer: object): string | null => registrations.sourceOf(layer);
   const applications = createMountedApplications({
-    onRouter(router) {
-      registrations.observe(router);
-      layers.observeRouter(router);
+    onUse(app) {
+      layers.observeApplication(app);
     },
   });
   const layers = createLayerObserver({

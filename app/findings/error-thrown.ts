@@ -27,8 +27,8 @@ export const errorThrown: FindingRule<{ exception: ExceptionData }> = {
     const isHidden = status !== null && status < 400;
     return errors.flatMap((record, index): Finding[] => {
       const { origin, late, atMs } = record;
-      // Reported by unhandled-rejection.
-      if (origin === 'uncaughtException' || origin === 'unhandledRejection') return [];
+      // Reported by unhandled-rejection and logged-error.
+      if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'logged') return [];
       const common = { panel: 'exception', anchor: `error-${index + 1}` };
       if (late || origin === 'late') {
         const when =

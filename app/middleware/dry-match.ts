@@ -4,7 +4,6 @@
  */
 import type { Express } from 'express';
 import { matchLayer, routerOf, stackOf as stackOfRouter } from '../profiler/express-routers.ts';
-import { createMountedApplications, type MountedApplications } from '../profiler/mounted-applications.ts';
 import { allMethods, declaredMethods, handlerName, listLayer } from './route-list.ts';
 import type { LayerLike, RouteEntry, RouteLike } from './route-list.ts';
 
@@ -41,8 +40,8 @@ export interface ConsideredLayer {
 export interface DryMatchOptions {
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
-  /** Applications behind layers; default: those that are mounted from now on. */
-  applications?: MountedApplications;
+  /** Knows the applications behind layers. */
+  applications: { watch(app: unknown): void; of(layer: object): unknown };
 }
 
 export interface DryMatcher {
@@ -106,7 +105,7 @@ const LIST_FOR = 1000;
 
 export function createDryMatcher(
   application: Express,
-  { sourceOf = () => null, applications = createMountedApplications() }: DryMatchOptions = {},
+  { sourceOf = () => null, applications }: DryMatchOptions,
 ): DryMatcher {
   applications.watch(application);
   let listed: readonly RouteEntry[] = [];

@@ -20,6 +20,8 @@ export interface DispatchTrace extends CallTrace {
   started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null;
   /** An error looks for its handler: the layer that ran last passed it to `next`, or it is known already. */
   errorPassedToNext(req: IncomingMessage, error: unknown): void;
+  /** The router of an application is done: nothing in it responded, or handled the error. */
+  leftRouter(req: IncomingMessage, error: unknown): void;
   /** The router of a layer that is not in its stack: one made for a callback of `router.param`. */
   registerOwner(layer: Layer, router: object): void;
 }
@@ -27,6 +29,8 @@ export interface DispatchTrace extends CallTrace {
 export interface LayerDispatch {
   /** A router, whose layers may come from another copy of the library. */
   observeRouter(router: unknown): void;
+  /** The router of an application, which tells when it is done. */
+  observeEnd(router: unknown): void;
   /** `Router` of a library: its layers are observed from the first request on, wherever the profiler is mounted. */
   observeLibrary(Router: unknown): void;
   close(): void;
@@ -54,10 +58,10 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const promiseHandling = new WeakMap<object, PromiseHandling>();
   const proxies = createHandlerProxies(trace);
   const restore: (() => void)[] = [];
-  /** Changed lists of param callbacks. Held weakly: a host may create routers for each request. */
-  const lists = new Set<WeakRef<unknown[]>>();
-  const undoOf = new WeakMap<unknown[], () => void>();
-  const forgotten = new FinalizationRegistry<WeakRef<unknown[]>>((list) => lists.delete(list));
+  /** Changed lists of param callbacks, and routers of applications. Held weakly: a host may create them for each request. */
+  const changed = new Set<WeakRef<object>>();
+  const undoOf = new WeakMap<object, () => void>();
+  const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
   let closed = false;
 
   function tracingRequest(original: Handle, promises: PromiseHandling): Handle {
@@ -155,14 +159,49 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
         typeof original === 'function' ? tracingParam(original as ParamHandle, router, promises) : original,
       );
       for (const [index, ours] of made.entries()) originals[index] = ours;
-      undoOf.set(originals, () => {
+      undoAtClose(originals, () => {
         for (const [index, ours] of made.entries())
           if (originals[index] === ours) originals[index] = before[index];
       });
-      const list = new WeakRef(originals);
-      lists.add(list);
-      forgotten.register(originals, list);
     }
+  }
+
+  function undoAtClose(target: object, undo: () => void): void {
+    undoOf.set(target, undo);
+    const ref = new WeakRef(target);
+    changed.add(ref);
+    forgotten.register(target, ref);
+  }
+
+  /** An own property of this router: others, which run inside it, keep their stacks as they are. */
+  function observeEnd(given: unknown): void {
+    if (stackOf(given) === null || closed) return;
+    const router = given as { handle?: unknown };
+    const { handle: original } = router;
+    const own = Object.getOwnPropertyDescriptor(router, 'handle');
+    if (typeof original !== 'function' || own?.configurable === false || !Object.isExtensible(router)) return;
+    const handle = function (this: unknown, ...args: unknown[]): unknown {
+      const [req, , done] = args as [IncomingMessage, unknown, unknown];
+      if (closed || typeof done !== 'function') return Reflect.apply(original, this, args);
+      args[2] = function (this: unknown, ...given: unknown[]): unknown {
+        trace.leftRouter(req, given[0]);
+        return Reflect.apply(done as (...args: unknown[]) => unknown, this, given);
+      };
+      return Reflect.apply(original, this, args);
+    };
+    Object.defineProperty(handle, 'name', { value: original.name, configurable: true });
+    Object.defineProperty(handle, 'length', { value: original.length, configurable: true });
+    Object.defineProperty(router, 'handle', {
+      value: handle,
+      writable: true,
+      configurable: true,
+      enumerable: own?.enumerable ?? false,
+    });
+    undoAtClose(router, () => {
+      if (router.handle !== handle) return;
+      if (own === undefined) delete router.handle;
+      else Object.defineProperty(router, 'handle', own);
+    });
   }
 
   function observeRouter(router: unknown): void {
@@ -182,6 +221,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
 
   return {
     observeRouter,
+    observeEnd,
     observeLibrary(Router) {
       try {
         const router = (Router as () => { use(handle: () => void): void })();
@@ -194,11 +234,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     close() {
       closed = true;
       for (const undo of restore.splice(0).reverse()) undo();
-      for (const list of lists) {
-        const callbacks = list.deref();
-        if (callbacks !== undefined) undoOf.get(callbacks)?.();
+      for (const ref of changed) {
+        const target = ref.deref();
+        if (target !== undefined) undoOf.get(target)?.();
       }
-      lists.clear();
+      changed.clear();
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
-import type { RouteFact } from '../profiler/facts.ts';
+import type { ErrorFact, RouteFact } from '../profiler/facts.ts';
 import { type Layer, patternText, routerOf, stackOf } from '../profiler/express-routers.ts';
 import {
   baseOf,
@@ -16,6 +16,7 @@ import {
   type RoutedRequest,
 } from './layer-call.ts';
 import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
+import { isFailure, recordError } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 
 export interface LayerObserverOptions {
@@ -60,6 +61,9 @@ interface RequestTrace {
   route: { key: unknown; fact: RouteFact } | null;
   /** The error on its way to its handler; it is attributed already. */
   error: unknown;
+  failure: ErrorFact | null;
+  /** The router of an application is done, and no layer ran since. */
+  isUnanswered: boolean;
 }
 
 /** What is recorded of a sampled-out request. */
@@ -143,6 +147,8 @@ function createLayerTrace(
       open: [],
       route: null,
       error: undefined,
+      failure: null,
+      isUnanswered: false,
     };
     traces.set(context, trace);
     return trace;
@@ -227,6 +233,7 @@ function createLayerTrace(
       for (const each of calls) {
         begin(each, base);
         if (each.hasFailed) markThrew(each.fact);
+        if (each.failure !== null) each.failure.layer ??= each.fact;
       }
     });
   }
@@ -259,9 +266,11 @@ function createLayerTrace(
       depth,
     };
     markNextCalled(trace.facts, depth, startMs);
+    trace.isUnanswered = false;
     trace.facts.push(fact);
     trace.open.push(fact);
     if (!call.isErrorHandler) trace.error = undefined;
+    else if (trace.failure !== null) trace.failure.handler = fact;
     call.fact = fact;
     context.add('layer', fact, 200);
     if (kind === 'handler') noteRoute(trace, call, fact);
@@ -284,6 +293,8 @@ function createLayerTrace(
     trace.error = error;
     call.hasFailed = true;
     markThrew(call.fact);
+    call.failure = recordError(call.context, error, { origin: 'passed on', layer: call.fact });
+    if ('failure' in trace) trace.failure = call.failure;
   }
 
   function errorPassedToNext(req: IncomingMessage, error: unknown): void {
@@ -293,10 +304,25 @@ function createLayerTrace(
     const trace = outline ?? traces.get(context);
     if (trace === undefined || trace.error === error) return;
     trace.error = error;
-    if (isOfMatching(error)) return;
-    const last = outline?.calls[outline.calls.length - 1];
-    if (last === undefined) markThrew(runningIn(traces.get(context)));
-    else last.hasFailed = true;
+    if (!isFailure(error)) return;
+    const isMatching = isOfMatching(error);
+    const last = isMatching ? undefined : outline?.calls[outline.calls.length - 1];
+    const fact = isMatching ? null : runningIn(traces.get(context));
+    markThrew(fact);
+    const failure = recordError(context, error, { origin: 'passed on', layer: fact });
+    if ('failure' in trace) trace.failure = failure;
+    if (last === undefined) return;
+    last.hasFailed = true;
+    last.failure = failure;
+  }
+
+  function leftRouter(req: IncomingMessage, error: unknown): void {
+    if (error && !isSignal(error)) errorPassedToNext(req, error);
+    const context = tracker.of(req);
+    const trace = context === undefined ? undefined : traces.get(context);
+    if (trace === undefined) return;
+    trace.isUnanswered = true;
+    if (trace.failure !== null) trace.failure.handler = null;
   }
 
   function elapsedMs({ context, startMs }: LayerCall): number {
@@ -323,6 +349,7 @@ function createLayerTrace(
     },
     failed,
     errorPassedToNext,
+    leftRouter,
     registerOwner(layer, router) {
       owners.set(layer, router);
     },
@@ -360,6 +387,7 @@ export function createLayerObserver(options: LayerObserverOptions): LayerObserve
     settled: guarded(trace.settled, undefined),
     failed: guarded(trace.failed, undefined),
     errorPassedToNext: guarded(trace.errorPassedToNext, undefined),
+    leftRouter: guarded(trace.leftRouter, undefined),
     registerOwner: guarded(trace.registerOwner, undefined),
   });
   return {
@@ -367,6 +395,7 @@ export function createLayerObserver(options: LayerObserverOptions): LayerObserve
       if (typeof app !== 'function' || known.has(app)) return;
       known.add(app);
       observeRouter(routerOf(app));
+      dispatch.observeEnd(routerOf(app));
     }, undefined),
     observeRouter: guarded(observeRouter, undefined),
     observeLibrary: guarded(dispatch.observeLibrary, undefined),

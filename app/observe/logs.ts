@@ -5,6 +5,7 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
+import { loggedErrorOf, recordError } from './errors-seen.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -32,6 +33,8 @@ export interface LogLine {
   /** As passed to the logger: text, perhaps with `%s` and the like, and values. */
   args: readonly unknown[];
   caller?: string | null;
+  /** The error that was logged, where `args` hold its text only. */
+  error?: object | null;
 }
 
 /** Shared by the observers of logs, so that one line becomes one fact, whatever it passes on its way. */
@@ -151,8 +154,13 @@ function sizeOf(value: Json | null): number {
 }
 
 /** Adds one line to a request. Never throws. */
-export function recordLog(context: Context, { level, channel, args, caller = null }: LogLine): void {
+export function recordLog(
+  context: Context,
+  { level, channel, args, caller = null, error = null }: LogLine,
+): void {
   try {
+    const logged = level === 'error' ? (error ?? loggedErrorOf(args)) : null;
+    if (logged !== null) recordError(context, logged, { origin: 'logged' });
     const line = formatLog(args);
     const fact: LogFact = { level, channel, ...line, caller, atMs: context.elapsedMs() };
     context.add('log', fact, 150 + line.message.length + sizeOf(line.context));

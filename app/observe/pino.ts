@@ -5,6 +5,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
+import { loggedErrorOf } from './errors-seen.ts';
 import { readJsonLine } from './log-lines.ts';
 import { type LogGate, recordLog } from './logs.ts';
 
@@ -18,7 +19,7 @@ export interface ObservePinoOptions {
 
 export function observePino({ tracker, gate, findCaller }: ObservePinoOptions): { close(): void } {
   function onLine(message: unknown): void {
-    const result: unknown = (message as { result?: unknown }).result;
+    const { result, arguments: args } = message as { result?: unknown; arguments?: ArrayLike<unknown> };
     const context = gate.writing ? undefined : tracker.current();
     if (context === undefined || typeof result !== 'string') return;
     // If its stream is standard output, the same text is written there next.
@@ -31,6 +32,8 @@ export function observePino({ tracker, gate, findCaller }: ObservePinoOptions): 
       channel: line.channel ?? 'pino',
       args: line.context === null ? [line.message] : [line.message, line.context],
       caller: findCaller?.({ below: onLine, near: 10, frames: 16, skip: 'pino' }) ?? null,
+      // What pino was given, before its serializers; the line has the text only.
+      error: args === undefined ? null : loggedErrorOf([args[0]]),
     });
   }
 

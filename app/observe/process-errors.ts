@@ -4,6 +4,7 @@
  * rejection that the host's own `unhandledRejection` listener handles doesn't reach it.
  */
 import type { ContextTracker } from '../profiler/context.ts';
+import { recordError } from './errors-seen.ts';
 
 export interface ProcessErrorObserver {
   close(): void;
@@ -13,7 +14,7 @@ export function observeProcessErrors({ tracker }: { tracker: ContextTracker }): 
   function note(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
     const context = tracker.current();
     if (context === undefined) return;
-    context.add('error', { error, origin, atMs: context.elapsedMs(), status: null });
+    recordError(context, error, { origin });
   }
   process.on('uncaughtExceptionMonitor', note);
   return {

@@ -1,10 +1,16 @@
 /**
- * Where each layer was registered: `src/app.ts:21`. Wraps `use` and `route` of each copy of Express or router that comes by (`get`,
- * `post` … all call `route`): one call site per registration, none per request. Layers registered before have no source. Restored on
- * close.
+ * Where each layer was registered: `src/app.ts:21`. Each copy of Express or router that comes by tells what is added to its routers:
+ * one call site per registration, none per request. Layers registered before have no source.
  */
-import type { CaptureCaller } from './caller.ts';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { stackOf } from '../profiler/express-routers.ts';
+import type { CaptureCaller } from './caller.ts';
+import {
+  expressChannels,
+  publishRegistrations,
+  type Registered,
+  routerMethodsOf,
+} from './channels/express.ts';
 
 /** The `Router` function of express or router. */
 export interface RouterLibrary {
@@ -19,10 +25,6 @@ export interface RegistrationObserver {
   close(): void;
 }
 
-type Method = (this: unknown, ...args: unknown[]) => unknown;
-
-const METHODS = ['use', 'route'] as const;
-
 function placeOf(source: () => string | null): string | null {
   try {
     return source();
@@ -31,65 +33,31 @@ function placeOf(source: () => string | null): string | null {
   }
 }
 
-function ownMethod(holder: object, name: string): PropertyDescriptor | null {
-  const descriptor = Object.getOwnPropertyDescriptor(holder, name);
-  return descriptor?.configurable === true && typeof descriptor.value === 'function' ? descriptor : null;
-}
-
-function hasMethods(holder: object): boolean {
-  return METHODS.every((name) => ownMethod(holder, name) !== null);
-}
-
-/**
- * What the routers of a copy inherit their methods from: `Router` itself in Express 4, its prototype in router 2. Searched from
- * `Router` or from a router; null where it is neither.
- */
-function methodsOf(given: unknown): object | null {
-  if (typeof given !== 'function') return null;
-  const { prototype } = given as { prototype?: unknown };
-  let holder: object | null = typeof prototype === 'function' ? prototype : given;
-  while (holder !== null && !hasMethods(holder)) holder = Object.getPrototypeOf(holder) as object | null;
-  return holder;
-}
-
-export function observeRegistrations(options: { captureCaller: CaptureCaller }): RegistrationObserver {
-  const { captureCaller } = options;
+export function observeRegistrations({
+  captureCaller,
+}: {
+  captureCaller: CaptureCaller;
+}): RegistrationObserver {
   const sources = new WeakMap<object, string | null | (() => string | null)>();
   const observed = new WeakSet();
   const restore: (() => void)[] = [];
 
-  function note(router: unknown, before: number, below: Method): void {
+  function onRegistered(message: unknown): void {
+    const { router, before, below } = message as Registered;
     const added = stackOf(router)?.slice(before) ?? [];
     if (added.length === 0) return;
     const source = captureCaller({ below });
     for (const layer of added) if (typeof layer === 'object') sources.set(layer, source);
   }
 
-  function wrap(holder: object, name: string): void {
-    const descriptor = ownMethod(holder, name);
-    if (descriptor === null) return;
-    const original = descriptor.value as Method;
-    const wrapped: Method = function (this: unknown, ...args: unknown[]) {
-      const before = stackOf(this)?.length ?? 0;
-      const result: unknown = Reflect.apply(original, this, args);
-      note(this, before, wrapped);
-      return result;
-    };
-    Object.defineProperty(wrapped, 'name', { value: name, configurable: true });
-    Object.defineProperty(wrapped, 'length', { value: original.length, configurable: true });
-    Object.defineProperty(holder, name, { ...descriptor, value: wrapped });
-    restore.push(() => {
-      // If somebody has wrapped our method meanwhile, restoring would remove theirs too.
-      if (ownMethod(holder, name)?.value === wrapped) Object.defineProperty(holder, name, descriptor);
-    });
-  }
-
+  subscribe(expressChannels.register.name, onRegistered);
   return {
     observe(router) {
-      const holder = methodsOf(router);
-      if (holder === null || observed.has(holder)) return;
-      observed.add(holder);
-      for (const name of METHODS) wrap(holder, name);
+      const methods = routerMethodsOf(router);
+      if (methods === null || observed.has(methods)) return;
+      observed.add(methods);
+      const undo = publishRegistrations(methods);
+      if (undo !== null) restore.push(undo);
     },
     sourceOf(layer) {
       const source = sources.get(layer) ?? null;
@@ -99,6 +67,7 @@ export function observeRegistrations(options: { captureCaller: CaptureCaller }):
       return place;
     },
     close() {
+      unsubscribe(expressChannels.register.name, onRegistered);
       for (const undo of restore.splice(0)) undo();
     },
   };

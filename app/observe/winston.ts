@@ -4,6 +4,7 @@
  */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
+import { loggedErrorOf } from './errors-seen.ts';
 import { levelOf } from './log-lines.ts';
 import { type LogGate, recordLog } from './logs.ts';
 
@@ -27,6 +28,11 @@ export interface ObserveWinstonOptions {
 /** The values after the message, as winston stores them. */
 const SPLAT = Symbol.for('splat');
 const PLACEHOLDER = /%[sdifjoOc]/;
+
+function splatOf(info: Record<string | symbol, unknown>): unknown[] {
+  const given = info[SPLAT];
+  return Array.isArray(given) ? (given as unknown[]) : [];
+}
 
 /** Arguments as a logger receives them: the message with the values of its placeholders, then the rest. */
 function argsOf(info: Record<string | symbol, unknown>): unknown[] {
@@ -59,6 +65,7 @@ export function observeWinston(
       level: levelOf(level) ?? 'info',
       channel: typeof label === 'string' ? label : 'winston',
       args: argsOf(line),
+      error: loggedErrorOf([line, ...splatOf(line)]),
       caller: findCaller?.({ below: write, near: 5, frames: 14, skip: 'winston' }) ?? null,
     });
   }

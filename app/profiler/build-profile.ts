@@ -58,9 +58,10 @@ interface Taken {
   queries: number;
 }
 
-/** The error that lists show: the first that reached an error page, else the first of any kind. */
+/** The error that lists show: the first that reached an error page, else the first that was not merely logged. */
 function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
-  const fact = facts.find(({ origin }) => origin === 'handled') ?? facts[0];
+  const fact =
+    facts.find(({ origin }) => origin === 'handled') ?? facts.find(({ origin }) => origin !== 'logged');
   return fact === undefined ? null : describeError(fact.error);
 }
 
@@ -81,7 +82,9 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const durationMs = context.durationMs ?? context.elapsedMs();
     // Slow or refused requests of the toolbar are not worth storing.
     if (context.kind !== 'request') return status >= 500 ? 'failed' : null;
-    return sampler.whyStored({ status, durationMs, thrown: context.first('error') !== undefined });
+    // What the application answers itself counts by its status.
+    const thrown = context.all('error').some(({ origin }) => origin !== 'passed on' && origin !== 'logged');
+    return sampler.whyStored({ status, durationMs, thrown });
   }
 
   function headOf(context: Context, state: ProfileHead['state']): ProfileHead {

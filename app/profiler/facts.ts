@@ -125,10 +125,35 @@ export interface RouteFact {
 export interface ErrorFact {
   error: unknown;
   atMs: number;
-  /** `handled`: it reached the error page. `work`: a job or command failed with it. `late`: that page's response was already sent. The others come from the process or the HTTP parser. */
-  origin: 'handled' | 'work' | 'parser' | 'uncaughtException' | 'unhandledRejection' | 'late';
-  /** Status of the response to it; null if there was none. */
+  /**
+   * `handled`: it reached the error page. `passed on`: it was thrown in a layer or passed to `next`, and the application's own error
+   * handler, or Express's, responds. `logged`: a logger got it at level error. `work`: a job or command failed with it. The others
+   * come from the process or the HTTP parser.
+   */
+  origin:
+    | 'handled'
+    | 'work'
+    | 'parser'
+    | 'uncaughtException'
+    | 'unhandledRejection'
+    | 'late'
+    | 'passed on'
+    | 'logged';
+  /** The status of the error page; null where it was not shown. */
   status: number | null;
+  /** Where it came from. */
+  layer?: ErrorLayer | null;
+  /** The error handler that it reached last; null: Express's own. */
+  handler?: ErrorLayer | null;
+}
+
+/** What is told of a layer beside an error. */
+export interface ErrorLayer {
+  name: string;
+  kind: string;
+  pattern: string;
+  method: string | null;
+  source: string | null;
 }
 
 /** About the toolbar in an HTML document that a browser requested; at most one. */

@@ -13,6 +13,8 @@ export interface ThrownEntry {
   status: number | null;
   thrown: Thrown;
   place: { link: number; frame: ThrownFrame; member?: number } | null;
+  from?: { name: string; place: string | null };
+  handler?: { name: string; place: string | null };
 }
 
 /** What is left of a page; each part takes from it what it uses. */
@@ -63,6 +65,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   uncaughtException: 'uncaught: it may have ended the process',
   unhandledRejection: 'unhandled rejection: it may have ended the process',
   parser: 'refused by the HTTP parser',
+  logged: 'logged, not thrown',
   late: 'after the answer',
 };
 
@@ -199,6 +202,10 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       headline: headlineOf(top),
       isWhole: top.message === headlineOf(top) && top.messageCut === 0,
       said: ORIGINS[origin] ?? (late ? 'after the answer' : ''),
+      layers: [
+        ...(entry.from === undefined ? [] : [{ say: 'Came from', ...entry.from }]),
+        ...(entry.handler === undefined ? [] : [{ say: 'Handled by', ...entry.handler }]),
+      ],
       id: (name: string): string => (isFirst ? name : `${name}-${number}`),
       where: where?.frame.excerpt === null ? null : where,
       whereNote: whereNote(top, where),

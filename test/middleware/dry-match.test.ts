@@ -3,6 +3,7 @@ import express from 'express';
 import type { Express } from 'express';
 import { answers, createDryMatcher } from '../../app/middleware/dry-match.ts';
 import type { DryMatcher } from '../../app/middleware/dry-match.ts';
+import { createMountedApplications } from '../../app/observe/mounted-applications.ts';
 
 function fail(): never {
   throw new Error('a handler was called');
@@ -14,7 +15,7 @@ function named(): void {
 
 function compose(build: (app: Express) => void): DryMatcher {
   const app = express();
-  const matcher = createDryMatcher(app);
+  const matcher = createDryMatcher(app, { applications: createMountedApplications() });
   build(app);
   return matcher;
 }

@@ -29,6 +29,7 @@ import { createTargetCheck, routeAllTargets } from '../../app/middleware/request
 import { createRobots } from '../../app/middleware/robots.ts';
 import { responseOfError } from '../../app/middleware/error-response.ts';
 import type { BodyFact, UploadedFile } from '../../app/profiler/facts.ts';
+import { createMountedApplications } from '../../app/observe/mounted-applications.ts';
 import { urls } from '../../app/urls.ts';
 
 /** What the error page of these tests shows. */
@@ -158,7 +159,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   app.disable('x-powered-by');
   if (options.strict !== false) app.enable('strict routing');
   alignExpress(app, resolver);
-  const matcher = createDryMatcher(app);
+  const matcher = createDryMatcher(app, { applications: createMountedApplications() });
   const errors = createErrorHandler({
     debug,
     renderError,

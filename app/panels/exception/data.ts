@@ -3,6 +3,12 @@ import type { Thrown } from '../../profiler/thrown.ts';
 import type { ErrorLog } from './logs.ts';
 import type { SourcePlace } from './place.ts';
 
+export interface LayerPlace {
+  name: string;
+  /** `file:line` of its registration. */
+  place: string | null;
+}
+
 export interface ThrownRecord {
   origin: ErrorFact['origin'];
   /** Milliseconds since the request began. */
@@ -12,6 +18,9 @@ export interface ThrownRecord {
   /** The status it was answered with; null where it was not. */
   status: number | null;
   thrown: Thrown;
+  /** The middleware it came from, and the error handler that responded; absent where not known. */
+  from?: LayerPlace;
+  handler?: LayerPlace;
   /** The frame shown first: the deepest of the developer's own. */
   place: SourcePlace | null;
 }

@@ -9,12 +9,14 @@ import type { Context } from '../../profiler/context.ts';
 import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
-import type { ExceptionData, ThrownRecord } from './data.ts';
+import { cutText } from '../../profiler/plain.ts';
+import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { readLogs } from './logs.ts';
-import { findPlace, type SourcePlace } from './place.ts';
+import { findPlace } from './place.ts';
 import { presentException } from './present.ts';
 
 const MOST_ERRORS = 10;
+const LONGEST_NAME = 300;
 const FATAL: ReadonlySet<ErrorFact['origin']> = new Set(['uncaughtException', 'unhandledRejection']);
 
 function linksOf({ errors }: ExceptionData): number {
@@ -25,20 +27,59 @@ function isServerFault({ status, origin }: ThrownRecord): boolean {
   return FATAL.has(origin) || (status !== null && status >= 500);
 }
 
+/** The application itself answered with a 4xx: it works as it should. */
+function isRefusal({ status, origin }: ThrownRecord): boolean {
+  return origin === 'passed on' && status !== null && status >= 400 && status < 500;
+}
+
+function layerPlace(layer: ErrorFact['layer']): LayerPlace | undefined {
+  if (layer === null || layer === undefined) return undefined;
+  const { name, kind, pattern, method, source } = layer;
+  const mount = pattern === '/' || kind === 'param' ? '' : ` ${pattern}`;
+  const named = name === '<anonymous>' ? '' : ` ${name}`;
+  const title = kind === 'handler' ? `${method ?? 'ALL'} ${pattern}${named}` : `${name}${mount}`;
+  return { name: cutText(title, LONGEST_NAME), place: source };
+}
+
+/** What became of an error: where the application answered it, the status is that of the response. */
+function answerOf(
+  { origin, status, atMs, layer, handler }: ErrorFact,
+  context: Context,
+): Pick<ThrownRecord, 'origin' | 'status' | 'from' | 'handler'> {
+  const response = context.first('response');
+  const headersAtMs = response?.headersAtMs ?? null;
+  const isPassedOn = origin === 'passed on';
+  const isLate = isPassedOn && headersAtMs !== null && atMs > headersAtMs;
+  const from = layerPlace(layer);
+  const by = isLate ? undefined : layerPlace(handler);
+  return {
+    origin: isLate ? 'late' : origin,
+    status: isPassedOn && !isLate && headersAtMs !== null ? (response?.status ?? null) : status,
+    ...(from === undefined ? {} : { from }),
+    ...(by === undefined ? {} : { handler: by }),
+  };
+}
+
+interface Described {
+  error: unknown;
+  as: Pick<ThrownRecord, 'thrown' | 'place'>;
+}
+
 export interface ExceptionPanelOptions {
   describe: (value: unknown) => Thrown;
 }
 
 export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel<ExceptionData> {
-  const described = new WeakMap<ErrorFact, { thrown: Thrown; place: SourcePlace | null }>();
+  const described = new WeakMap<ErrorFact, Described>();
 
-  function describeOnce(fact: ErrorFact): { thrown: Thrown; place: SourcePlace | null } {
+  function describeOnce(fact: ErrorFact): Pick<ThrownRecord, 'thrown' | 'place'> {
     const known = described.get(fact);
-    if (known !== undefined) return known;
+    if (known !== undefined && known.error === fact.error) return known.as;
     const thrown = describe(fact.error);
-    const made = { thrown, place: findPlace(thrown) };
-    described.set(fact, made);
-    return made;
+    const as = { thrown, place: findPlace(thrown) };
+    // Another error may wrap it later.
+    described.set(fact, { error: fact.error, as });
+    return as;
   }
 
   return {
@@ -53,21 +94,21 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
       if (facts.length === 0) return null;
       const duration = context.durationMs;
       const errors = facts.slice(0, MOST_ERRORS).map((fact) => ({
-        origin: fact.origin,
         atMs: fact.atMs,
         late: duration !== null && fact.atMs > duration,
-        status: fact.status,
+        ...answerOf(fact, context),
         ...describeOnce(fact),
       }));
       return { errors, errorsCut: facts.length - errors.length, ...readLogs(context) };
     },
     summary(data) {
       const count = linksOf(data);
-      return { text: String(count), tone: data.errors.some(isServerFault) ? 'bad' : 'warn', count };
+      const tone = data.errors.some(isServerFault) ? 'bad' : data.errors.every(isRefusal) ? 'plain' : 'warn';
+      return { text: String(count), tone, count };
     },
     empty: () => ({
       what: 'Nothing was thrown during this request.',
-      why: 'Errors you caught and handled are not shown.',
+      why: 'Errors that you caught are shown if they were passed to next() or logged at level error.',
     }),
     present: presentException,
   };

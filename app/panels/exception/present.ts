@@ -13,6 +13,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   unhandledRejection: 'unhandled rejection',
   parser: 'refused by the HTTP parser',
   late: 'thrown after the response',
+  logged: 'logged, not thrown',
 };
 
 function titleOf({ class: name, message }: ThrownLink): string {
@@ -21,13 +22,17 @@ function titleOf({ class: name, message }: ThrownLink): string {
 }
 
 /** The message where its first line is not all of it, and where it was thrown. */
-function whereRows({ thrown, place }: ThrownRecord): Row[] {
+function whereRows({ thrown, place, from, handler }: ThrownRecord): Row[] {
   const [top] = thrown.chain;
   const rows: Row[] = [];
   if (top !== undefined && top.message !== frameHelpers.headline(top.message))
     rows.push({ label: 'Message', block: { text: top.message } });
   const name = place === null ? null : nameOfPlace(place);
-  if (place === null || name === null) return rows;
+  const layers = [
+    ...(from === undefined ? [] : [{ label: 'Middleware', text: from.name, place: from.place }]),
+    ...(handler === undefined ? [] : [{ label: 'Error handler', text: handler.name, place: handler.place }]),
+  ];
+  if (place === null || name === null) return [...rows, ...layers];
   const { function: inside, ranFrom, excerpt, line } = place.frame;
   rows.push({
     label: frameHelpers.whereTitle(place, thrown.chain.length),
@@ -36,17 +41,17 @@ function whereRows({ thrown, place }: ThrownRecord): Row[] {
     note: ranFrom === null ? null : `ran from ${ranFrom}`,
     ...(excerpt === null ? {} : { block: { text: excerptText(excerpt, line), language: 'ts' } }),
   });
-  return rows;
+  return [...rows, ...layers];
 }
 
-function linkRow(link: ThrownLink, index: number, { status, late, thrown }: ThrownRecord): Row {
+function linkRow(link: ThrownLink, index: number, { status, late, thrown, origin }: ThrownRecord): Row {
   const isRoot = index === thrown.chain.length - 1 && thrown.chainEnd === 'root';
   const frame = link.frames.find(({ kind }) => kind === 'own');
   const how = index > 0 ? null : status === null ? null : `responded with ${status}`;
   return {
     label: index === 0 ? 'Thrown' : isRoot ? 'Origin' : 'Caused by',
     text: titleOf(link),
-    tone: index === 0 && (status === null || status >= 500) ? 'bad' : 'warn',
+    tone: index === 0 && origin !== 'logged' && (status === null || status >= 500) ? 'bad' : 'warn',
     note: [how, late ? 'after the response' : null].filter((part) => part !== null).join(', ') || null,
     place: frame === undefined ? null : frameHelpers.framePlace(frame),
   };

@@ -1,0 +1,88 @@
+/**
+ * Express and router -> channels: `express-hindsight:express:register` (layers were added to a router), `:use` (something was added to an
+ * application) and `:init` (an application was made).
+ */
+import { channel } from 'node:diagnostics_channel';
+import { stackOf } from '../../profiler/express-routers.ts';
+import { allOf, wrapMethod } from './wrap-method.ts';
+
+export interface Registered {
+  router: unknown;
+  /** Length of its stack before. */
+  before: number;
+  /** The function below which the caller stands. */
+  below: (...args: never[]) => unknown;
+}
+
+export interface Used {
+  app: object;
+  values: readonly unknown[];
+}
+
+const register = channel('express-hindsight:express:register');
+const use = channel('express-hindsight:express:use');
+const init = channel('express-hindsight:express:init');
+
+export const expressChannels = { register, use, init };
+
+const METHODS = ['use', 'route'] as const;
+
+function hasMethods(holder: object): boolean {
+  return METHODS.every((name) => typeof Object.getOwnPropertyDescriptor(holder, name)?.value === 'function');
+}
+
+/**
+ * What the routers of a copy inherit their methods from: `Router` itself in Express 4, its prototype in router 2. Searched from
+ * `Router` or from a router; null where it is neither.
+ */
+export function routerMethodsOf(given: unknown): object | null {
+  if (typeof given !== 'function') return null;
+  const { prototype } = given as { prototype?: unknown };
+  let holder: object | null = typeof prototype === 'function' ? prototype : given;
+  while (holder !== null && !hasMethods(holder)) holder = Object.getPrototypeOf(holder) as object | null;
+  return holder;
+}
+
+/** What `routerMethodsOf` found: the whole copy publishes. `get`, `post` … all call `route`. */
+export function publishRegistrations(holder: object): (() => void) | null {
+  const wrap = (name: string): (() => void) | null =>
+    wrapMethod(holder, name, (original) => {
+      function below(this: unknown, ...args: unknown[]): unknown {
+        if (!register.hasSubscribers) return Reflect.apply(original, this, args);
+        const before = stackOf(this)?.length ?? 0;
+        const result = Reflect.apply(original, this, args);
+        register.publish({ router: this, before, below } satisfies Registered);
+        return result;
+      }
+      return below;
+    });
+  return allOf(...METHODS.map(wrap));
+}
+
+/** An application publishes what is added to it. */
+export function publishUses(app: object): (() => void) | null {
+  return wrapMethod(
+    app,
+    'use',
+    (original) =>
+      function (this: unknown, ...values: unknown[]) {
+        const result = Reflect.apply(original, this, values);
+        if (this === app && use.hasSubscribers) use.publish({ app, values } satisfies Used);
+        return result;
+      },
+  );
+}
+
+/** The exports of a copy of Express, whose applications copy their methods from `application`. */
+export function publishInits({ application }: { application?: unknown }): (() => void) | null {
+  return wrapMethod(
+    application,
+    'init',
+    (original) =>
+      function (this: unknown, ...args: unknown[]) {
+        const result = Reflect.apply(original, this, args);
+        init.publish(this);
+        return result;
+      },
+  );
+}

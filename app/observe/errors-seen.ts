@@ -1,0 +1,71 @@
+/**
+ * The facts `error`: each error of a request once, wherever it is seen. It may be logged, passed to `next`, and then reach our own error
+ * page: the fact keeps the strongest of these, and the layer it came from. An error that wraps a recorded one takes its place.
+ */
+import type { Context } from '../profiler/context.ts';
+import type { ErrorFact } from '../profiler/facts.ts';
+import { field, isError, isObject, statusOf } from '../profiler/thrown-value.ts';
+
+/** How strongly an origin says that the request failed. */
+const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
+  logged: 0,
+  'passed on': 1,
+  late: 2,
+  handled: 3,
+  work: 3,
+  parser: 3,
+  unhandledRejection: 4,
+  uncaughtException: 4,
+};
+
+const LONGEST_CHAIN = 5;
+
+export type SeenError = Pick<ErrorFact, 'origin'> & Partial<Pick<ErrorFact, 'status' | 'layer'>>;
+
+/** Whether what was passed to `next` is a failure: other values are how some applications pass on a body. */
+export function isFailure(value: unknown): boolean {
+  return isObject(value) && (isError(value) || (statusOf(value) ?? 0) >= 400);
+}
+
+function isCausedBy(error: unknown, cause: unknown): boolean {
+  let at = error;
+  for (let depth = 0; depth < LONGEST_CHAIN; depth++) {
+    if (at === cause) return true;
+    if (!isObject(at)) return false;
+    at = field(at, 'cause');
+  }
+  return false;
+}
+
+/** Records an error, or adds to what is recorded of it. Returns its fact; null where the recording limit is reached. Never throws. */
+export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact | null {
+  const { origin, status = null, layer = null } = seen;
+  const known = context.all('error').find((fact) => isCausedBy(error, fact.error));
+  if (known === undefined) {
+    const fact: ErrorFact = { error, atMs: context.elapsedMs(), origin, status, layer };
+    return context.add('error', fact) ? fact : null;
+  }
+  known.error = error;
+  known.layer ??= layer;
+  if (STRENGTH[origin] > STRENGTH[known.origin]) {
+    // The time tells what came after the response.
+    if (known.origin === 'logged' || STRENGTH[origin] === STRENGTH.unhandledRejection)
+      known.atMs = context.elapsedMs();
+    known.origin = origin;
+    known.status = status;
+    if (context.ended) context.onLateFact?.(context);
+  }
+  return known;
+}
+
+/** The error among what a logger was given: itself, or as `err` or `error`. */
+export function loggedErrorOf(args: readonly unknown[]): object | null {
+  for (const value of args) {
+    if (!isObject(value)) continue;
+    const found = [value, field(value, 'err'), field(value, 'error')].find(
+      (one) => isObject(one) && isError(one),
+    );
+    if (isObject(found)) return found;
+  }
+  return null;
+}

@@ -1,0 +1,82 @@
+/**
+ * Which application stands behind a layer: Express mounts one as a closure that does not tell. Each known application tells what is
+ * added to it; what was mounted before is learned when a request reaches it.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type Layer, routerOf, stackOf } from '../profiler/express-routers.ts';
+import { expressChannels, publishInits, publishUses, type Used } from './channels/express.ts';
+
+export interface MountedApplications {
+  /** Follows an application, and those that are mounted on it from now on. Does not touch its router, which may not be made yet. */
+  watch(app: unknown): void;
+  /** Follows the applications that this copy of Express makes from now on. */
+  watchLibrary(express: unknown): void;
+  /** A request found this application behind a layer. */
+  learn(layer: object, app: unknown): void;
+  /** The application that a layer calls; undefined where none is known. */
+  of(layer: object): unknown;
+  close(): void;
+}
+
+function isApplication(value: unknown): value is object {
+  return typeof value === 'function' && 'handle' in value && 'set' in value && 'use' in value;
+}
+
+/** `onUse`: something was added to an application, which has a router now. */
+export function createMountedApplications({
+  onUse = () => undefined,
+}: {
+  onUse?: (app: unknown) => void;
+} = {}): MountedApplications {
+  const mounted = new WeakMap<object, unknown>();
+  const watched = new WeakMap<object, (() => void) | null>();
+  const libraries: ((() => void) | null)[] = [];
+  /** Held weakly: a host may create applications for each request. */
+  const refs = new Set<WeakRef<object>>();
+  const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => refs.delete(ref));
+
+  function watch(app: unknown): void {
+    if (typeof app !== 'function' || watched.has(app) || !isApplication(app)) return;
+    watched.set(app, publishUses(app));
+    const ref = new WeakRef<object>(app);
+    refs.add(ref);
+    forgotten.register(app, ref);
+  }
+
+  function onUsed(message: unknown): void {
+    const { app, values } = message as Used;
+    if (!watched.has(app)) return;
+    onUse(app);
+    const handlers = values.flat(Infinity).filter((value) => typeof value === 'function');
+    const layers: readonly Layer[] = stackOf(routerOf(app))?.slice(-handlers.length) ?? [];
+    for (const [index, handler] of handlers.entries()) {
+      const layer = layers[index];
+      if (!isApplication(handler) || layer === undefined) continue;
+      mounted.set(layer, handler);
+      watch(handler);
+    }
+  }
+
+  subscribe(expressChannels.use.name, onUsed);
+  subscribe(expressChannels.init.name, watch);
+  return {
+    watch,
+    watchLibrary(express) {
+      libraries.push(publishInits(express as object));
+    },
+    learn(layer, app) {
+      if (isApplication(app)) mounted.set(layer, app);
+    },
+    of: (layer) => mounted.get(layer),
+    close() {
+      unsubscribe(expressChannels.use.name, onUsed);
+      unsubscribe(expressChannels.init.name, watch);
+      for (const undo of libraries.splice(0)) undo?.();
+      for (const ref of refs) {
+        const app = ref.deref();
+        if (app !== undefined) watched.get(app)?.();
+      }
+      refs.clear();
+    },
+  };
+}
