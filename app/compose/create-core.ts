@@ -2,6 +2,7 @@
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { createProcessEnd } from '../profiler/process-end.ts';
 import { createHousekeeper } from '../profiler/housekeeper.ts';
 import { searchedFields } from '../profiler/find-text.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -19,6 +20,8 @@ import { urls } from '../urls.ts';
 
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
+/** Milliseconds that the end of a process may take longer, if its database hangs. */
+const STORE_AT_EXIT_MS = 2000;
 
 export interface CoreOptions {
   storage: ProfileStorage;
@@ -57,6 +60,13 @@ export function createCore(options: CoreOptions): Core {
     slowMs: settings.slowMs,
     isPaused: () => recording.pausedAt() !== null,
   });
+  const processEnd =
+    storage.writeSync === undefined
+      ? null
+      : createProcessEnd(() => {
+          recorder.storeOpen();
+          writer.writeSync(STORE_AT_EXIT_MS);
+        });
   const writer = createWriter({ storage, warn });
   const recorder = createRecorder({
     panels,
@@ -97,7 +107,10 @@ export function createCore(options: CoreOptions): Core {
     recording,
     profiles,
     writer,
-    takes: (headers) => !recording.check() && sampler.takes(headers),
+    takes(headers) {
+      processEnd?.begin();
+      return !recording.check() && sampler.takes(headers);
+    },
     async refill() {
       await tokens.refill();
       await recording.refresh();
@@ -109,6 +122,7 @@ export function createCore(options: CoreOptions): Core {
       housekeeper.close();
       recorder.close();
       await writer.close(timeoutMs);
+      processEnd?.close();
       await storage.close();
     },
   };

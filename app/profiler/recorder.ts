@@ -81,7 +81,9 @@ export interface Recorder {
   headersSent(context: Context): void;
   /** The response finished. */
   finish(context: Context): void;
-  /** Stores every open profile immediately. */
+  /** Stores every open profile as it is now; the requests go on. */
+  storeOpen(): void;
+  /** Stores every open profile; nothing is stored after this. */
   close(): void;
 }
 
@@ -207,6 +209,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (ended.length > 0) setImmediate(settleEnded);
   }
 
+  function storeOpen(): void {
+    for (const context of timers.keys()) if (context.ended && !contexts.has(context)) store(context, 'final');
+    for (const context of contexts) {
+      // Nobody will look up a running page or event stream of the profiler.
+      if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
+    }
+  }
+
   function create(given: ContextOptions): Context {
     const context = new RequestContext({ ...given, limits: options.limits });
     contexts.add(context);
@@ -277,19 +287,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
         settle(context);
       });
     },
+    storeOpen,
     close() {
       closed = true;
       if (look !== null) clearInterval(look);
       if (turn !== null) clearTimeout(turn);
       look = turn = null;
-      for (const context of [...timers.keys()]) {
-        if (context.ended && !contexts.has(context)) store(context, 'final');
-        clearTimer(context);
-      }
-      for (const context of contexts) {
-        // Nobody will look up a running page or event stream of the profiler.
-        if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
-      }
+      storeOpen();
+      for (const context of [...timers.keys()]) clearTimer(context);
       contexts.clear();
     },
   };

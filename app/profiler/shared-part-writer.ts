@@ -7,6 +7,8 @@ const AGAIN_AFTER_MS = 3_600_000;
 const REMEMBERED = 1000;
 
 export interface SharedPartWriter {
+  /** Those of the profiles that are not stored, or were stored too long ago. */
+  due(profiles: readonly { shared: readonly SharedPart[] }[]): SharedPart[];
   /** Rejects if the storage does. */
   store(profiles: readonly { shared: readonly SharedPart[] }[]): Promise<void>;
   /** The storage may have lost what was stored. */
@@ -17,17 +19,23 @@ export function createSharedPartWriter(storage: Pick<ProfileStorage, 'storeShare
   /** Moment of the monotonic clock by id. */
   const storedAt = new Map<string, number>();
 
+  function dueAt(now: number, profiles: readonly { shared: readonly SharedPart[] }[]): SharedPart[] {
+    const due = new Map<string, SharedPart>();
+    for (const { shared } of profiles)
+      for (const part of shared)
+        if (now - (storedAt.get(part.id) ?? -Infinity) > AGAIN_AFTER_MS) due.set(part.id, part);
+    return [...due.values()];
+  }
+
   return {
+    due: (profiles) => dueAt(performance.now(), profiles),
     async store(profiles) {
       const now = performance.now();
-      const due = new Map<string, SharedPart>();
-      for (const { shared } of profiles)
-        for (const part of shared)
-          if (now - (storedAt.get(part.id) ?? -Infinity) > AGAIN_AFTER_MS) due.set(part.id, part);
-      if (due.size === 0) return;
-      await storage.storeShared([...due.values()]);
-      if (storedAt.size + due.size > REMEMBERED) storedAt.clear();
-      for (const id of due.keys()) storedAt.set(id, now);
+      const due = dueAt(now, profiles);
+      if (due.length === 0) return;
+      await storage.storeShared(due);
+      if (storedAt.size + due.length > REMEMBERED) storedAt.clear();
+      for (const { id } of due) storedAt.set(id, now);
     },
     forget() {
       storedAt.clear();

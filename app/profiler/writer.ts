@@ -36,6 +36,8 @@ export interface Writer {
   /** True while the storage fails or has not replied for a while, so that waiting for it is pointless. */
   stalled(): boolean;
   counters(): WriterCounters;
+  /** Stores the queue synchronously, if the storage can: the process ends. Never throws. */
+  writeSync(withinMs: number): void;
   /** Stores the queue within `timeoutMs`; the rest is counted as dropped. */
   close(timeoutMs: number): Promise<void>;
 }
@@ -165,6 +167,16 @@ export function createWriter({
       pending: queue.size,
       pendingBytes: queue.bytes,
     }),
+    writeSync(withinMs) {
+      // With the batch that is being written: nothing waits for its result any more.
+      const profiles = [...queue.values()];
+      if (profiles.length === 0) return;
+      try {
+        storage.writeSync?.(profiles, parts.due(profiles), withinMs);
+      } catch (error) {
+        complain(error);
+      }
+    },
     async close(timeoutMs) {
       if (closed) return;
       closed = true;

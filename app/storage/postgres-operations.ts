@@ -1,5 +1,5 @@
 /** What the storage's thread does in the database: an operation a message, so that arguments and results are what one can hold. */
-import type { ProfileStorage } from '../profiler/storage.ts';
+import type { ProfileStorage, SharedPart } from '../profiler/storage.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import { createPartitionKeeper, NET } from './partitions.ts';
 import { type Pool, tableIn, withClient } from './pool.ts';
@@ -28,6 +28,8 @@ type Contract<Name extends keyof ProfileStorage> = Required<ProfileStorage>[Name
 export interface Operations {
   /** Returns the tokens that clashed. */
   write(batch: Batch): Promise<string[]>;
+  /** Both in one operation, for the end of the process. */
+  writeLast(parts: readonly SharedPart[], batch: Batch): Promise<void>;
   storeShared: Contract<'storeShared'>;
   readShared: Contract<'readShared'>;
   /** `value`: as JSON. False: no such profile is stored. */
@@ -73,8 +75,15 @@ export function createOperations(
       );
   }
 
+  const write = (batch: Batch): Promise<string[]> =>
+    withClient(pool, (client) => writeProfiles(client, { schema, partitions }, batch));
+
   return {
-    write: (batch) => withClient(pool, (client) => writeProfiles(client, { schema, partitions }, batch)),
+    write,
+    async writeLast(parts, batch) {
+      if (parts.length > 0) await storeShared(store, parts);
+      await write(batch);
+    },
     storeShared: (parts) => storeShared(store, parts),
     readShared: (ids) => readShared(store, ids),
     async amend(token, name, value) {

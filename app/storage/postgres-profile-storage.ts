@@ -53,6 +53,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     options.say ?? (() => undefined),
   );
   let settings: Promise<PgSettings> | null = null;
+  /** The last ones that were used: at the end of the process nobody can be asked. */
+  let knownSettings: PgSettings | null = null;
   let closed = false;
 
   async function order<Name extends keyof Operations>(
@@ -64,7 +66,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       // Else the host would be asked where to connect once more.
       if (closed) throw new Error('the storage is closed.');
       settings ??= rejectAfter(connection(), SETTINGS_WITHIN_MS);
-      const result = await thread.ask({ settings: await settings, name, given }, transferred);
+      knownSettings = await settings;
+      const result = await thread.ask({ settings: knownSettings, name, given }, transferred);
       return result as Awaited<ReturnType<Operations[Name]>>;
     } catch (error) {
       settings = null;
@@ -89,6 +92,12 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       const batch = batchOf(profiles);
       const clashes = await order('write', [batch], [batch.data.buffer]);
       if (clashes.length > 0) onClash?.(clashes);
+    },
+    writeSync(profiles, parts, withinMs) {
+      if (closed || knownSettings === null) return;
+      const batch = batchOf(profiles);
+      const order = { settings: knownSettings, name: 'writeLast' as const, given: [parts, batch] };
+      thread.askSync(order, [batch.data.buffer], withinMs);
     },
     storeShared: (parts) => ask(CHORE_WITHIN_MS, 'storeShared', parts),
     readShared: (ids) => ask(replyTimeoutMs, 'readShared', ids),

@@ -29,13 +29,16 @@ export function serve(port: MessagePort, options: OperationOptions): void {
     return current.operations;
   }
 
-  async function run({ id, settings, name, given }: Order): Promise<void> {
+  async function run({ id, settings, name, given, done }: Order): Promise<void> {
     try {
       const operations = await operationsAt(settings);
       reply({ id, result: await (operations[name] as Operation)(...given) });
     } catch (error) {
       reply({ id, failure: failureOf(error) });
     }
+    if (done === undefined) return;
+    Atomics.store(done, 0, 1);
+    Atomics.notify(done, 0);
   }
 
   async function close(): Promise<void> {

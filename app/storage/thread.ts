@@ -8,6 +8,8 @@ import type { Operations } from './postgres-operations.ts';
 
 export interface Order {
   id: number;
+  /** Set to 1 when the operation has ended, for a caller that can't wait for a message. */
+  done?: Int32Array;
   /** For `pg`: where to connect. */
   settings: PgSettings;
   name: keyof Operations;
@@ -28,6 +30,8 @@ interface Outcome {
 
 export interface Thread {
   ask(order: Omit<Order, 'id'>, transferred?: readonly ArrayBuffer[]): Promise<unknown>;
+  /** Blocks until the operation has ended, or for `withinMs`. */
+  askSync(order: Omit<Order, 'id'>, transferred: readonly ArrayBuffer[], withinMs: number): void;
   /** Ends it when it has answered, or after `withinMs`. */
   close(withinMs: number): Promise<void>;
 }
@@ -92,6 +96,11 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
         outcomes.set(id, { resolve, reject });
         thread.ref();
       });
+    },
+    askSync(order, transferred, withinMs) {
+      const done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+      running().postMessage({ ...order, id: ++lastId, done } satisfies ToThread, transferred);
+      Atomics.wait(done, 0, 0, withinMs);
     },
     async close(withinMs) {
       closed = true;

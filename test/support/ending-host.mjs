@@ -1,0 +1,45 @@
+/** A host without `profiler.close()`: prints its port; `/end` ends it in the way that ENDING says. */
+import cluster from 'node:cluster';
+import express from 'express';
+import { createPostgresStorage, createProfiler } from '../../dist/app/index.js';
+
+const { ENDING, SETTINGS } = process.env;
+
+/** As signal-exit does it: ends the process only if nobody else listens. */
+function leaveToLast(signal) {
+  if (process.listenerCount(signal) > 1) return;
+  process.off(signal, leaveToLast);
+  process.kill(process.pid, signal);
+}
+
+function serve() {
+  const profiler = createProfiler({ storage: createPostgresStorage(JSON.parse(SETTINGS)) });
+  const app = express();
+  app.use(profiler.watch);
+  app.get('/end', (_request, response) => {
+    response.send('ends');
+    if (ENDING === 'exit') process.exit(3);
+    if (ENDING === 'throw')
+      setImmediate(() => {
+        throw new Error('The host is broken.');
+      });
+  });
+  app.get('/{*any}', (_request, response) => {
+    if (ENDING === 'library' && process.listenerCount('SIGTERM') < 2) process.on('SIGTERM', leaveToLast);
+    response.send('hello');
+  });
+  if (ENDING === 'handles') process.on('SIGTERM', () => process.exit(7));
+  const server = app.listen(0, '127.0.0.1', () => console.log(server.address().port));
+}
+
+if (ENDING !== 'cluster' || cluster.isWorker) serve();
+else {
+  for (const _ of [1, 2]) cluster.fork();
+  let left = 2;
+  cluster.on('exit', () => {
+    if (--left === 0) process.exit(5);
+  });
+  process.on('SIGTERM', () => {
+    for (const worker of Object.values(cluster.workers)) worker.kill();
+  });
+}
