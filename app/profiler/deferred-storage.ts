@@ -31,6 +31,9 @@ export function createDeferredStorage(): DeferredStorage {
       arrive(storage);
     },
     write: async (profiles) => (await arrival).write(profiles),
+    writeSync(profiles, shared, withinMs) {
+      actual?.writeSync?.(profiles, shared, withinMs);
+    },
     storeShared: async (parts) => (await arrival).storeShared(parts),
     readShared: async (ids) => now().readShared(ids),
     amend: async (token, name, value) => now().amend(token, name, value),

@@ -135,6 +135,10 @@ export function createWriter({
     });
   }
 
+  function isStalled(): boolean {
+    return pause > 0 || (active !== null && performance.now() - batchStartedAt > STALLED_AFTER);
+  }
+
   async function flush(timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     const { last } = queue;
@@ -160,7 +164,7 @@ export function createWriter({
     peek: (token) => queue.get(token),
     pending: () => queue.values(),
     flush,
-    stalled: () => pause > 0 || (active !== null && performance.now() - batchStartedAt > STALLED_AFTER),
+    stalled: isStalled,
     counters: () => ({
       ...counters,
       dropped: { ...counters.dropped },
@@ -172,7 +176,7 @@ export function createWriter({
       const profiles = [...queue.values()];
       if (profiles.length === 0) return;
       try {
-        storage.writeSync?.(profiles, parts.due(profiles), withinMs);
+        storage.writeSync?.(profiles, parts.due(profiles), isStalled() ? STALLED_AFTER : withinMs);
       } catch (error) {
         complain(error);
       }
