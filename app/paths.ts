@@ -2,28 +2,56 @@
  * Where the package's own files lie, from sources as from `dist`. The only user of `import.meta.url` (by lint):
  * `dist/app` has no `views` beside it, so everything is found from the package's root.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { createError } from './errors.ts';
+
+/** This file, or what it was bundled into: bundlers that make CommonJS leave no `import.meta.url`. */
+function codeUrl(): string {
+  const url = import.meta.url as string | undefined;
+  if (url !== undefined && url !== '') return url;
+  return pathToFileURL(typeof __filename === 'string' ? __filename : (process.argv[1] ?? '.')).href;
+}
+
+function isPackage(folder: string): boolean {
+  try {
+    const text = readFileSync(join(folder, 'package.json'), 'utf8');
+    return (JSON.parse(text) as { name?: unknown }).name === 'express-hindsight';
+  } catch {
+    return false;
+  }
+}
+
+/** Where a bundle that holds our code finds the package installed, with its templates, styles and thread. */
+function installedRoot(file: string): string {
+  try {
+    return dirname(createRequire(file).resolve('express-hindsight/package.json'));
+  } catch {
+    throw createError('BAD_CONFIG', [
+      'express-hindsight',
+      `is part of the bundle ${file}, and its templates and styles are not installed where that runs. Mark it external ` +
+        "(esbuild: --external:express-hindsight; webpack: externals; Vite: ssr.external; Rollup: external), or install it there.",
+    ]);
+  }
+}
 
 /** The folder that holds this package's package.json. */
 export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) {
-    const parent = dirname(folder);
-    if (parent === folder)
-      throw new Error('The package of express-hindsight has no package.json above its code.');
-    folder = parent;
+  const file = fileURLToPath(codeUrl());
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    if (isPackage(folder)) return folder;
+    if (folder === dirname(folder)) return installedRoot(file);
   }
-  return folder;
 }
 
-/** `name` of a module under `app/` without ending, resolved beside the running code (.ts from source, .js in dist). */
+/** `name` of a module under `app/` without ending: .ts from source, .js in dist. */
 export function moduleUrl(name: string): URL {
-  const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-  return new URL(`./${name}${ending}`, import.meta.url);
+  const fromSource = codeUrl().endsWith('.ts');
+  const folder = join(packageRoot(), fromSource ? 'app' : join('dist', 'app'));
+  return pathToFileURL(join(folder, `${name}${fromSource ? '.ts' : '.js'}`));
 }
 
 /** Goes with Node 20: Node.js 22.18 and later run TypeScript by themselves. */
@@ -52,7 +80,7 @@ export function startWorker(name: string, workerData: unknown): Worker {
  * A package in CommonJS as `require` gives it. An `import` of one first looks for the names that it exports, which takes a fifth of
  * the time in which a service with Express starts.
  */
-export const requirePackage: NodeJS.Require = createRequire(import.meta.url);
+export const requirePackage: NodeJS.Require = createRequire(codeUrl());
 
 /** `version` of this package. */
 export function packageVersion(): string {

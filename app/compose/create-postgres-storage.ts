@@ -1,6 +1,7 @@
 /** The storage in PostgreSQL, as a host and the service make it. Its thread starts with the first thing that it is asked for. */
-import type { Knex } from 'knex';
-import { startWorker } from '../paths.ts';
+import { createError } from '../errors.ts';
+import { requirePackage, startWorker } from '../paths.ts';
+import type { HostKnex } from '../profiler/host-knex.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { connectionOf, type GivenConnection, threadSettings } from '../storage/pg-settings.ts';
 import {
@@ -12,7 +13,7 @@ export type HostStorageOptions = StorageSettings &
   (
     | {
         /** Asked where it connects; the profiler has connections of its own. */
-        knex: () => Knex | Promise<Knex>;
+        knex: () => HostKnex | Promise<HostKnex>;
         connection?: undefined;
       }
     | {
@@ -23,19 +24,32 @@ export type HostStorageOptions = StorageSettings &
   );
 
 /** Throws at start where the Knex is there already and can't tell where it connects; one that is made later is asked then. */
-function checkAtStart(knex: () => Knex | Promise<Knex>): void {
-  let made: Knex | Promise<Knex>;
+function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
+  let made: HostKnex | Promise<HostKnex>;
   try {
     made = knex();
   } catch {
     return;
   }
-  if (typeof made === 'function') connectionOf(made);
-  else made.catch(() => undefined);
+  if (!('client' in made)) made.catch(() => undefined);
+  else connectionOf(made);
+}
+
+/** The driver is a peer: a host that keeps its profiles in memory installs none. */
+function requireDriver(): void {
+  try {
+    requirePackage.resolve('pg');
+  } catch {
+    throw createError('BAD_CONFIG', [
+      'createPostgresStorage',
+      'needs the package pg, which is not installed; run `npm install pg`.',
+    ]);
+  }
 }
 
 /** Throws where the settings can't be used. */
 export function createPostgresStorage({ knex, connection, ...settings }: HostStorageOptions): ProfileStorage {
+  requireDriver();
   if (knex !== undefined) checkAtStart(knex);
   return create({
     ...settings,

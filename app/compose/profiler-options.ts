@@ -1,5 +1,4 @@
 /** What a host passes to `createProfiler`, and what it gets. Types only. */
-import type { Knex } from 'knex';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { ProfilerSettings } from '../config/settings.ts';
 import type { RefusalOptions } from '../middleware/refuse.ts';
@@ -12,6 +11,7 @@ import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextLimits } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';
 import type { Redactor } from '../profiler/redact.ts';
@@ -97,7 +97,7 @@ export interface Profiler {
   observe(name: string, exports: unknown): void;
   /** The libraries that were found in this process. */
   libraries(): readonly FoundLibrary[];
-  watchKnex(knex: Knex, instance?: string): void;
+  watchKnex(knex: HostKnex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
   /** Records all lines of winston's loggers, wherever they are written; other loggers need no call. */

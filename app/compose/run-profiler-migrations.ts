@@ -1,14 +1,12 @@
 /** Makes the profiler's tables for a host, on its Knex or, where it has none, on one that is opened for that alone. */
 import type { Knex } from 'knex';
-import {
-  type MigrationRun,
-  runProfilerMigrations as run,
-  runProfilerMigrationsAt,
-} from '../database/run-migrations.ts';
+import type { MigrationRun } from '../database/profiler-migrations.ts';
+import { runProfilerMigrations as run, runProfilerMigrationsAt } from '../database/run-migrations.ts';
+import type { HostKnex } from '../profiler/host-knex.ts';
 import { type GivenConnection, settingsIn } from '../storage/pg-settings.ts';
 
 export type HostMigrationOptions = { schema: string } & (
-  | { knex: Knex; connection?: undefined }
+  | { knex: HostKnex; connection?: undefined }
   /** A URL, settings of `pg`, or what makes either. */
   | { connection: GivenConnection; knex?: undefined }
 );
@@ -16,6 +14,6 @@ export type HostMigrationOptions = { schema: string } & (
 /** Rejects with a MigrationError whose message says what to do. Several processes that start at once migrate once. */
 export async function runProfilerMigrations(options: HostMigrationOptions): Promise<MigrationRun> {
   const { schema } = options;
-  if (options.knex !== undefined) return run({ knex: options.knex, schema });
+  if (options.knex !== undefined) return run({ knex: options.knex as Knex, schema });
   return runProfilerMigrationsAt(await settingsIn(options.connection), schema);
 }

@@ -6,19 +6,20 @@
  * killed `knex migrate` is reported, not waited on.
  */
 import type { Knex } from 'knex';
-import { ensureSchema, type RunStatement } from './ensure-schema.ts';
+import { createMigrationSource, ownerMigrationsFolder, type Migration } from './migration-source.ts';
 import {
-  createMigrationSource,
-  ownerMigrationsFolder,
-  profilerMigrationsFolder,
-  type Migration,
-} from './migration-source.ts';
+  ensureSchemaIn,
+  LOCK_WAIT_MS,
+  locked,
+  type MigrationClient,
+  type MigrationRun,
+  migrateProfiler,
+  migrationClientOf,
+} from './profiler-migrations.ts';
+
+export type { MigrationRun } from './profiler-migrations.ts';
 
 export const OWNER_VERSION_TABLE = 'knex_migrations';
-const PROFILER_VERSION_TABLE = 'hindsight_migrations';
-
-/** Milliseconds to wait for another process that migrates. */
-const LOCK_WAIT_MS = 60_000;
 /** SQLSTATE: insufficient_privilege, lock_not_available. */
 const FORBIDDEN = '42501';
 const LOCK_TIMEOUT = '55P03';
@@ -33,13 +34,11 @@ export class MigrationError extends Error {
 export interface RunMigrationsOptions {
   knex: Knex;
   schema: string;
-  /** Default: the folder that comes with the service. */
-  folder?: string;
 }
 
-export interface MigrationRun {
-  /** Names of the migrations that this run executed. */
-  executed: string[];
+export interface OwnerMigrationsOptions extends RunMigrationsOptions {
+  /** Default: the folder that comes with the service. */
+  folder?: string;
 }
 
 function codeOf(error: unknown): unknown {
@@ -53,11 +52,9 @@ function reasonOf(error: unknown): string {
   return cut === -1 ? message : message.slice(cut + 3);
 }
 
-async function forbidden(knex: Knex, schema: string, error: unknown): Promise<MigrationError> {
-  const result = await knex.raw<{ rows: { role: string; database: string }[] }>(
-    'select current_user as role, current_database() as database',
-  );
-  const { role = '', database = '' } = result.rows[0] ?? {};
+async function forbidden(client: MigrationClient, schema: string, error: unknown): Promise<MigrationError> {
+  const { rows } = await client.raw('select current_user as role, current_database() as database');
+  const [{ role, database } = { role: '', database: '' }] = rows as { role: string; database: string }[];
   return new MigrationError(
     `The role "${role}" may not create the schema "${schema}" in the database "${database}" or tables in it ` +
       `(${reasonOf(error)}). Let an administrator run: create schema "${schema}" authorization "${role}"; ` +
@@ -66,9 +63,9 @@ async function forbidden(knex: Knex, schema: string, error: unknown): Promise<Mi
   );
 }
 
-async function explain(error: unknown, { knex, schema }: RunMigrationsOptions): Promise<unknown> {
+async function explain(error: unknown, client: MigrationClient, schema: string): Promise<unknown> {
   if (error instanceof MigrationError) return error;
-  if (codeOf(error) === FORBIDDEN) return forbidden(knex, schema, error);
+  if (codeOf(error) === FORBIDDEN) return forbidden(client, schema, error);
   if (codeOf(error) === LOCK_TIMEOUT) {
     return new MigrationError(
       `Another process has been migrating the schema "${schema}" for more than ${LOCK_WAIT_MS / 1000} s; ` +
@@ -89,22 +86,9 @@ async function explain(error: unknown, { knex, schema }: RunMigrationsOptions): 
   return new MigrationError(`A migration failed in the schema "${schema}": ${reasonOf(error)}`, error);
 }
 
-/** For statements whose values are written `$1`, in a transaction of Knex. */
-function inTransaction(trx: Knex.Transaction): RunStatement {
-  return (sql, values) => trx.raw<{ rows: unknown[] }>(sql.replaceAll(/\$\d/g, '?'), values);
-}
-
-/** Runs `work` while no other process migrates this schema. */
-async function locked<T>(
-  { knex, schema }: RunMigrationsOptions,
-  work: (trx: Knex.Transaction) => Promise<T>,
-): Promise<T> {
-  return knex.transaction(async (trx) => {
-    await trx.raw(`set local lock_timeout = ${LOCK_WAIT_MS}`);
-    await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`hindsight migrate ${schema}`]);
-    await trx.raw('set local lock_timeout = 0');
-    return work(trx);
-  });
+/** A Knex as migrations use it. */
+function clientOf(knex: Knex): MigrationClient {
+  return knex as unknown as MigrationClient;
 }
 
 async function migrate(knex: Knex, config: Knex.MigratorConfig): Promise<MigrationRun> {
@@ -112,23 +96,17 @@ async function migrate(knex: Knex, config: Knex.MigratorConfig): Promise<Migrati
   return { executed: executed.map((entry) => (typeof entry === 'string' ? entry : entry.name)) };
 }
 
-/** The profiler's own: all in one transaction, so that nothing half-done or locked is ever left behind. */
-export async function runProfilerMigrations(options: RunMigrationsOptions): Promise<MigrationRun> {
-  const { schema, folder = profilerMigrationsFolder() } = options;
+async function runProfiler(client: MigrationClient, schema: string): Promise<MigrationRun> {
   try {
-    return await locked(options, async (trx) => {
-      await ensureSchema(inTransaction(trx), schema);
-      return migrate(trx, {
-        migrationSource: createMigrationSource({ folder, options: { schema } }),
-        schemaName: schema,
-        tableName: PROFILER_VERSION_TABLE,
-        // An older release on a newer database goes on: columns are only ever added.
-        disableMigrationsListValidation: true,
-      });
-    });
+    return await migrateProfiler(client, schema);
   } catch (error) {
-    throw await explain(error, options);
+    throw await explain(error, client, schema);
   }
+}
+
+/** The profiler's own. */
+export function runProfilerMigrations({ knex, schema }: RunMigrationsOptions): Promise<MigrationRun> {
+  return runProfiler(clientOf(knex), schema);
 }
 
 /** The same on a connection that is opened for that alone; `connection`: settings of `pg`. */
@@ -136,12 +114,17 @@ export async function runProfilerMigrationsAt(
   connection: Record<string, unknown>,
   schema: string,
 ): Promise<MigrationRun> {
-  const { default: createKnex } = await import('knex');
-  const knex = createKnex({ client: 'pg', connection, pool: { min: 0, max: 1 } });
+  const { Client } = (await import('pg')).default;
+  const client = new Client(connection);
+  // A connection that breaks says so to the statement that runs; an event that nobody listens to would end the process.
+  client.on('error', () => undefined);
   try {
-    return await runProfilerMigrations({ knex, schema });
+    await client.connect();
+    return await runProfiler(migrationClientOf(client), schema);
+  } catch (error) {
+    throw await explain(error, migrationClientOf(client), schema);
   } finally {
-    await knex.destroy();
+    await client.end().catch(() => undefined);
   }
 }
 
@@ -149,11 +132,12 @@ export async function runProfilerMigrationsAt(
  * The owner's, on other connections than the one that holds the lock, so that migrations which must not run in a
  * transaction (`create index concurrently`) work. The pool needs two connections.
  */
-export async function runOwnerMigrations(options: RunMigrationsOptions): Promise<MigrationRun> {
+export async function runOwnerMigrations(options: OwnerMigrationsOptions): Promise<MigrationRun> {
   const { knex, schema, folder = ownerMigrationsFolder() } = options;
+  const client = clientOf(knex);
   try {
-    await locked(options, (trx) => ensureSchema(inTransaction(trx), schema));
-    return await locked(options, () =>
+    await locked(client, schema, (trx) => ensureSchemaIn(trx, schema));
+    return await locked(client, schema, () =>
       migrate(knex, {
         migrationSource: createMigrationSource({ folder }),
         schemaName: schema,
@@ -161,6 +145,6 @@ export async function runOwnerMigrations(options: RunMigrationsOptions): Promise
       }),
     );
   } catch (error) {
-    throw await explain(error, options);
+    throw await explain(error, client, schema);
   }
 }

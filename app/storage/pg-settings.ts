@@ -1,6 +1,6 @@
 /** Where a host connects, in the form of `pg` and as a thread can be handed it: as the host says, or read off its Knex. */
-import type { Knex } from 'knex';
 import { createError } from '../errors.ts';
+import type { HostKnex } from '../profiler/host-knex.ts';
 
 /** Settings of `pg`. */
 export type PgSettings = Record<string, unknown>;
@@ -71,7 +71,7 @@ export async function threadSettings(given: GivenConnection): Promise<PgSettings
 }
 
 /** Throws where a Knex can't tell how it connects. */
-export function connectionOf(knex: Knex): GivenConnection {
+export function connectionOf(knex: HostKnex): GivenConnection {
   const { config } = knex.client as { config: KnexConfig };
   const client = config.client ?? config.dialect;
   const unknown = (reason: string): never =>

@@ -1,0 +1,118 @@
+/**
+ * The profiler's own migrations, run by what a transaction of Knex can do, or a connection of `pg`: a host needs no Knex for them. The
+ * version table is the one that Knex would keep. They are listed, not read from a folder, so that they are part of every bundle.
+ */
+import type { Knex } from 'knex';
+import type { ClientBase } from 'pg';
+import * as profiles from '../../migrations/profiler/20261120000000_profiles.ts';
+import * as partitions from '../../migrations/profiler/20261121000000_partitions.ts';
+import * as shared from '../../migrations/profiler/20261122000000_shared.ts';
+import * as searchIndexes from '../../migrations/profiler/20261123000000_search_indexes.ts';
+import * as list from '../../migrations/profiler/20261124000000_list.ts';
+import { ensureSchema, quoted } from './ensure-schema.ts';
+
+/** In `??` go names, in `?` values. A transaction within one is a savepoint. */
+export interface MigrationClient {
+  raw(sql: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
+  transaction<T>(work: (client: MigrationClient) => Promise<T>): Promise<T>;
+}
+
+export interface MigrationRun {
+  /** Names of the migrations that this run executed. */
+  executed: string[];
+}
+
+const MIGRATIONS = Object.entries({
+  '20261120000000_profiles': profiles,
+  '20261121000000_partitions': partitions,
+  '20261122000000_shared': shared,
+  '20261123000000_search_indexes': searchIndexes,
+  '20261124000000_list': list,
+});
+const VERSION_TABLE = 'hindsight_migrations';
+
+/** Milliseconds to wait for another process that migrates. */
+export const LOCK_WAIT_MS = 60_000;
+
+/** Runs `work` in a transaction while no other process migrates this schema. */
+export function locked<T>(
+  client: MigrationClient,
+  schema: string,
+  work: (trx: MigrationClient) => Promise<T>,
+): Promise<T> {
+  return client.transaction(async (trx) => {
+    await trx.raw(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+    await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`hindsight migrate ${schema}`]);
+    await trx.raw('set local lock_timeout = 0');
+    return work(trx);
+  });
+}
+
+export function ensureSchemaIn(trx: MigrationClient, schema: string): Promise<void> {
+  return ensureSchema((sql, values) => trx.raw(sql.replaceAll(/\$\d/g, '?'), values), schema);
+}
+
+async function executedIn(trx: MigrationClient, schema: string): Promise<{ names: string[]; batch: number }> {
+  await trx.raw(
+    `create table if not exists ??.?? (
+      id serial primary key, name varchar(255), batch integer, migration_time timestamptz
+    )`,
+    [schema, VERSION_TABLE],
+  );
+  const { rows } = await trx.raw('select name, batch from ??.??', [schema, VERSION_TABLE]);
+  const known = rows as { name: string; batch: number }[];
+  return { names: known.map(({ name }) => name), batch: Math.max(0, ...known.map(({ batch }) => batch)) };
+}
+
+/** All in one transaction, so that nothing half-done is ever left behind. An older release on a newer database goes on. */
+export function migrateProfiler(client: MigrationClient, schema: string): Promise<MigrationRun> {
+  return locked(client, schema, async (trx) => {
+    await ensureSchemaIn(trx, schema);
+    const { names, batch } = await executedIn(trx, schema);
+    const pending = MIGRATIONS.filter(([name]) => !names.includes(name));
+    for (const [name, { up }] of pending) {
+      await up(trx as unknown as Knex, { schema });
+      await trx.raw('insert into ??.?? (name, batch, migration_time) values (?, ?, now())', [
+        schema,
+        VERSION_TABLE,
+        name,
+        batch + 1,
+      ]);
+    }
+    return { executed: pending.map(([name]) => name) };
+  });
+}
+
+/** A connection of `pg` as migrations use it. */
+export function migrationClientOf(connection: ClientBase): MigrationClient {
+  function at(depth: number): MigrationClient {
+    const point = `hindsight_${depth}`;
+    const [begin, commit, undo] =
+      depth === 0
+        ? ['begin', 'commit', 'rollback']
+        : [`savepoint ${point}`, `release savepoint ${point}`, `rollback to savepoint ${point}`];
+    return {
+      raw(sql, values = []) {
+        const left = [...values];
+        const bound: unknown[] = [];
+        const text = sql.replace(/\?\??/g, (mark) => {
+          if (mark === '??') return quoted(String(left.shift()));
+          return `$${bound.push(left.shift())}`;
+        });
+        return connection.query<Record<string, unknown>>(text, bound);
+      },
+      async transaction(work) {
+        await connection.query(begin);
+        try {
+          const result = await work(at(depth + 1));
+          await connection.query(commit);
+          return result;
+        } catch (error) {
+          await connection.query(undo).catch(() => undefined);
+          throw error;
+        }
+      },
+    };
+  }
+  return at(0);
+}
