@@ -41,6 +41,11 @@ const PATHS = '^app/paths\\.ts$';
 const CONFIG = '^app/config(\\.ts$|/)';
 const PROFILER = '^app/profiler/';
 
+/** Dependencies of the service (bin/package.json), and the code that may load them. */
+const SERVICE_PACKAGES = 'node_modules/(ipaddr\\.js|knex|morgan|multer|proxy-addr)/';
+const SERVICE_CODE =
+  'compose/open-database|database/connection|migrate|middleware/(access-log|client-address|multipart|parse-errors|uploads)';
+
 module.exports = {
   forbidden: [
     {
@@ -62,7 +67,18 @@ module.exports = {
       comment: 'Code that is shipped may load only what is installed with it.',
       severity: 'error',
       from: { path: '^(app|migrations|knexfile)' },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg'],
+        dependencyTypesNot: ['type-only', 'npm-peer'],
+        pathNot: SERVICE_PACKAGES,
+      },
+    },
+    {
+      name: 'hosts-install-none-of-it',
+      comment: 'What bin/package.json lists is installed for the service alone.',
+      severity: 'error',
+      from: { path: '^app/', pathNot: `^app/(${SERVICE_CODE})` },
+      to: { path: SERVICE_PACKAGES, dependencyTypesNot: ['type-only'] },
     },
     room('errors', [], { from: '^app/errors\\.ts$' }),
     room('urls', [], { from: '^app/urls\\.ts$' }),
@@ -88,7 +104,7 @@ module.exports = {
       to: { path: '^app/panels/(?!shared/)', dependencyTypesNot: ['type-only'] },
     },
     room('storage', [PROFILER, ERRORS]),
-    room('database', [PROFILER, ERRORS, SHARED, CONFIG]),
+    room('database', [PROFILER, ERRORS, SHARED, CONFIG, '^migrations/profiler/']),
     room('middleware', [PROFILER, ERRORS, URLS, PATHS]),
     room('controllers', [PROFILER, ERRORS, URLS, SHARED]),
     // `services.ts` is the type of what the owner's routers get.

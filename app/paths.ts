@@ -33,7 +33,7 @@ function installedRoot(file: string): string {
     throw createError('BAD_CONFIG', [
       'express-hindsight',
       `is part of the bundle ${file}, and its templates and styles are not installed where that runs. Mark it external ` +
-        "(esbuild: --external:express-hindsight; webpack: externals; Vite: ssr.external; Rollup: external), or install it there.",
+        '(esbuild: --external:express-hindsight; webpack: externals; Vite: ssr.external; Rollup: external), or install it there.',
     ]);
   }
 }

@@ -48,6 +48,14 @@ export function profilerOf(app: ExpressApplication): Profiler | null {
   return (app as { [PROFILER]?: Profiler })[PROFILER] ?? null;
 }
 
+/** On a `handle` that goes through a profiler. */
+const PROFILED = Symbol.for('express-hindsight.profiled');
+
+/** Whether an application has a profiler, or that of its process, in front of it. */
+export function isProfiled(app: ExpressApplication): boolean {
+  return profilerOf(app) !== null || PROFILED in app.handle;
+}
+
 /** `handle` behind `watch` and `pages` of the profiler that `of` names for the application; null: as it was. */
 export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => Recording | null): Handle {
   function profiled(
@@ -67,6 +75,7 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
     return undefined;
   }
   Object.defineProperty(profiled, 'name', { value: handle.name, configurable: true });
+  Object.defineProperty(profiled, PROFILED, { value: true });
   return profiled as Handle;
 }
 

@@ -28,15 +28,18 @@ import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
 import { createLazyPages } from './lazy-pages.ts';
 import { createOffProfiler } from './off-profiler.ts';
+import { noteProfiler } from './process-profilers.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
 
-export function createProfiler(options: ProfilerOptions = {}): Profiler {
+/** `note`: called where it records; returns what is called when it is closed. */
+export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
   const { warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
   for (const sentence of unknownOptions(options)) warn(sentence);
   if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn });
+  const noteEnd = note();
   const {
     storage = createHostStorage(options.databaseUrl, warn),
     sourceOf = createHostSource(),
@@ -207,6 +210,7 @@ export function createProfiler(options: ProfilerOptions = {}): Profiler {
     refillTokens: core.refill,
     counters: () => writer.counters(),
     async close(timeoutMs = CLOSE_WITHIN) {
+      noteEnd();
       for (const detach of detaching.splice(0)) detach();
       live.close();
       explainer?.close();

@@ -264,7 +264,6 @@ export const hostSettings = {
 } satisfies SettingsTable;
 
 export type ProfilerSettings = ValuesOf<typeof profilerSettings>;
-export type HostSettings = ValuesOf<typeof hostSettings>;
 
 /** The environment or a host's option is wrong; the message names the setting and says what to change. */
 export class ConfigError extends Error {

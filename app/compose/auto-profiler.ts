@@ -1,0 +1,77 @@
+/**
+ * The profiler of `express-hindsight/register`: one for all Express applications of a process, of whatever copy of Express. It goes in
+ * front of each by the prototype of applications, before their first layer, and steps aside where the code makes a profiler of its own.
+ */
+import type { Server } from 'node:net';
+import { ConfigError, hostEnvironment } from '../config.ts';
+import { urls } from '../urls.ts';
+import {
+  attach,
+  type Handle,
+  isExpressApplication,
+  isProfiled,
+  profiledHandle,
+  profilerOf,
+} from './attach.ts';
+import { createProfiler } from './create-profiler.ts';
+import { processProfilers } from './process-profilers.ts';
+import type { Profiler } from './profiler-options.ts';
+
+/** What `require('express')` returns. */
+export interface ExpressLibrary {
+  application: { handle: Handle };
+}
+
+export interface AutoProfiler {
+  /** A copy of Express was loaded. */
+  takeExpress(library: ExpressLibrary): void;
+  /** A server listens, or is about to: finds applications of a bundled Express, and says where the pages are. */
+  takeServer(server: Server, listens: boolean): void;
+}
+
+function originOf(server: Server): string | null {
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) return null;
+  const scheme = 'setSecureContext' in server ? 'https' : 'http';
+  const everywhere = address.address === '::' || address.address === '0.0.0.0';
+  const host = everywhere ? 'localhost' : address.address;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
+/** null where the settings are wrong (it says so) or the code has a profiler already. */
+export function createAutoProfiler(): AutoProfiler | null {
+  const profilers = processProfilers();
+  if (profilers.made > 0) return null;
+  const say = process.stderr.write.bind(process.stderr);
+  const warn = (sentence: string): void => void say(`hindsight: ${sentence}\n`);
+  let profiler: Profiler | null;
+  try {
+    profiler = createProfiler({ ...hostEnvironment(), warn }, () => () => undefined);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    warn(`${error.message} Nothing is recorded.`);
+    return null;
+  }
+  profilers.stepAside = () => {
+    void profiler?.close();
+    profiler = profilers.stepAside = null;
+  };
+  let announced = false;
+
+  return {
+    takeExpress({ application }) {
+      application.handle = profiledHandle(application.handle, (app) =>
+        profilerOf(app) === null ? profiler : null,
+      );
+    },
+    takeServer(server, listens) {
+      if (profiler === null) return;
+      for (const app of server.listeners('request').filter(isExpressApplication))
+        if (!isProfiled(app)) attach(app, profiler);
+      if (!listens || announced || server.listenerCount('request') === 0) return;
+      announced = true;
+      const origin = originOf(server);
+      if (origin !== null) warn(`profiles at ${origin}${urls.home()}`);
+    },
+  };
+}
