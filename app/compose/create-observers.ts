@@ -7,9 +7,12 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
+import { mysqlPatches } from '../observe/channels/mysql.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
+import { postgresPatch } from '../observe/channels/postgres.ts';
 import { redisPatch } from '../observe/channels/redis.ts';
+import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump, type Dump } from '../observe/dump.ts';
 import type { Explainer } from '../observe/explain.ts';
@@ -23,7 +26,10 @@ import { observeMail } from '../observe/mail.ts';
 import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
 import { observeOutput } from '../observe/output.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
+import { observeMysql } from '../observe/mysql.ts';
 import { observePg } from '../observe/pg.ts';
+import { observePostgres } from '../observe/postgres.ts';
+import { observeSqlite } from '../observe/sqlite.ts';
 import { observePino } from '../observe/pino.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
@@ -100,8 +106,11 @@ export function createObservers(options: ObserverOptions): Observers {
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
   /** Libraries that are observed where they are found: how they publish, and who listens. */
-  const observed = [
+  const observed: { patches: readonly LibraryPatch[]; listen: () => { close(): void } }[] = [
     { patches: [pgPatch], listen: () => observePg({ tracker, queries }) },
+    { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
+    { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
+    { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
     { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },

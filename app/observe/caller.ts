@@ -16,6 +16,8 @@ export interface CallerOptions {
   near?: number;
   /** Folder of a library whose frames are skipped, such as `knex`. */
   skip?: string;
+  /** Searched instead of the current stack: the text of one that the library has taken. */
+  stack?: string;
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
@@ -53,6 +55,19 @@ function takeSites(frames: number, below?: CallerOptions['below']): readonly Sit
     Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
+}
+
+/** The frames of a stack's text. */
+function sitesOf(stack: string): Site[] {
+  return [
+    ...stack.matchAll(/(?:\(|at |async )((?:file:\/\/)?(?:[A-Za-z]:)?[\\/][^():\n]*):(\d+):(\d+)\)?$/gm),
+  ]
+    .slice(0, FRAMES)
+    .map(([, file = '', line, column]) => ({
+      getFileName: () => file,
+      getLineNumber: () => Number(line),
+      getColumnNumber: () => Number(column),
+    }));
 }
 
 function isIn(file: string, library: string | undefined): boolean {
@@ -175,12 +190,13 @@ export function createCallerFinder(
     return count;
   }
 
-  const find: FindCaller = ({ below, frames = FRAMES, near = NEAR, skip }) => {
+  const find: FindCaller = ({ below, frames = FRAMES, near = NEAR, skip, stack }) => {
     try {
       if (remembered > REMEMBERED) {
         files.clear();
         remembered = 0;
       }
+      if (stack !== undefined) return searchOwn(sitesOf(stack), 0);
       const from = below === undefined ? 0 : (above.get(below) ?? countAbove(below));
       let sites = takeSites(from + Math.min(near, frames));
       const found = searchOwn(sites, from);

@@ -15,6 +15,8 @@ export interface LibraryPatch {
   name: string;
   /** File of the package whose exports are patched, `lib/cmap/connection.js`; absent: its main file. */
   file?: string;
+  /** The package loads the file later by itself: it is loaded with its main file. */
+  isLazy?: boolean;
   /** The same as an ES module: this file hands over these names, which `patch` may replace. */
   module?: { file: string; names: readonly string[] };
   /**
@@ -101,7 +103,8 @@ function handOver(name: string, names: readonly string[]): string {
 export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   const byName = new Map<string, LibraryPatch[]>();
   for (const patch of patches) byName.set(patch.name, [...(byName.get(patch.name) ?? []), patch]);
-  const { cache, resolve } = createRequire(process.execPath);
+  const requireFile = createRequire(process.execPath);
+  const { cache, resolve } = requireFile;
   const undo: (() => void)[] = [];
   const found = new Map<string, FoundLibrary>();
   /** Files and modules that are patched. */
@@ -124,7 +127,10 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   }
 
   function fileOf({ file }: LibraryPatch, folder: string): string | null {
-    if (file !== undefined) return join(folder, ...file.split('/'));
+    return file === undefined ? mainOf(folder) : join(folder, ...file.split('/'));
+  }
+
+  function mainOf(folder: string): string | null {
     try {
       return resolve(folder);
     } catch {
@@ -132,9 +138,18 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
     }
   }
 
+  function load(file: string): void {
+    try {
+      requireFile(file);
+    } catch {
+      // Another version: it is not observed.
+    }
+  }
+
   function look(name: string, folder: string): void {
     for (const patch of byName.get(name) ?? []) {
       const file = fileOf(patch, folder);
+      if (file !== null && patch.isLazy === true && cache[mainOf(folder) ?? '']?.loaded === true) load(file);
       const loaded = file === null ? undefined : cache[file];
       // While it still loads, its exports aren't complete.
       if (file !== null && loaded?.loaded === true)

@@ -21,6 +21,8 @@ export interface QueryStart {
   library: string;
   /** Where it was called, if that is known already. */
   caller?: string | null;
+  /** A stack that the library took, asked for where the current one has no own code. */
+  stack?: () => string;
   instance?: string;
 }
 
@@ -30,7 +32,7 @@ export interface RunningQuery {
   fact: QueryFact;
 }
 
-export interface QueryOutcome {
+export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
   /** Returned or changed; null where the driver does not say. */
   rows?: number | null;
   error?: unknown;
@@ -112,23 +114,41 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     return ms;
   }
 
+  /** By placeholder; those of an object in the order of their names in the statement. */
+  function valuesOf(sql: string, bindings: unknown): readonly unknown[] {
+    if (Array.isArray(bindings)) return bindings;
+    if (typeof bindings !== 'object' || bindings === null) return [];
+    const named = new Map(
+      Object.entries(bindings).map(([name, value]) => [name.replace(/^[:@$]/, ''), value as unknown]),
+    );
+    const asked = [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
+    return asked.filter((name) => named.has(name)).map((name) => named.get(name));
+  }
+
+  function bind(fact: QueryFact, sql: string, bindings: unknown): void {
+    const values = valuesOf(sql, bindings);
+    const plain = toPlain(values, BINDINGS);
+    const types = bindingTypes(values);
+    fact.sql = cutText(sql, SQL_LENGTH);
+    fact.bindings = Array.isArray(plain) ? plain : [];
+    if (types !== null) fact.types = types;
+  }
+
   const callerOf = (library: string): string | null =>
     findCaller?.({ near: NEAR, frames: FRAMES, skip: library }) ?? null;
 
+  const calledFrom = (stack: QueryStart['stack']): string | null =>
+    stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
+
   function factOf(context: Context, query: QueryStart): QueryFact {
-    const { system, sql, bindings = [], connection = null, library, instance = system } = query;
+    const { system, sql, bindings, connection = null, library, instance = system } = query;
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
-    const values: readonly unknown[] = Array.isArray(bindings)
-      ? bindings
-      : Object.values(bindings as Record<string, unknown>);
-    const plain = toPlain(values, BINDINGS);
-    const types = bindingTypes(values);
     const label = labels.getStore();
     const fact: QueryFact = {
       system,
-      sql: cutText(sql, SQL_LENGTH),
-      bindings: Array.isArray(plain) ? plain : [],
+      sql: '',
+      bindings: [],
       method: null,
       startMs: context.elapsedMs(),
       durationMs: null,
@@ -137,10 +157,10 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
       transaction,
       waitMs: takeWait(known, context),
       error: null,
-      caller: query.caller ?? callerOf(library),
+      caller: query.caller ?? callerOf(library) ?? calledFrom(query.stack),
       instance,
     };
-    if (types !== null) fact.types = types;
+    bind(fact, sql, bindings);
     if (label !== undefined) fact.label = label;
     return fact;
   }
@@ -162,10 +182,15 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
       add(context, fact);
       return { context, fact };
     },
-    end({ context, fact }, { rows = null, error }) {
+    end({ context, fact }, { rows = null, error, sql, bindings, connection }) {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (error !== undefined) fact.error = messageOf(error);
+      if (sql !== undefined) bind(fact, sql, bindings);
+      if (connection === undefined || connection === null) return;
+      const known = connectionOf(connection, fact.system ?? 'other');
+      fact.connection = known.name;
+      fact.transaction = transactionOf(known, fact.sql);
     },
     callerOf: (library) => (contextOf() === null ? null : callerOf(library)),
     waited(context, { connection, system }, ms) {

@@ -1,8 +1,8 @@
 /** `pg` -> channels `express-hindsight:pg:query` and `express-hindsight:pg:connect` (pg-pool's). */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced, tracedCallback } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { publishEnd, publishError, traceCall, traceSync, type Traced, tracedCallback } from './trace.ts';
+import { allOf, ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface PgQuery extends Traced {
   client: object;
@@ -10,7 +10,7 @@ export interface PgQuery extends Traced {
   values: unknown;
 }
 
-export interface PgConnect extends Traced {
+interface PgConnect extends Traced {
   pool: object;
   /** Called by `pool.query`: the statement is sent while the callback runs. */
   isForQuery: boolean;
@@ -45,8 +45,7 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
   const end = (): void => {
     if (isOver) return;
     isOver = true;
-    query.asyncStart.publish(message);
-    query.asyncEnd.publish(message);
+    publishEnd(query, message);
   };
   const { handleReadyForQuery, handleError } = object;
   const ready: Submittable['handleReadyForQuery'] = function (this: unknown, ...args) {
@@ -54,8 +53,7 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
     return Reflect.apply<unknown, unknown[], unknown>(handleReadyForQuery as never, this, args);
   };
   const failed: Submittable['handleError'] = function (this: unknown, error, ...args) {
-    message.error = error;
-    query.error.publish(message);
+    publishError(query, message, error);
     end();
     return Reflect.apply<unknown, [unknown, ...unknown[]], unknown>(handleError as never, this, [
       error,
@@ -95,25 +93,18 @@ function tracedQuery(client: object, args: unknown[], original: Callback): unkno
   const at = typeof callback === 'function' ? 2 : typeof values === 'function' ? 1 : -1;
   if (at !== -1) {
     args[at] = tracedCallback(query, message, args[at] as Callback);
-    return traceCall(query, message, call);
+    return traceSync(query, message, call);
   }
   if (typeof object.callback !== 'function') return traceCall(query, message, call);
   // A copy that inherits: the application may hand over the same object again.
   args[0] = Object.create(object, {
     callback: { value: tracedCallback(query, message, object.callback as Callback), enumerable: true },
   });
-  return traceCall(query, message, call);
+  return traceSync(query, message, call);
 }
 
 /** Whether `pool.query` is what calls `connect`. */
 let isPoolQuery = false;
-
-function ownerOf(start: unknown, name: string): object | null {
-  let holder = start as object | null;
-  while (holder !== null && !Object.hasOwn(holder, name))
-    holder = Object.getPrototypeOf(holder) as object | null;
-  return holder;
-}
 
 export const pgPatch: LibraryPatch = {
   name: 'pg',

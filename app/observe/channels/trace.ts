@@ -18,46 +18,52 @@ function isThenable(value: unknown): value is Thenable {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-function settled(channel: TracingChannel, message: Traced): void {
+/** The call is over; nothing of the application runs in between. */
+export function publishEnd(channel: TracingChannel, message: Traced): void {
   channel.asyncStart.publish(message);
   channel.asyncEnd.publish(message);
 }
 
-function failed(channel: TracingChannel, message: Traced, error: unknown): void {
+export function publishError(channel: TracingChannel, message: Traced, error: unknown): void {
   message.error = error ?? new Error('rejected without a reason');
   channel.error.publish(message);
 }
 
 /**
- * Calls `call` between `start` and `end`. A promise is returned as one that settles alike, after `asyncStart` and `asyncEnd`. What
- * `call` returns by callback is for `tracedCallback`.
+ * Calls `call` between `start` and `end`, and returns what it returns. For calls that end by a callback (`tracedCallback`), or with
+ * their return: then the end is to be published. Some libraries return objects whose `then` only throws.
  */
-export function traceCall<T>(channel: TracingChannel, message: Traced, call: () => T): T {
+export function traceSync<T>(channel: TracingChannel, message: Traced, call: () => T): T {
   channel.start.publish(message);
   try {
     const result = call();
-    if (!isThenable(result)) {
-      message.result = result;
-      return result;
-    }
-    return result.then(
-      (value) => {
-        message.result = value;
-        settled(channel, message);
-        return value;
-      },
-      (error: unknown) => {
-        failed(channel, message, error);
-        settled(channel, message);
-        throw error;
-      },
-    ) as T;
+    message.result = result;
+    return result;
   } catch (error) {
-    failed(channel, message, error);
+    publishError(channel, message, error);
     throw error;
   } finally {
     channel.end.publish(message);
   }
+}
+
+/** The same for a call that may return a promise: it is returned as one that settles alike, after `asyncStart` and `asyncEnd`. */
+export function traceCall<T>(channel: TracingChannel, message: Traced, call: () => T): T {
+  const result = traceSync(channel, message, call);
+  if (!isThenable(result)) return result;
+  message.result = undefined;
+  return result.then(
+    (value) => {
+      message.result = value;
+      publishEnd(channel, message);
+      return value;
+    },
+    (error: unknown) => {
+      publishError(channel, message, error);
+      publishEnd(channel, message);
+      throw error;
+    },
+  ) as T;
 }
 
 /** A node callback in whose place the call is published as settled; stores bound to `asyncStart` hold while it runs. */
@@ -69,7 +75,7 @@ export function tracedCallback<F extends (...args: never[]) => unknown>(
   const traced = function (this: unknown, ...args: Parameters<F>): unknown {
     const [error, result] = args as unknown[];
     if (error === null || error === undefined) message.result = result;
-    else failed(channel, message, error);
+    else publishError(channel, message, error);
     return channel.asyncStart.runStores(message, () => {
       try {
         return Reflect.apply(callback, this, args) as unknown;

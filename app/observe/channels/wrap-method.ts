@@ -88,3 +88,11 @@ export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) |
   undoAll();
   return null;
 }
+
+/** The object of a prototype chain that has the method itself. */
+export function ownerOf(start: unknown, name: string): object | null {
+  let holder = start ?? null;
+  while (holder !== null && !Object.hasOwn(holder, name))
+    holder = Object.getPrototypeOf(holder) as object | null;
+  return holder;
+}

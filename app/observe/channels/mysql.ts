@@ -1,0 +1,151 @@
+/**
+ * `mysql2` and `mysql` -> channels `express-hindsight:mysql:query` and `express-hindsight:mysql:connect`. mysql2's own channels carry the
+ * statement with the values written into it, and no connection: neither masking by column nor transactions could work.
+ */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
+import { publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
+import { allOf, ownerOf, wrapMethod } from './wrap-method.ts';
+
+export interface MysqlQuery extends Traced {
+  connection: object;
+  sql: string;
+  values: unknown;
+}
+
+interface MysqlConnect extends Traced {
+  /** Called by `pool.query` or `pool.execute`: the statement is sent while the callback runs. */
+  isForQuery: boolean;
+}
+
+type Callback = (...args: unknown[]) => unknown;
+
+/** What a query returns, or is handed over as. */
+interface Command {
+  sql?: unknown;
+  values?: unknown;
+  /** mysql2's, mysql's. */
+  onResult?: unknown;
+  _callback?: unknown;
+  emit?: (name: string, ...args: unknown[]) => boolean;
+}
+
+const query = tracingChannel('express-hindsight:mysql:query');
+const connect = tracingChannel('express-hindsight:mysql:connect');
+
+export const mysqlChannels = { query, connect };
+
+let isPoolQuery = false;
+
+/** Without a callback the end is an event. Listeners would change what an unheard error does. */
+function watchEvents(message: MysqlQuery, command: Command): void {
+  const { emit } = command;
+  if (typeof emit !== 'function') return;
+  let isOver = false;
+  command.emit = function (name, ...args) {
+    if (name === 'error') publishError(query, message, args[0]);
+    if (name === 'end' && !isOver) {
+      isOver = true;
+      publishEnd(query, message);
+    }
+    return Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]);
+  };
+}
+
+function tracedQuery(connection: object, args: unknown[], original: Callback): unknown {
+  const [first, second] = args;
+  const command = (typeof first === 'object' && first !== null ? first : {}) as Command;
+  const sql = typeof first === 'string' ? first : command.sql;
+  const message: MysqlQuery = {
+    connection,
+    sql: typeof sql === 'string' ? sql : '',
+    values: typeof second === 'function' || second === undefined ? command.values : second,
+  };
+  const call = (): unknown => Reflect.apply(original, connection, args);
+  const at = args.findIndex((one) => typeof one === 'function');
+  if (at !== -1) {
+    args[at] = tracedCallback(query, message, args[at] as Callback);
+    return traceSync(query, message, call);
+  }
+  for (const name of ['onResult', '_callback'] as const) {
+    const callback = command[name];
+    if (typeof callback !== 'function') continue;
+    command[name] = tracedCallback(query, message, callback as Callback);
+    return traceSync(query, message, call);
+  }
+  return traceSync(query, message, () => {
+    const sent = call();
+    watchEvents(message, sent as Command);
+    return sent;
+  });
+}
+
+function patchConnection(Connection: unknown, names: readonly string[]): (() => void) | null {
+  const { prototype } = (Connection ?? {}) as { prototype?: object };
+  return allOf(
+    ...names.map((name) =>
+      wrapMethod(
+        ownerOf(prototype, name),
+        name,
+        (original) =>
+          function (this: unknown, ...args) {
+            return query.start.hasSubscribers
+              ? tracedQuery(this as object, args, original)
+              : Reflect.apply(original, this, args);
+          },
+      ),
+    ),
+  );
+}
+
+function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null {
+  const { prototype } = (Pool ?? {}) as { prototype?: object };
+  return allOf(
+    ...names.map((name) =>
+      wrapMethod(
+        ownerOf(prototype, name),
+        name,
+        (original) =>
+          function (this: unknown, ...args) {
+            const before = isPoolQuery;
+            isPoolQuery = true;
+            try {
+              return Reflect.apply(original, this, args);
+            } finally {
+              isPoolQuery = before;
+            }
+          },
+      ),
+    ),
+    wrapMethod(
+      ownerOf(prototype, 'getConnection'),
+      'getConnection',
+      (original) =>
+        function (this: unknown, ...args) {
+          const [callback] = args;
+          if (!connect.start.hasSubscribers || typeof callback !== 'function')
+            return Reflect.apply(original, this, args);
+          const message: MysqlConnect = { isForQuery: isPoolQuery };
+          args[0] = tracedCallback(connect, message, callback as Callback);
+          return traceSync(connect, message, () => Reflect.apply(original, this, args));
+        },
+    ),
+  );
+}
+
+export const mysqlPatches: readonly LibraryPatch[] = [
+  {
+    name: 'mysql2',
+    file: 'lib/connection.js',
+    patch: (Connection) => patchConnection(Connection, ['query', 'execute']),
+  },
+  { name: 'mysql2', file: 'lib/pool.js', patch: (Pool) => patchPool(Pool, ['query', 'execute']) },
+  // `mysql` loads these with its first connection.
+  {
+    name: 'mysql',
+    file: 'lib/Connection.js',
+    isLazy: true,
+    patch: (Connection) => patchConnection(Connection, ['query']),
+  },
+  { name: 'mysql', file: 'lib/Pool.js', isLazy: true, patch: (Pool) => patchPool(Pool, ['query']) },
+];

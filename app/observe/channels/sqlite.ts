@@ -1,0 +1,151 @@
+/** `better-sqlite3` and `node:sqlite` -> channel `express-hindsight:sqlite:query`. Both run a statement while its method runs. */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
+import { publishEnd, publishError, traceSync, type Traced } from './trace.ts';
+import { allOf, wrapMethod } from './wrap-method.ts';
+
+export interface SqliteQuery extends Traced {
+  /** The database; null where it isn't known. */
+  database: object | null;
+  sql: string;
+  /** Arguments of the method, as given. */
+  args: readonly unknown[];
+  method: string;
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+interface Statement {
+  /** node:sqlite's, better-sqlite3's. */
+  sourceSQL?: unknown;
+  source?: unknown;
+  database?: object;
+}
+
+const query = tracingChannel('express-hindsight:sqlite:query');
+
+export const sqliteChannels = { query };
+
+/** The database of each statement of node:sqlite, which doesn't tell. */
+const databases = new WeakMap<object, object>();
+
+function messageOf(statement: Statement, method: string, args: readonly unknown[]): SqliteQuery {
+  const sql = statement.sourceSQL ?? statement.source;
+  const database = statement.database ?? databases.get(statement) ?? null;
+  return { database, sql: typeof sql === 'string' ? sql : '', args, method };
+}
+
+function traced(message: SqliteQuery, call: () => unknown): unknown {
+  try {
+    return traceSync(query, message, call);
+  } finally {
+    publishEnd(query, message);
+  }
+}
+
+function patchStatement(prototype: object | undefined): (() => void)[] {
+  const undo = ['run', 'get', 'all'].map((name) =>
+    wrapMethod(
+      prototype,
+      name,
+      (original) =>
+        function (this: unknown, ...args) {
+          const call = (): unknown => Reflect.apply(original, this, args);
+          return query.start.hasSubscribers ? traced(messageOf(this as Statement, name, args), call) : call();
+        },
+    ),
+  );
+  const iterate = wrapMethod(
+    prototype,
+    'iterate',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => Reflect.apply(original, this, args);
+        return query.start.hasSubscribers
+          ? iterated(messageOf(this as Statement, 'iterate', args), call)
+          : call();
+      },
+  );
+  return [...undo, iterate].filter((one) => one !== null);
+}
+
+/** Runs until its last row is read, or its reader leaves. */
+function iterated(message: SqliteQuery, call: () => unknown): unknown {
+  const rows = traceSync(query, message, call) as Record<'next' | 'return', Method | undefined>;
+  let count = 0;
+  const end = (): void => {
+    message.result = count;
+    publishEnd(query, message);
+  };
+  for (const name of ['next', 'return'] as const) {
+    const method = rows[name];
+    if (method === undefined) continue;
+    rows[name] = function (this: unknown, ...args) {
+      try {
+        const result = Reflect.apply(method, this, args) as { done?: boolean };
+        if (result.done === true) end();
+        else count++;
+        return result;
+      } catch (error) {
+        publishError(query, message, error);
+        end();
+        throw error;
+      }
+    };
+  }
+  return rows;
+}
+
+function patchExec(prototype: object | undefined): (() => void) | null {
+  return wrapMethod(
+    prototype,
+    'exec',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => Reflect.apply(original, this, args);
+        const message = { database: this as object, sql: String(args[0]), args: [], method: 'exec' };
+        return query.start.hasSubscribers ? traced(message, call) : call();
+      },
+  );
+}
+
+interface Exports {
+  prototype?: object;
+  StatementSync?: { prototype: object };
+  DatabaseSync?: { prototype: object };
+}
+
+export const sqlitePatches: readonly LibraryPatch[] = [
+  {
+    name: 'node:sqlite',
+    patch(exports) {
+      const { StatementSync, DatabaseSync } = exports as Exports;
+      return allOf(
+        ...patchStatement(StatementSync?.prototype),
+        patchExec(DatabaseSync?.prototype),
+        wrapMethod(
+          DatabaseSync?.prototype,
+          'prepare',
+          (original) =>
+            function (this: unknown, ...args) {
+              const statement = Reflect.apply(original, this, args) as object;
+              databases.set(statement, this as object);
+              return statement;
+            },
+        ),
+      );
+    },
+  },
+  {
+    name: 'better-sqlite3',
+    patch(exports) {
+      const Database = exports as new (path: string) => { prepare(sql: string): object; close(): void };
+      if (typeof Database !== 'function') return null;
+      // The class of statements isn't exported.
+      const memory = new Database(':memory:');
+      const prototype = Object.getPrototypeOf(memory.prepare('select 1')) as object;
+      memory.close();
+      return allOf(...patchStatement(prototype), patchExec((exports as Exports).prototype));
+    },
+  },
+];

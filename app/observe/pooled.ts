@@ -1,0 +1,91 @@
+/** What drivers with a pool have in common: a statement's start and end, the wait for a connection, and callers across it. */
+import type { TracingChannel } from 'node:diagnostics_channel';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Traced } from './channels/trace.ts';
+import type { QueryOutcome, QueryRecorder, QueryStart, RunningQuery } from './queries.ts';
+import type { QuerySystem } from './query-fact.ts';
+import { subscribeToCalls } from './subscribe.ts';
+
+export interface DriverObserverOptions {
+  tracker: ContextTracker;
+  queries: QueryRecorder;
+}
+
+export interface PooledDriver<Q extends Traced> extends DriverObserverOptions {
+  system: QuerySystem;
+  /** Packages whose frames are no callers. */
+  library: string;
+  query: TracingChannel;
+  connect: TracingChannel;
+  describe: (message: Q) => Pick<QueryStart, 'sql' | 'bindings' | 'connection'>;
+  outcomeOf: (message: Q) => QueryOutcome;
+}
+
+interface Connecting {
+  context: Context;
+  sinceMs: number;
+  caller: string | null;
+}
+
+/** A request for a connection. */
+type Connect = Traced & { isForQuery: boolean };
+
+export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { close(): void } {
+  const { tracker, queries, system, library } = driver;
+  const running = new WeakMap<Q, RunningQuery>();
+  const connecting = new WeakMap<Connect, Connecting>();
+  /** While the callback of the pool's own `query` runs, far from its caller. */
+  let caller: string | null = null;
+
+  function endQuery(message: Q): void {
+    const query = running.get(message);
+    if (query === undefined) return;
+    running.delete(message);
+    queries.end(query, driver.outcomeOf(message));
+  }
+
+  function connected(message: Connect): void {
+    const asked = connecting.get(message);
+    if (asked === undefined) return;
+    const { context, sinceMs } = asked;
+    const { result, error } = message;
+    if (error !== undefined)
+      queries.refused(context, { system, library, caller: asked.caller }, { sinceMs, error });
+    else if (typeof result === 'object' && result !== null)
+      queries.waited(context, { system, connection: result }, context.elapsedMs() - sinceMs);
+    if (message.isForQuery) ({ caller } = asked);
+  }
+
+  const undo = [
+    subscribeToCalls<Q>(driver.query, {
+      start(message) {
+        const query = queries.start({ system, library, caller, ...driver.describe(message) });
+        if (query !== null) running.set(message, query);
+      },
+      end(message) {
+        // It was refused, and nothing follows.
+        if (message.error !== undefined) endQuery(message);
+      },
+      asyncStart: endQuery,
+    }),
+    subscribeToCalls<Connect>(driver.connect, {
+      start(message) {
+        const context = tracker.current();
+        if (context === undefined || context.kind === 'profiler') return;
+        connecting.set(message, { context, sinceMs: context.elapsedMs(), caller: queries.callerOf(library) });
+      },
+      asyncStart: connected,
+      asyncEnd() {
+        caller = null;
+      },
+    }),
+    // Callbacks run where a connection was released, or its socket was created: in another request.
+    tracker.follow(driver.connect.asyncStart, (message) => connecting.get(message as Connect)?.context),
+    tracker.follow(driver.query.asyncStart, (message) => running.get(message as Q)?.context),
+  ];
+  return {
+    close() {
+      for (const one of undo) one();
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import { expect } from 'chai';
+import mysql from 'mysql';
+import mysql2 from 'mysql2';
+import { mysqlPatches } from '../../app/observe/channels/mysql.ts';
+import { observeMysql } from '../../app/observe/mysql.ts';
+import { withMariadb } from '../support/mariadb.ts';
+import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+
+const HERE = /^test\/observe\/mysql\.test\.ts:\d+$/;
+
+/** What both drivers have in common. */
+interface Connection {
+  query(sql: object, callback: (error: Error | null, result?: unknown) => void): unknown;
+  query(sql: string, values: unknown, callback?: (error: Error | null, result?: unknown) => void): unknown;
+}
+interface Pool extends Connection {
+  getConnection(callback: (error: Error | null, connection: Connection & { release(): void }) => void): void;
+  end(callback: () => void): void;
+}
+
+function ask(connection: Connection, sql: string | object, values: unknown[] = []): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, result?: unknown): void => {
+      if (error === null) resolve(result);
+      else reject(error);
+    };
+    if (typeof sql === 'string') connection.query(sql, values, done);
+    else connection.query(sql, done);
+  });
+}
+
+function lease(pool: Pool): Promise<Connection & { release(): void }> {
+  return new Promise((resolve, reject) => {
+    pool.getConnection((error, connection) => {
+      if (error === null) resolve(connection);
+      else reject(error);
+    });
+  });
+}
+
+describe('MySQL drivers as they are observed', () => {
+  const server = withMariadb();
+  let requests: ObservedRequests;
+
+  before(async () => {
+    const { database, ...connection } = server();
+    const first = mysql2.createConnection(connection).promise();
+    await first.query(`create database ${database}`);
+    await first.query(`create table ${database}.things (id int primary key, name text)`);
+    await first.query(`insert into ${database}.things values (1, 'a'), (2, 'b'), (3, 'c')`);
+    await first.end();
+  });
+  beforeEach(() => {
+    requests = observeRequests({ patches: mysqlPatches, listen: observeMysql });
+  });
+  afterEach(() => {
+    requests.close();
+  });
+
+  for (const [name, library] of Object.entries({ mysql2, mysql }))
+    describe(name, () => {
+      let pool: Pool;
+      before(() => {
+        pool = (library as typeof mysql2).createPool({ ...server(), connectionLimit: 2 });
+      });
+      after((done) => {
+        pool.end(() => done());
+      });
+
+      it('tells statement, values apart, rows, connection and caller', async () => {
+        const queries = await requests.observed(async () => {
+          await ask(pool, 'select * from `things` where id < ?', [3]);
+          await ask(pool, { sql: 'update things set name = ? where id = ?', values: ['z', 1] });
+          const connection = await lease(pool);
+          await ask(connection, 'select 1');
+          await ask(connection, 'select * from nowhere').catch(() => undefined);
+          connection.release();
+        });
+        expect(queries.map(({ sql, bindings, rows }) => [sql, bindings, rows])).to.deep.equal([
+          ['select * from `things` where id < ?', [3], 2],
+          ['update things set name = ? where id = ?', ['z', 1], 1],
+          ['select 1', [], 1],
+          ['select * from nowhere', [], null],
+        ]);
+        for (const query of queries) {
+          expect(query).to.include({ system: 'mysql', transaction: null });
+          expect(query.connection).to.match(/^mysql\d+$/);
+          expect(query.durationMs).to.be.greaterThan(0);
+          expect(query.caller).to.match(HERE);
+        }
+        expect(queries[3]?.error).to.contain("'test.nowhere' doesn't exist");
+        expect(requests.libraries.found().map((found) => found.name)).to.include(name);
+      });
+
+      it('follows a query without a callback, and leaves its error to the application', async () => {
+        const queries = await requests.observed(async () => {
+          const connection = await lease(pool);
+          await new Promise<void>((resolve) => {
+            (connection.query('select * from things', []) as NodeJS.EventEmitter).once('end', () =>
+              resolve(),
+            );
+          });
+          await new Promise<void>((resolve) => {
+            (connection.query('select nothing', []) as NodeJS.EventEmitter).once('error', () => resolve());
+          });
+          connection.release();
+        });
+        expect(queries.map(({ error }) => error)).to.deep.equal([
+          null,
+          queries[1]?.error?.includes('nothing') === true ? queries[1].error : 'of the unknown column',
+        ]);
+        for (const { durationMs } of queries) expect(durationMs).to.be.greaterThan(0);
+      });
+
+      it('names transactions, and tells who waited for a connection', async () => {
+        const [a, b] = [await lease(pool), await lease(pool)];
+        const waiting = requests.observed(() => ask(pool, 'select 7'));
+        const queries = await requests.observed(async () => {
+          await ask(a, 'START TRANSACTION');
+          await ask(b, 'select sleep(0.02)');
+          await ask(a, 'select 1');
+          await ask(a, 'COMMIT');
+          await ask(a, 'select 2');
+        });
+        a.release();
+        b.release();
+        const [trx] = queries.map(({ transaction }) => transaction);
+        expect(trx).to.match(/^trx\d+$/);
+        expect(queries.map(({ transaction }) => transaction)).to.deep.equal([trx, null, trx, trx, null]);
+        const [waited] = await waiting;
+        expect(waited?.waitMs).to.be.greaterThan(15);
+        expect(waited?.caller).to.match(HERE);
+      });
+
+      it('keeps the statements of 100 requests that run at once apart', async () => {
+        const all = await Promise.all(
+          Array.from({ length: 100 }, (_, id) =>
+            requests.observed(async () => {
+              await ask(pool, 'select ? as id', [id]);
+              const connection = await lease(pool);
+              await ask(connection, 'select ? as id', [id]);
+              connection.release();
+              await ask(pool, 'select ? as id', [id]);
+            }),
+          ),
+        );
+        for (const [id, queries] of all.entries())
+          expect(queries.map(({ bindings }) => bindings)).to.deep.equal([[id], [id], [id]]);
+      });
+    });
+
+  it('sees promises, prepared statements and named placeholders of mysql2', async () => {
+    const pool = mysql2.createPool({ ...server(), namedPlaceholders: true }).promise();
+    const queries = await requests.observed(async () => {
+      await pool.query('select * from things where id = ?', [2]);
+      await pool.execute('select * from things where id < ?', [3]);
+      await pool.query('select * from things where name <> :other and id = :id', { id: 1, other: 'x' });
+      const connection = await pool.getConnection();
+      await connection.beginTransaction();
+      await connection.execute('update things set name = ? where id = ?', ['y', 2]);
+      await connection.rollback();
+      connection.release();
+    });
+    await pool.end();
+    expect(queries.map(({ sql, bindings, rows }) => [sql, bindings, rows])).to.deep.equal([
+      ['select * from things where id = ?', [2], 1],
+      ['select * from things where id < ?', [3], 2],
+      ['select * from things where name <> :other and id = :id', ['x', 1], 1],
+      ['START TRANSACTION', [], 0],
+      ['update things set name = ? where id = ?', ['y', 2], 1],
+      ['ROLLBACK', [], 0],
+    ]);
+    for (const { caller } of queries) expect(caller).to.match(HERE);
+    expect(new Set(queries.slice(3).map(({ transaction }) => transaction)).size).to.equal(1);
+  });
+});

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import Module, { createRequire } from 'node:module';
+import type postgresLibrary from 'postgres';
+import { postgresPatch } from '../../app/observe/channels/postgres.ts';
+import { observePostgres } from '../../app/observe/postgres.ts';
+import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { withDebianPostgres } from '../support/postgres.ts';
+
+const HERE = /^test\/observe\/postgres\.test\.ts:\d+$/;
+const library = { patches: [postgresPatch], listen: observePostgres };
+const loadCommonJs = createRequire(import.meta.url);
+
+describe('postgres as it is observed', () => {
+  const server = withDebianPostgres();
+  let sql: postgresLibrary.Sql;
+  let requests: ObservedRequests;
+
+  function open(postgres: typeof postgresLibrary): postgresLibrary.Sql {
+    const { host, port, user, database } = server().connection;
+    return postgres({ host, port, user, database, max: 2, onnotice: () => undefined });
+  }
+
+  before(async () => {
+    sql = open(loadCommonJs('postgres') as typeof postgresLibrary);
+    await sql`create table things (id int primary key, name text)`;
+    await sql`insert into things select i, 'thing ' || i from generate_series(1, 9) i`;
+  });
+  after(() => sql.end());
+  beforeEach(() => {
+    requests = observeRequests(library);
+  });
+  afterEach(() => {
+    requests.close();
+  });
+
+  it('tells statement, values, time, rows, connection and caller', async () => {
+    const queries = await requests.observed(async () => {
+      await sql`select * from things where id < ${4}`;
+      await sql`select ${sql('name')} from things where id = ${1} ${sql`and name <> ${'x'}`}`;
+      await sql.unsafe('update things set name = $2 where id < $1', [3, 'a']);
+      await sql`select * from nowhere`.catch(() => undefined);
+      await sql`select * from things`.forEach(() => undefined);
+    });
+    expect(queries.map((query) => [query.sql, query.bindings, query.rows])).to.deep.equal([
+      ['select * from things where id < $1', [4], 3],
+      ['select "name" from things where id = $1 and name <> $2', ['1', 'x'], 1],
+      ['update things set name = $2 where id < $1', [3, 'a'], 2],
+      ['select * from nowhere', [], null],
+      ['select * from things', [], 9],
+    ]);
+    for (const query of queries) {
+      expect(query).to.include({ system: 'postgresql', transaction: null });
+      expect(query.connection).to.match(/^postgresql\d$/);
+      expect(query.durationMs).to.be.greaterThan(0);
+      // Of a text that isn't a template nobody has kept where it was written.
+      if (!query.sql.startsWith('update')) expect(query.caller).to.match(HERE);
+    }
+    expect(queries[3]?.error).to.equal('relation "nowhere" does not exist');
+  });
+
+  it('names transactions', async () => {
+    const queries = await requests.observed(async () => {
+      await sql.begin(async (inside) => {
+        await inside`select 1`;
+      });
+      await sql`select 2`;
+    });
+    const [trx] = queries.map(({ transaction }) => transaction);
+    expect(trx).to.match(/^trx\d+$/);
+    expect(queries.map(({ transaction }) => transaction)).to.deep.equal([trx, trx, trx, null]);
+  });
+
+  it('keeps the statements of 100 requests that run at once apart', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 100 }, (_, id) =>
+        requests.observed(async () => {
+          await sql`select ${id}::int as id`;
+          await sql`select ${id}::int as id`;
+        }),
+      ),
+    );
+    for (const [id, queries] of all.entries())
+      expect(queries.map(({ bindings }) => bindings)).to.deep.equal([[id], [id]]);
+  });
+
+  it('is seen as an ES module that is loaded later, or handed over', async function () {
+    const { default: postgres } = await import('postgres');
+    const other = open(postgres);
+    try {
+      const canSee = 'registerHooks' in Module;
+      expect(await requests.observed(() => other`select 1`)).to.have.length(canSee ? 1 : 0);
+      expect(requests.libraries.observe('postgres', other)).to.equal(true);
+      expect(await requests.observed(() => other`select 1`)).to.have.length(1);
+    } finally {
+      await other.end();
+    }
+  });
+});
