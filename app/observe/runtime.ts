@@ -56,7 +56,7 @@ const TICK = 20;
 /** Lateness of the timer that counts as a block. */
 const HELD_FROM = 10;
 /** Milliseconds for which a sample is reused: a busy process's figures are shared anyway. */
-const SAME_LOOK = 1;
+const SAME_LOOK = 10;
 /** Intervals kept for requests that still run. */
 const KEPT = 200;
 const MEMORY_EVERY = 1000;
