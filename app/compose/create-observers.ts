@@ -7,6 +7,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
+import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
@@ -25,7 +26,13 @@ import { createLogGate } from '../observe/logs.ts';
 import { observeMail } from '../observe/mail.ts';
 import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
 import { observeOutput } from '../observe/output.ts';
-import { type Libraries, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
+import {
+  type FoundLibrary,
+  type Libraries,
+  type LibraryPatch,
+  watchLibraries,
+} from '../observe/libraries.ts';
+import { observeMongodb } from '../observe/mongodb.ts';
 import { observeMysql } from '../observe/mysql.ts';
 import { observePg } from '../observe/pg.ts';
 import { observePostgres } from '../observe/postgres.ts';
@@ -40,6 +47,11 @@ import { observeWinston, type WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { IncomingMessage } from 'node:http';
+
+/** Libraries of the database panel. */
+const DATABASES = new Set(
+  [pgPatch, postgresPatch, mongodbPatch, ...mysqlPatches, ...sqlitePatches].map(({ name }) => name),
+);
 
 export interface ObserverOptions {
   tracker: ContextTracker;
@@ -60,6 +72,8 @@ export interface ObserverOptions {
 
 export interface Observers {
   libraries: Libraries;
+  /** Of those found, the ones that send queries, and the Knex instances that were handed over. */
+  databases: () => readonly FoundLibrary[];
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
@@ -109,6 +123,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const observed: { patches: readonly LibraryPatch[]; listen: () => { close(): void } }[] = [
     { patches: [pgPatch], listen: () => observePg({ tracker, queries }) },
     { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
+    { patches: [mongodbPatch], listen: () => observeMongodb({ tracker, queries }) },
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
@@ -138,8 +153,13 @@ export function createObservers(options: ObserverOptions): Observers {
     runtime,
     views,
   ];
+  let knexes = 0;
   return {
     libraries,
+    databases: () => [
+      ...(knexes === 0 ? [] : [{ name: 'knex', version: null }]),
+      ...libraries.found().filter(({ name }) => DATABASES.has(name)),
+    ],
     onRequest: runtime.onRequest,
     observeApp(req) {
       const { app } = req as IncomingMessage & { app?: unknown };
@@ -150,6 +170,7 @@ export function createObservers(options: ObserverOptions): Observers {
     applications,
     dump: createDump({ tracker, findCaller }),
     watchKnex(knex, instance) {
+      knexes++;
       closing.push(
         observeKnex(knex, {
           tracker,

@@ -4,6 +4,7 @@ import { release } from 'node:os';
 import { join } from 'node:path';
 import { derivedSettings, profilerSettings, serviceSettings, type Setting } from '../config/settings.ts';
 import { createErrorDescriber } from '../observe/errors.ts';
+import type { FoundLibrary } from '../observe/libraries.ts';
 import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
 import type { SourceFiles } from '../observe/source-files.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
@@ -19,6 +20,8 @@ export interface HostFacts {
   maps: SourceMaps;
   /** Name of this process. */
   process: string;
+  /** The database libraries that are observed in this process. */
+  databases: () => readonly FoundLibrary[];
 }
 
 /** The profiler's code, where the service is the application: everything except the owner's `app/routes`. */
@@ -79,7 +82,14 @@ function installedPackages(root: string): Record<string, string> {
   return versions;
 }
 
-export function createHostPanels({ root, settings, files, maps, process: name }: HostFacts): Panel[] {
+export function createHostPanels({
+  root,
+  settings,
+  files,
+  maps,
+  process: name,
+  databases,
+}: HostFacts): Panel[] {
   return createPanels({
     describe: createErrorDescriber({
       root,
@@ -87,7 +97,7 @@ export function createHostPanels({ root, settings, files, maps, process: name }:
       maps,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
-    database: { excerptAt: createPlaceExcerpts({ root, files, maps }) },
+    database: { excerptAt: createPlaceExcerpts({ root, files, maps }), watched: databases },
     configuration: {
       settings,
       shown: SHOWN_SETTINGS,

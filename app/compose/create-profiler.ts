@@ -59,7 +59,14 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   const files = createSourceFiles({ roots: [root, packageRoot()] });
   const maps = createSourceMaps({ files });
   const panels = [
-    ...createHostPanels({ root, files, maps, settings: options.settings ?? {}, process: name }),
+    ...createHostPanels({
+      root,
+      files,
+      maps,
+      settings: options.settings ?? {},
+      process: name,
+      databases: () => observers.databases(),
+    }),
     ...(options.panels ?? []),
   ];
   const rules = [...createFindingRules(), ...(options.findings ?? [])];

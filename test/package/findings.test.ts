@@ -56,6 +56,7 @@ describe('rules of findings', () => {
     const panels = createHostPanels({
       root: process.cwd(),
       settings: {},
+      databases: () => [],
       files,
       maps: createSourceMaps({ files }),
       process: 'web.1',

@@ -1,5 +1,5 @@
 /** Helpers of rules that read the database panel. */
-import { isControl } from '../../panels/shared/statements.ts';
+import { isControl, isRead } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 
 type Database = Kept['database'];
@@ -26,7 +26,7 @@ export type StatementKind = 'read' | 'write' | 'control';
 
 export function kindOf(sql: string): StatementKind {
   if (sql === '' || isControl(sql)) return 'control';
-  if (!/^\s*(?:select|with|show|values|table)\b/i.test(sql)) return 'write';
+  if (!isRead(sql) && !/^\s*(?:show|values|table)\b/i.test(sql)) return 'write';
   return /^\s*with\b/i.test(sql) && WRITES.test(sql) ? 'write' : 'read';
 }
 

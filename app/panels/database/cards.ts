@@ -34,11 +34,15 @@ export interface ListedGroup {
 
 const BARS_SHOWN = 60;
 
-/** `where id = $1 limit $2` -> `where id = any($1)`; null for anything less simple. */
+/** `where id = $1 limit $2` -> `where id = any($1)`, `where id = ?` -> `where id in (?)`; null for anything less simple. */
 function readInstead(sql: string, column: string, count: number): { tokens: SqlToken[] }[] | null {
-  const pattern = new RegExp(`("?${column.replace(/\W/g, '\\$&')}"?\\s*=\\s*)(\\$\\d+)`);
+  const pattern = new RegExp(`(["\`]?${column.replace(/\W/g, '\\$&')}["\`]?\\s*)=(\\s*)(\\$\\d+|\\?)`);
   if (sql.length > 1000 || !pattern.test(sql)) return null;
-  const changed = sql.replace(pattern, '$1any($2)').replace(/\s+limit\s+(?:\$\d+|1)\s*;?$/i, '');
+  const changed = sql
+    .replace(pattern, (_all, name: string, space: string, value: string) =>
+      value === '?' ? `${name.trimEnd()} in (?)` : `${name}=${space}any(${value})`,
+    )
+    .replace(/\s+limit\s+(?:\$\d+|\?|1)\s*;?$/i, '');
   const lines = sqlLines(plainNames(sqlTokens(changed))).map((tokens) => ({ tokens }));
   lines.at(-1)?.tokens.push(['c', `  -- ${count} values`]);
   return lines;

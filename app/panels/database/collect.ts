@@ -72,11 +72,14 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
     grouped.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
   );
 
-  function statementOf(sql: string): number {
-    let number = numbers.get(sql);
+  function statementOf({ sql, label: above, system }: Facts['query']): number {
+    const key = `${above ?? ''}\n${system ?? ''}\n${sql}`;
+    let number = numbers.get(key);
     if (number === undefined) {
-      number = statements.push({ sql, label: book.about(sql).label }) - 1;
-      numbers.set(sql, number);
+      const { label } = book.about(sql);
+      const shown = above === undefined || sql === '' ? label : `${above}: ${label}`;
+      number = statements.push({ sql, label: shown, ...(system === undefined ? {} : { system }) }) - 1;
+      numbers.set(key, number);
     }
     return number;
   }
@@ -85,7 +88,7 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
     const { columns, shape } = book.about(fact.sql);
     shapes.add(shape);
     return {
-      statement: statementOf(fact.sql),
+      statement: statementOf(fact),
       bindings: bindingsOf(fact, columns),
       startMs: round(fact.startMs),
       durationMs: roundOrNull(fact.durationMs),

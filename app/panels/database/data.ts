@@ -35,9 +35,16 @@ export interface KeptExcerpt {
   excerpt: SourceExcerpt;
 }
 
+export interface DatabaseStatement {
+  sql: string;
+  label: string;
+  /** `postgresql`, `mysql`, `mongodb` …; absent: not known. */
+  system?: string;
+}
+
 export interface DatabaseData {
-  /** Each text once. */
-  statements: { sql: string; label: string }[];
+  /** Each text once for each system and label. */
+  statements: DatabaseStatement[];
   queries: DatabaseQuery[];
   groups: DatabaseGroup[];
   /** Source around the lines that loop, are slow or fail; absent if there are none. */

@@ -12,11 +12,23 @@ import { querySpans } from './spans.ts';
 export interface DatabasePanelOptions {
   /** Duration from which a query is called slow. */
   slowMs?: number;
+  /** The database libraries that are observed in this process. */
+  watched?: () => readonly { name: string; version: string | null }[];
   /** Source around a place in own code, `src/a.ts:41`; null if it may not or can't be read. */
   excerptAt?: Collecting['excerptAt'];
 }
 
 const SLOW_MS = 100;
+
+const HAND_OVER =
+  "Not found are libraries in a bundle and ES modules that were loaded before the profiler. Hand them over, profiler.observe('postgres', sql), or " +
+  'start the application with node --import express-hindsight/register. docs/libraries.md lists what is recorded of each.';
+
+function watchedSentence(libraries: readonly { name: string; version: string | null }[]): string {
+  if (libraries.length === 0) return 'No database library that is known here was found in this process.';
+  const names = libraries.map(({ name, version }) => (version === null ? name : `${name} ${version}`));
+  return `Recorded in this process: queries through ${names.join(', ')}, except those of the profiler itself.`;
+}
 
 function summary({ totals, groups, queries, statements }: DatabaseData): PanelSummary {
   const count = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
@@ -28,6 +40,7 @@ function summary({ totals, groups, queries, statements }: DatabaseData): PanelSu
 export function createDatabasePanel({
   slowMs = SLOW_MS,
   excerptAt = () => null,
+  watched = () => [],
 }: DatabasePanelOptions = {}): Panel<DatabaseData> {
   const book = createStatementBook();
   return {
@@ -43,7 +56,8 @@ export function createDatabasePanel({
     summary,
     empty: () => ({
       what: 'This request ran no queries.',
-      why: 'Recorded: queries through Knex, except those of the profiler itself.',
+      why: watchedSentence(watched()),
+      todo: HAND_OVER,
     }),
     present: (data, from) => presentQueries(data, from, { book, slowMs }),
     draw: (data, page) => drawQueries(data, page, slowMs),

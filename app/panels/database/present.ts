@@ -59,6 +59,7 @@ function queryRows(
         { label: 'Query', value: index + 1, unit: 'count' },
         { label: 'Start', value: startMs, unit: 'at' },
         { label: 'SQL', value: `S${statement + 1}` },
+        { label: 'System', value: statements[statement]?.system ?? null },
         {
           label: 'Bindings',
           value: bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ') || null,

@@ -1,7 +1,7 @@
 /** Statements that belong together: the loop that runs one again and again, and the one that is asked twice. */
 import type { Facts } from '../../profiler/facts.ts';
 import type { StatementBook } from './statement-book.ts';
-import { isControl } from './statements.ts';
+import { isControl, isRead } from './statements.ts';
 
 type Query = Facts['query'];
 
@@ -16,10 +16,6 @@ export interface QueryGroup {
 
 /** From here on the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
-
-function isRead(sql: string): boolean {
-  return /^\s*(?:select|with)\b/i.test(sql);
-}
 
 export function groupQueries(queries: readonly Query[], book: StatementBook): QueryGroup[] {
   const byShape = new Map<string, number[]>();

@@ -31,7 +31,7 @@ const TOKEN = new RegExp(
     String.raw`(?:[uU]&)?"(?:[^"]|"")*(?:"|$)`,
     '`[^`]*(?:`|$)',
     String.raw`\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$`,
-    String.raw`\$\d+|:[A-Za-z_]\w*(?!:)`,
+    String.raw`\$\d+|[:@$][A-Za-z_]\w*(?!:)`,
     String.raw`0[xX][\da-fA-F_]+\b|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b`,
     String.raw`[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*`,
     String.raw`\s+`,
@@ -46,7 +46,7 @@ function kindOf(text: string): SqlToken[0] {
   const first = text[0] ?? '';
   if (text.startsWith('--') || text.startsWith('/*')) return 'c';
   if (first === "'" || /^(?:[eEbBnNxX]|[uU]&)'/.test(text)) return 's';
-  if (/^(?:\$\d|\?\d*$|:[A-Za-z_]|\d)/.test(text)) return 'd';
+  if (/^(?:\$\d|\?\d*$|[:@$][A-Za-z_]|\d)/.test(text)) return 'd';
   return /^[A-Za-z_]/.test(first) && KEYWORDS.has(text.toLowerCase()) ? 'k' : '';
 }
 
@@ -100,13 +100,13 @@ export function joinTokens(tokens: readonly SqlToken[]): SqlToken[] {
   return joined;
 }
 
-/** Without the quotes that Knex puts round every name, where they say nothing: for what is read, not run. */
+/** Without the quotes that query builders put round every name, where they say nothing: for what is read, not run. */
 export function plainNames(tokens: readonly SqlToken[]): SqlToken[] {
   return tokens.map(([kind, text]): SqlToken => [kind, plainName(text)]);
 }
 
 export function plainName(text: string): string {
-  const name = /^"([a-z_][a-z0-9_]*)"$/.exec(text)?.[1];
+  const name = /^(["`])([a-z_][a-z0-9_]*)\1$/.exec(text)?.[2];
   return name === undefined || KEYWORDS.has(name) ? text : name;
 }
 

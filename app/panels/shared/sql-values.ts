@@ -9,6 +9,7 @@ import type { Facts } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import { MASK } from '../../profiler/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
+import { namedPlaceholders } from './statements.ts';
 
 /** What the JSON of a recorded value does not tell by itself (app/observe/statement.ts). */
 export type BindingType = NonNullable<NonNullable<Facts['query']['types']>[number]>;
@@ -76,10 +77,16 @@ function isWhole({ value, type }: Binding): boolean {
 /** `?` is a placeholder where a dialect has no numbered ones; in PostgreSQL it is an operator. */
 function indexesOf(tokens: readonly SqlToken[], count: number): (number | null)[] {
   const numbered = tokens.some(([kind, text]) => kind === 'd' && /^\$\d+$/.test(text));
+  const named = namedPlaceholders(tokens) ?? [];
   let next = 0;
   return tokens.map(([kind, text]) => {
     if (kind !== 'd') return null;
-    const at = text === '?' && !numbered ? next++ : /^\$\d+$/.test(text) ? Number(text.slice(1)) - 1 : -1;
+    const at =
+      text === '?' && !numbered
+        ? next++
+        : /^\$\d+$/.test(text)
+          ? Number(text.slice(1)) - 1
+          : named.indexOf(text.slice(1));
     return at >= 0 && at < count ? at : null;
   });
 }

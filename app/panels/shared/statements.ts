@@ -49,8 +49,20 @@ function nameAfter(tokens: readonly SqlToken[], word: string): string | null {
   return /^[A-Za-z_"`[\u0080-\uffff]/.test(name) && !/^select$/i.test(name) ? bare(name) : null;
 }
 
+/** A command of MongoDB as it is recorded: `db.users.find({"email": ?})`. */
+const COMMAND = /^db\.([^(]*?)\.?([A-Za-z]+)\(/;
+const READS = new Set(['find', 'aggregate', 'count', 'distinct', 'getMore']);
+
+/** Select, or a reading command; a `with` may write too. */
+export function isRead(sql: string): boolean {
+  const [, , command] = COMMAND.exec(sql) ?? [];
+  return command === undefined ? /^\s*(?:select|with)\b/i.test(sql) : READS.has(command);
+}
+
 /** `select … from products`, `insert into users`, `commit`: short enough for a row of the timeline. */
 export function labelOf(sql: string): string {
+  const [, collection, command] = COMMAND.exec(sql) ?? [];
+  if (command !== undefined) return collection === '' ? command : `${collection}.${command}`;
   const tokens = significant(sql);
   const verb = (tokens.find(([kind]) => kind === 'k')?.[1] ?? tokens[0]?.[1] ?? '').toLowerCase();
   const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
@@ -125,13 +137,42 @@ function comparedColumn(tokens: readonly SqlToken[], at: number): string | null 
   return kind === '' && /^[A-Za-z_"`\u0080-\uffff]/.test(column) ? bare(column) : null;
 }
 
+/** `:id`, `@id` and `$id` tell their names; null where placeholders have none. */
+export function namedPlaceholders(tokens: readonly SqlToken[]): string[] | null {
+  const names = new Set<string>();
+  for (const [kind, text] of tokens) {
+    if (kind !== 'd') continue;
+    if (/^(?:\?|\$\d)/.test(text)) return null;
+    if (/^[:@$][A-Za-z_]/.test(text)) names.add(text.slice(1));
+  }
+  return names.size === 0 ? null : [...names];
+}
+
+/** The keys of a command's values: of `{"age": {"$gt": ?}}` it is `age`. */
+function commandKeys(tokens: readonly SqlToken[]): (string | null)[] {
+  const names: (string | null)[] = [];
+  const keys: string[] = [];
+  let key = '';
+  for (const [index, [, text]] of tokens.entries()) {
+    if (tokens[index + 1]?.[1] === ':') key = bare(text);
+    if (text === '{' || text === '[') keys.push(key);
+    if (text === '}' || text === ']') key = keys.pop() ?? '';
+    if (text === '?')
+      names.push([...keys, key].findLast((name) => name !== '' && !name.startsWith('$')) ?? null);
+  }
+  return names;
+}
+
 /** For each placeholder of a statement, in the order of its bindings, the column it stands for; null where not plain. */
 export function bindingColumns(sql: string): (string | null)[] {
   const tokens = significant(sql);
+  if (COMMAND.test(sql)) return commandKeys(tokens);
   const names: (string | null)[] = [];
   const insert = insertColumns(tokens);
   /** `?` is an operator where placeholders are numbered. */
   const isNumbered = tokens.some(([kind, text]) => kind === 'd' && text.startsWith('$'));
+  const named = namedPlaceholders(tokens);
+  if (named !== null) return named;
   let depth = 0;
   let column = 0;
   for (const [index, [, text]] of tokens.entries()) {

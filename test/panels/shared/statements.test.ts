@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { sqlLines } from '../../../app/panels/shared/sql-lines.ts';
 import { joinTokens, sqlTokens } from '../../../app/panels/shared/sql-tokens.ts';
-import { bindingColumns, isControl, labelOf, shapeOf } from '../../../app/panels/shared/statements.ts';
+import {
+  bindingColumns,
+  isControl,
+  isRead,
+  labelOf,
+  shapeOf,
+} from '../../../app/panels/shared/statements.ts';
 import { cpuMsOf } from '../../support/waiting.ts';
 
 function kinds(sql: string): string[] {
@@ -27,6 +33,31 @@ describe('SQL, told without a parser', () => {
       const text = sqlTokens(sql).map(([, part]) => part);
       expect(text.join('')).to.equal(sql);
     }
+  });
+
+  it('knows the placeholders and names of other dialects, and commands of MongoDB', () => {
+    expect(bindingColumns('select * from `users` where `email` = ? and id in (?, ?)')).to.deep.equal([
+      'email',
+      'id',
+      'id',
+    ]);
+    expect(labelOf('insert into `users` (`email`) values (?)')).to.equal('insert into users');
+    expect(bindingColumns('select * from t where a = :email and b < @limit or c = :email')).to.deep.equal([
+      'email',
+      'limit',
+    ]);
+    const command =
+      'db.shop.users.find({"age": {"$gt": ?}, "$or": [{"email": ?}, {"name": ?}]}, {"limit": ?})';
+    expect(bindingColumns(command)).to.deep.equal(['age', 'email', 'name', 'limit']);
+    expect(labelOf(command)).to.equal('shop.users.find');
+    expect(shapeOf('db.users.find({"id": {"$in": [?, ?, ?]}})')).to.equal(
+      shapeOf('db.users.find({"id": {"$in": [?, ?]}})'),
+    );
+    expect([
+      isRead(command),
+      isRead('db.users.update({"a": ?}, {"b": ?})'),
+      isRead('db.ping({})'),
+    ]).to.deep.equal([true, false, false]);
   });
 
   it('stays linear for texts made to be slow', () => {
