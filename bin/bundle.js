@@ -67,7 +67,9 @@ async function bundleCommonJs(bundler, app) {
     target: 'node20.19',
     minifyWhitespace: true,
     lineLimit: 160,
-    packages: 'external',
+    // The package's own dependencies are ES modules, and come in.
+    external: ['pg'],
+    legalComments: 'eof',
     // An `import()` is a `require` then.
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'hindsightUrl' },

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfigError } from '../config.ts';
+import { PROFILER_PREFIX } from '../urls.ts';
 import type { Profiler } from './profiler-options.ts';
 
 type Next = (error?: unknown) => void;
@@ -69,9 +70,17 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
     // As Express does next: `watch` learns the application, and what it trusts, from the request.
     Object.setPrototypeOf(req, this.request);
     Object.setPrototypeOf(res, this.response);
-    profiler.watch(req, res, () => {
-      profiler.pages(req, res, () => Reflect.apply(handle, this, [req, res, next]));
-    });
+    const go = (): unknown => Reflect.apply(handle, this, [req, res, next]);
+    // Each call more stands in the stacks of the application.
+    profiler.watch(
+      req,
+      res,
+      req.url?.includes(PROFILER_PREFIX) === true
+        ? () => {
+            profiler.pages(req, res, go);
+          }
+        : go,
+    );
     return undefined;
   }
   Object.defineProperty(profiled, 'name', { value: handle.name, configurable: true });

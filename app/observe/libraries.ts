@@ -47,10 +47,12 @@ interface HandedOver {
   exports: object;
 }
 
+interface Hooks {
+  load(url: string, context: unknown, next: (url: string, context: unknown) => LoadedModule): LoadedModule;
+}
+
 interface LoadHooks {
-  registerHooks?(hooks: {
-    load(url: string, context: unknown, next: (url: string, context: unknown) => LoadedModule): LoadedModule;
-  }): { deregister(): void };
+  registerHooks?(hooks: Hooks): { deregister(): void };
 }
 
 interface LoadedModule {
@@ -98,6 +100,15 @@ function attempt(patch: LibraryPatch, exports: unknown): (() => void) | null {
 function handOver(name: string, names: readonly string[]): string {
   const members = names.map((one) => `get ${one}() { return ${one}; }, set ${one}(to) { ${one} = to; }`);
   return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
+}
+
+/** undefined on Node.js 20, and where a test runner refuses hooks (Jest). */
+function registerHooks(hooks: Hooks): { deregister(): void } | undefined {
+  try {
+    return (Module as LoadHooks).registerHooks?.(hooks);
+  } catch {
+    return undefined;
+  }
 }
 
 export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
@@ -238,7 +249,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   );
   diagnostics.subscribe(LOADED, onLoaded);
   diagnostics.subscribe(HANDED_OVER, onHandedOver);
-  const hooks = (Module as LoadHooks).registerHooks?.({
+  const hooks = registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
       try {
