@@ -14,7 +14,7 @@ const LOOKED_EVERY_MS = 1000;
 const ENTRY_WITHIN_MS = 5000;
 const CALL_TOKEN = /^[0-9a-f]{6}$/;
 const NEW_CALL = {
-  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, retries: 0, tries: 0, served: null, isServed: false, entry: false, look: null, heardAt: null, state: 'open',
+  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, retries: 0, tries: 0, served: null, isServed: false, hasSetClock: false, entry: false, look: null, heardAt: null, state: 'open',
 }; // prettier-ignore
 
 /**

@@ -53,11 +53,12 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   }
 
   function learnKnown(call, known) {
-    const isSure = call.served === null && call.entry && !call.redirected;
     serve(call, known);
     if (call.isServed && known.durationMs !== null)
       Object.assign(call, { ms: known.durationMs, state: 'done' });
-    if (!isSure) return;
+    // A busy browser tells when a call was sent only after the service has told of it.
+    if (call.hasSetClock || !call.entry || call.redirected) return;
+    call.hasSetClock = true;
     const own = clockOf(known, call.sentAt, call.heardAt ?? performance.now());
     clock = clock === null ? own : narrowed(clock, own);
   }

@@ -302,23 +302,53 @@ describe("the calls of a page, in the toolbar's eyes", () => {
     expect(opened.problems).to.deep.equal([]);
   });
 
-  it('knows those of a front end of another origin, by the service that it asks', async () => {
-    const service = await openToolbarHost({ toolbarOrigins: [host.origin] }, ({ app }) => {
-      app.use('/api', (_req, res, next) => {
-        res.set('access-control-allow-origin', host.origin);
-        next();
+  describe('of a front end of another origin', () => {
+    let service: ToolbarHost;
+    before(async () => {
+      service = await openToolbarHost({ toolbarOrigins: [host.origin] }, ({ app }) => {
+        app.use('/api', (_req, res, next) => {
+          res.set('access-control-allow-origin', host.origin);
+          next();
+        });
       });
     });
-    await openToolbarPage(page, host, { bar: '0', before: `fetch('${service.origin}/api/early')` });
-    await page.evaluate(`delete document.documentElement.dataset.token; window.start('${service.origin}')`);
-    await page.evaluate(`fetch('${service.origin}/api/late', { method: 'POST' })`);
-    const calls = await callsWhen(page, service.origin, (all) => all.length === 2 && linked(all));
-    expect(calls.map(({ url, method, early }) => [pathIn(url), method, early])).to.deep.equal([
-      ['/api/early', 'GET', true],
-      ['/api/late', 'POST', false],
-    ]);
-    expect(await Promise.all(calls.map(profileOf))).to.deep.equal(['/api/early', '/api/late']);
-    await service.close();
+    after(() => service?.close());
+
+    /** One before the hooks, one after. */
+    async function callTwice(before = ''): Promise<void> {
+      await openToolbarPage(page, host, {
+        bar: '0',
+        before: `${before}; fetch('${service.origin}/api/early')`,
+      });
+      await page.evaluate(`delete document.documentElement.dataset.token; window.start('${service.origin}')`);
+      await page.evaluate(`fetch('${service.origin}/api/late', { method: 'POST' })`);
+    }
+
+    async function expectBoth(): Promise<void> {
+      const calls = await callsWhen(page, service.origin, (all) => all.length === 2 && linked(all));
+      expect(calls.map(({ url, method, early }) => [pathIn(url), method, early])).to.deep.equal([
+        ['/api/early', 'GET', true],
+        ['/api/late', 'POST', false],
+      ]);
+      expect(await Promise.all(calls.map(profileOf))).to.deep.equal(['/api/early', '/api/late']);
+    }
+
+    it('are known by the service that it asks', async () => {
+      await callTwice();
+      await expectBoth();
+    });
+
+    it('are known where the browser tells of them after the service', async () => {
+      const told = page.waitForResponse((answer) => answer.url().endsWith('/calls.json'));
+      await callTwice(`const Native = PerformanceObserver; const held = []; let isHeld = true;
+        window.PerformanceObserver = class extends Native {
+          constructor(work) { super((list) => (isHeld ? held.push(() => work(list)) : work(list))); }
+        };
+        window.release = () => { isHeld = false; for (const work of held) work(); };`);
+      await (await told).finished();
+      await page.evaluate('release()');
+      await expectBoth();
+    });
   });
 
   describe('that stay open', () => {
