@@ -10,7 +10,7 @@ import { findBinaries, readBinaries } from './binaries.ts';
 import { cannotRun, ensureCluster } from './cluster.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { DEFAULT_HOMES, findPlaces, nameSocketFolder, type Places } from './places.ts';
-import { clearStale, type Postmaster, readPostmaster, stateOf, stopUnwatched } from './postmaster.ts';
+import { clearStale, clearUnwritten, type Postmaster, readPostmaster, stateOf, stopUnwatched } from './postmaster.ts';
 import { FLUSH_COMMITS } from './settings.ts';
 import { type Hold, joinUsers, launch } from './watch.ts';
 
@@ -71,7 +71,10 @@ function damaged({ data, log }: Places, reason: string): EmbeddedPostgresError {
 /** Joins the server that runs on the folder, if one does. `wait`: one starts or stops. */
 async function joinRunning(places: Places): Promise<Running | 'wait' | null> {
   const postmaster = await readPostmaster(places.data);
-  if (postmaster === null) return null;
+  if (postmaster === null) {
+    await clearUnwritten(places);
+    return null;
+  }
   // First among its users, then a look whether it is not just stopping.
   const hold = joinUsers(postmaster.connection.host);
   const state = await stateOf(postmaster);
@@ -110,7 +113,8 @@ async function startServer(places: Places, linger: number): Promise<Running | nu
     throw cannotRun(places, error);
   });
   if (code === 126 || code === 127) throw cannotRun(places, reason ?? `exit code ${code}`);
-  if (/lock file .* already exists|shared memory block .* still in use/.test(said)) return null;
+  // Another one has just made the lock file, or has written it already.
+  if (/lock file .* (?:is empty|already exists)|shared memory block .* still in use/.test(said)) return null;
   throw damaged(places, reason ?? `exit code ${code}`);
 }
 

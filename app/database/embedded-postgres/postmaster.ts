@@ -2,7 +2,7 @@
  * What `postmaster.pid` says about a server, and whether that is still true. The file outlives a crash, and its process number may
  * be another program's by then, or another container's; so the socket that it names is asked.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ConnectionSettings } from '../connection-settings.ts';
 import { tryDatabase } from '../reach.ts';
@@ -19,6 +19,8 @@ export interface Postmaster {
 
 /** Milliseconds for an answer. */
 const ANSWER_MS = 2000;
+/** Milliseconds in which a starting server writes into the file that it has made. */
+const WRITTEN_WITHIN_MS = 10_000;
 
 export async function readPostmaster(data: string): Promise<Postmaster | null> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
@@ -58,4 +60,12 @@ export function stopUnwatched(places: Places, seen: Postmaster): Promise<void> {
 export function clearStale(places: Places, seen: Postmaster): Promise<void> {
   const command = `sed '1s/.*/2147483647/' postmaster.pid >postmaster.pid.new && mv postmaster.pid.new postmaster.pid`;
   return end(places, seen, command);
+}
+
+/** Removes a file that a crash left empty: PostgreSQL takes it for that of a server that is just starting, and never starts. */
+export async function clearUnwritten({ data, runAs }: Places): Promise<void> {
+  const file = join(data, 'postmaster.pid');
+  const found = await stat(file).catch(() => null);
+  if (found?.size === 0 && Date.now() - found.mtimeMs > WRITTEN_WITHIN_MS)
+    await runProgram('/bin/rm', ['-f', file], runAs);
 }

@@ -14,9 +14,9 @@ import {
   statSync,
   symlinkSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,10 +29,10 @@ import {
   type EmbeddedOptions,
   type EmbeddedServer,
 } from '../../../app/database/embedded-postgres/index.ts';
+import { withBuild } from '../../support/build.ts';
 import { clusterVarDir, endEmbedded, isAlive, openKnex } from '../../support/postgres.ts';
 
-const USER_SCRIPT = fileURLToPath(new URL('../../support/embedded-user.ts', import.meta.url));
-const TSX = createRequire(import.meta.url).resolve('tsx');
+const USER_SCRIPT = fileURLToPath(new URL('../../support/embedded-user.mjs', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 
 const folders: string[] = [];
@@ -111,7 +111,7 @@ async function untilGone(folder: string, withinMs: number): Promise<number> {
 }
 
 function runUser(varDir: string, env: Record<string, string> = {}): ChildProcess {
-  const child = spawn(process.execPath, ['--import', TSX, USER_SCRIPT], {
+  const child = spawn(process.execPath, [USER_SCRIPT], {
     env: { ...process.env, VAR_DIR: varDir, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
@@ -142,6 +142,7 @@ async function startUser(
 }
 
 describe('embedded PostgreSQL', function () {
+  withBuild();
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
     const left = servers.splice(0);
@@ -228,10 +229,11 @@ describe('embedded PostgreSQL', function () {
 
     it('stays while one of them is there, and ends within 10 s after the last was killed', async () => {
       const varDir = await clusterFolder();
-      const [first, second] = [await startUser(varDir), await startUser(varDir)];
+      const [first, second] = [await startUser(varDir, { LINGER: '0' }), await startUser(varDir)];
       expect(second.serverPid).to.equal(first.serverPid);
       first.child.kill('SIGKILL');
-      await sleep(3500);
+      await until(() => first.child.signalCode !== null, 5000);
+      await sleep(500);
       expect(isAlive(first.serverPid)).to.equal(true);
       second.child.kill('SIGKILL');
       expect(await untilGone(varDir, 12_000)).to.be.below(10_000);
@@ -305,6 +307,30 @@ describe('embedded PostgreSQL', function () {
       if (isRoot) chownSync(file, uid, gid);
       expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
       expect(other.exitCode).to.equal(null);
+    });
+
+    it('starts over one that a crash left empty', async () => {
+      const varDir = await clusterFolder();
+      const data = join(varDir, 'postgres', 'data');
+      const file = join(data, 'postmaster.pid');
+      const { uid, gid } = statSync(data);
+      writeFileSync(file, '');
+      if (isRoot) chownSync(file, uid, gid);
+      utimesSync(file, 1_700_000_000, 1_700_000_000);
+      expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
+    });
+
+    it('waits for the server that has just made one, and has not written to it yet', async () => {
+      const varDir = await clusterFolder();
+      const data = join(varDir, 'postgres', 'data');
+      const { uid, gid } = statSync(data);
+      writeFileSync(join(data, 'postmaster.pid'), '');
+      if (isRoot) chownSync(join(data, 'postmaster.pid'), uid, gid);
+      const starting = start(varDir);
+      const log = (): string => readFileSync(join(varDir, 'postgres', 'postgres.log'), 'utf8');
+      await until(() => log().includes('"postmaster.pid" is empty'), 5000);
+      unlinkSync(join(data, 'postmaster.pid'));
+      expect(await query(await starting, 'select 1 as value')).to.equal(1);
     });
 
     it('starts over one whose process nobody has waited for', async () => {
