@@ -42,6 +42,8 @@ export interface ErrorDescriberOptions {
   maps: SourceMaps;
   /** Folders below the root that are not the developer's code, such as the profiler's own `app/profiler/`. */
   foreignFolders?: readonly string[];
+  /** Milliseconds after which no more source is read for one thrown value. */
+  sourceBudgetMs?: number;
 }
 
 const LONGEST_CHAIN = 10;
@@ -54,8 +56,7 @@ const EXCERPTS_PER_LINK = 4;
 const MOST_EXCERPTS = 20;
 const LINES_AROUND = 5;
 const LONGEST_LINE = 300;
-/** Milliseconds after which no more source is read. */
-const SOURCE_BUDGET = 60;
+const SOURCE_BUDGET_MS = 60;
 /** Work left for one thrown value. */
 interface Budget {
   links: number;
@@ -96,7 +97,7 @@ function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null
 }
 
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
-  const { root, files, maps, foreignFolders = [] } = options;
+  const { root, files, maps, foreignFolders = [], sourceBudgetMs = SOURCE_BUDGET_MS } = options;
 
   const roots = [...new Set([root, realPathOf(root)])];
 
@@ -220,7 +221,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     const budget = {
       links: MOST_LINKS,
       excerpts: MOST_EXCERPTS,
-      deadline: performance.now() + SOURCE_BUDGET,
+      deadline: performance.now() + sourceBudgetMs,
     };
     try {
       return describe(value, budget, new Set());

@@ -30,10 +30,15 @@ export interface FailedRequest {
   prepare?: (context: Context) => void;
 }
 
-/** The describer over a folder, as the service sets it up over its own. */
+/** The describer over a folder, as the service sets it up over its own; a busy machine gets as many excerpts as an idle one. */
 export function describerOf(root: string): ReturnType<typeof createErrorDescriber> {
   const files = createSourceFiles({ roots: [root] });
-  return createErrorDescriber({ root, files, maps: createSourceMaps({ files }) });
+  return createErrorDescriber({
+    root,
+    files,
+    maps: createSourceMaps({ files }),
+    sourceBudgetMs: Infinity,
+  });
 }
 
 export function rendererOf(): RenderPage {
