@@ -19,6 +19,4 @@ module.exports = {
   jobs: 4,
   // Only there to end a hang: how long a test takes is no question of right or wrong.
   timeout: 240_000,
-  // A few tests of races between processes are not steady yet on a busy machine.
-  retries: process.env.CI === undefined ? 0 : 2,
 };

@@ -1,7 +1,7 @@
 /** Every kind of page over the example shop: axe-core in light and dark, order of focus, policy, weight, no script. */
-import axe from 'axe-core';
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { violations, violationsInBothThemes } from '../support/axe.ts';
 import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
@@ -10,14 +10,6 @@ const PANELS = [
   'security', 'configuration',
 ]; // prettier-ignore
 const MOST_BYTES = 60_000;
-/** The rules of axe-core, of those that it asks by itself, whose answer depends on colours. */
-const COLOURS = ['color-contrast', 'link-in-text-block'];
-
-interface Violation {
-  id: string;
-  nodes: { target: string[]; html: string }[];
-}
-
 /** What the shop is asked for; the token of each is known by its name. */
 const REQUESTS: Record<string, { path: string; init?: RequestInit }> = {
   orders: { path: '/orders' },
@@ -31,6 +23,14 @@ const REQUESTS: Record<string, { path: string; init?: RequestInit }> = {
       body: new URLSearchParams({ email: 'ada@shop.example', product: '1', card_number: '1' }),
     },
   },
+};
+
+/** Where another request than that of the orders fills a panel. */
+const RICHEST: Record<string, string> = {
+  exception: 'fault',
+  request: 'checkout',
+  routing: 'missing',
+  security: 'checkout',
 };
 
 describe('pages of the profiler', () => {
@@ -79,33 +79,12 @@ describe('pages of the profiler', () => {
     'the error page of a fault': () => ['/api/quote', '/products/999'],
     'the error page of a missed route': () => ['/prodcts/1?a=b', '/api/payments'],
     'the error page of a malformed request': () => ['/products/%zz'],
-    ...Object.fromEntries(
-      PANELS.map((panel) => [
-        `the panel ${panel}`,
-        () => ['checkout', 'orders', 'bare'].map((name) => `/_profiler/${tokens[name]}?panel=${panel}`),
-      ]),
-    ),
   };
 
   async function open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
     const opened = await browser.open({ viewport: { width: 1440, height: 900 }, ...options });
     await opened.page.goto(`${shop.origin}${address}`);
     return opened;
-  }
-
-  /** `rules`: these alone. */
-  async function violations(page: Page, rules?: string[]): Promise<string[]> {
-    await page.evaluate(axe.source);
-    const options = {
-      resultTypes: ['violations'],
-      ...(rules && { runOnly: { type: 'rule', values: rules } }),
-    };
-    const found = await page.evaluate<Violation[]>(
-      `axe.run(document, ${JSON.stringify(options)}).then((result) => result.violations)`,
-    );
-    return found.flatMap(({ id, nodes }) =>
-      nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 120)}`),
-    );
   }
 
   it('are found at fault by axe-core where they are: the tool works here', async () => {
@@ -115,36 +94,42 @@ describe('pages of the profiler', () => {
     );
     expect((await violations(page)).join()).to.include('label');
     await page.emulateMedia({ colorScheme: 'dark' });
-    expect(await violations(page, COLOURS)).to.deep.equal([]);
+    expect(await violations(page, { only: 'colours' })).to.deep.equal([]);
     await page.evaluate("document.querySelector('main').style.color = '#333'");
-    expect((await violations(page, COLOURS)).join()).to.include('color-contrast');
+    expect((await violations(page, { only: 'colours' })).join()).to.include('color-contrast');
     await page.context().close();
   });
 
-  for (const [kind, addresses] of Object.entries(kinds)) {
-    it(`give axe-core nothing to say, light and dark, and are quiet: ${kind}`, async () => {
-      const { page, problems } = await browser.open({ viewport: { width: 1440, height: 900 } });
-      for (const address of addresses()) {
-        await page.emulateMedia({ colorScheme: 'light' });
-        const response = await page.goto(`${shop.origin}${address}`);
-        expect((await response?.body())?.length, address).to.be.within(1, MOST_BYTES);
-        expect(await violations(page), address).to.deep.equal([]);
-        // The same page in other colours: what is not about them has been asked.
-        await page.emulateMedia({ colorScheme: 'dark' });
-        expect(await violations(page, COLOURS), `${address}, dark`).to.deep.equal([]);
-      }
-      expect(problems).to.deep.equal([]);
-      await page.context().close();
-    });
+  async function expectQuiet(
+    addresses: readonly string[],
+    ask: (page: Page, address: string) => Promise<string[]>,
+  ): Promise<void> {
+    const { page, problems } = await browser.open({ viewport: { width: 1440, height: 900 } });
+    for (const address of addresses) {
+      const response = await page.goto(`${shop.origin}${address}`);
+      expect((await response?.body())?.length, address).to.be.within(1, MOST_BYTES);
+      expect(await ask(page, address), address).to.deep.equal([]);
+    }
+    expect(problems).to.deep.equal([]);
+    await page.context().close();
   }
 
+  for (const [kind, addresses] of Object.entries(kinds))
+    it(`give axe-core nothing to say, light and dark, and are quiet: ${kind}`, () =>
+      expectQuiet(addresses(), (page) => violationsInBothThemes(page)));
+
+  for (const panel of PANELS)
+    it(`give axe-core nothing to say, light and dark, and are quiet: the panel ${panel}`, () => {
+      const addressOf = (name: string): string => `/_profiler/${tokens[name]}?panel=${panel}`;
+      const full = addressOf(RICHEST[panel] ?? 'orders');
+      const empty = addressOf('bare');
+      return expectQuiet([full, empty], (page, address) =>
+        address === full ? violationsInBothThemes(page, 'main') : violations(page, { within: 'main' }),
+      );
+    });
+
   it('lead by the keyboard through every control once, each in sight with an outline, and out again', async () => {
-    for (const address of [
-      '/_profiler/',
-      `/_profiler/${tokens.orders}`,
-      `/_profiler/${tokens.fault}`,
-      '/api/quote',
-    ]) {
+    for (const address of ['/_profiler/', `/_profiler/${tokens.orders}`, '/api/quote']) {
       const { page } = await open(address);
       await page.keyboard.press('Tab');
       expect(await page.evaluate('document.activeElement.className'), address).to.equal('skip');

@@ -42,14 +42,15 @@ describe('the keyboard', () => {
   }
 
   it('goes to each panel by the letter that the help names, and home', async () => {
-    const page = await open(`/_profiler/${tokens[1]}?panel=request`);
+    const page = await open(`/_profiler/${tokens[1]}?panel=request#from`);
     const places = (await helpOf(page)).filter((line) => line.startsWith('g '));
     expect(new Set(places).size).to.equal(places.length);
-    expect(places.length).to.equal(everyPanel().length + 1);
+    expect(places.length).to.equal((await page.locator('nav.panels a').count()) + 1);
     for (const place of places) {
-      // The fragment tells it from the page that is gone to.
-      await page.goto(`${server.address}/_profiler/${tokens[1]}?panel=request#from`);
+      // From the list no key leads to a panel.
+      if (!page.url().includes('panel=')) await page.goBack();
       const target = await page.locator(`[data-go="${place.at(-1)}"]`).getAttribute('href');
+      expect(page.url()).to.not.equal(server.address + (target ?? ''));
       await page.keyboard.press('g');
       await page.keyboard.press(place.at(-1) ?? '');
       await page.waitForURL(server.address + (target ?? ''));

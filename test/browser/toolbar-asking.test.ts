@@ -1,16 +1,7 @@
 /** What the bar asks the service, and what it shows where that says little or nothing. */
 import { expect } from 'chai';
-import {
-  boxOf,
-  item,
-  ITEMS,
-  previewWith,
-  ROOT,
-  texts,
-  useBarPages,
-  violations,
-  wait,
-} from '../support/bar-pages.ts';
+import { violations } from '../support/axe.ts';
+import { boxOf, item, ITEMS, previewWith, ROOT, texts, useBarPages, wait } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TAG, TOKEN } from '../support/toolbar-pages.ts';
 import { until } from '../support/waiting.ts';
 

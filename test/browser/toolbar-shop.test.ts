@@ -1,11 +1,11 @@
 /** The toolbar in the example shop, as a developer meets it: put in by the service, under the shop's own policy. */
-import axe from 'axe-core';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { violations } from '../support/axe.ts';
 import { useBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
-const PAGES = ['/', '/orders', '/products/1', '/checkout', '/login', '/reports/daily'];
+const PAGES = ['/', '/checkout', '/reports/daily'];
 
 describe('the toolbar in the shop', () => {
   const browser = useBrowser();
@@ -21,14 +21,6 @@ describe('the toolbar in the shop', () => {
   const bar = (page: Page) => page.locator('hindsight-toolbar');
   const item = (page: Page, text: string | RegExp) => bar(page).locator('.item', { hasText: text });
   const pop = (page: Page) => bar(page).locator('.pop');
-
-  async function violations(page: Page): Promise<string[]> {
-    await page.evaluate(axe.source);
-    const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-      "axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)",
-    );
-    return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 140)}`));
-  }
 
   it('says of the orders that they are read in a loop, and leads to the line', async () => {
     const { page, problems } = await browser.open();

@@ -12,14 +12,14 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { expect } from 'chai';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
+import { withBuild } from '../support/build.ts';
 
 const run = promisify(execFile);
 const HOST = 'test/support/answering-host.mjs';
 const MARK = '\n--- results\n';
 
 async function answers(mode: 'plain' | 'watched'): Promise<Record<string, unknown>> {
-  const options = { timeout: 60_000, maxBuffer: 1e8 };
-  const { stdout, stderr } = await run(process.execPath, ['--import', 'tsx', HOST, mode], options);
+  const { stdout, stderr } = await run(process.execPath, [HOST, mode], { maxBuffer: 1e8 });
   const [printed, results = '{}'] = stdout.split(MARK);
   const failures = stderr
     .replace(/\(node:\d+\)/g, '')
@@ -29,6 +29,8 @@ async function answers(mode: 'plain' | 'watched'): Promise<Record<string, unknow
 }
 
 describe('an application that is watched', () => {
+  withBuild();
+
   it('answers, warns, fails and writes as it does by itself', async () => {
     const plain = await answers('plain');
     const watched = await answers('watched');

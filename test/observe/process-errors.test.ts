@@ -5,13 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { observeProcessErrors } from '../../app/observe/process-errors.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { withBuild } from '../support/build.ts';
 
 /** Runs a program that fails inside a context, and returns what was noted when the process ended. */
 function runFailing(failure: string): { status: number | null; noted: unknown } {
   const url = (path: string): string => pathToFileURL(join(packageRoot(), path)).href;
   const program = `
-    const { Context, ContextTracker } = await import(${JSON.stringify(url('app/profiler/context.ts'))});
-    const { observeProcessErrors } = await import(${JSON.stringify(url('app/observe/process-errors.ts'))});
+    const { Context, ContextTracker } = await import(${JSON.stringify(url('dist/app/profiler/context.js'))});
+    const { observeProcessErrors } = await import(${JSON.stringify(url('dist/app/observe/process-errors.js'))});
     const tracker = new ContextTracker();
     observeProcessErrors({ tracker });
     const context = new Context({ token: 'abc123', kind: 'request' });
@@ -21,7 +22,7 @@ function runFailing(failure: string): { status: number | null; noted: unknown } 
     });
     tracker.run(context, () => { ${failure} });
   `;
-  const result = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+  const result = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: packageRoot(),
     encoding: 'utf8',
   });
@@ -29,6 +30,8 @@ function runFailing(failure: string): { status: number | null; noted: unknown } 
 }
 
 describe('errors that end the process', () => {
+  withBuild();
+
   it('are noted on the request they belong to, and end the process all the same', () => {
     expect(runFailing("setTimeout(() => { throw new Error('late'); }, 5)")).to.deep.equal({
       status: 1,

@@ -160,7 +160,18 @@ describe('the package', () => {
   it('has types that a strict host compiles against, its own facts included', async () => {
     await writeFile(join(folder, 'host.mts'), TYPED_HOST);
     const compiler = resolve('node_modules/typescript/lib/tsc.js');
-    const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2023',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+    ];
     const compiled = run(process.execPath, [compiler, ...options, 'host.mts'], { cwd: folder });
     const said = await compiled.then(
       () => '',

@@ -3,13 +3,14 @@ import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
+import { withBuild } from '../support/build.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 
 const host = `
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import express from 'express';
-import { createPostgresStorage, createProfiler } from './app/index.ts';
+import { createPostgresStorage, createProfiler } from './dist/app/index.js';
 
 const settings = JSON.parse(process.env.SETTINGS);
 const profiler = createProfiler({ storage: createPostgresStorage(settings) });
@@ -41,21 +42,19 @@ console.log(JSON.stringify({
 `;
 
 describe('a host without Knex', () => {
+  withBuild();
   const server = withDebianPostgres();
 
   before(() => runProfilerMigrations({ connection: server().connection, schema: 'alone' }));
 
   async function runHost(): Promise<string> {
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '--eval', host],
-      {
-        env: {
-          PATH: process.env.PATH ?? '',
-          SETTINGS: JSON.stringify({ connection: server().connection, schema: 'alone' }),
-        },
+    // By its syntax a module: the thread inherits the option `--input-type`, and refuses it.
+    const { stdout } = await promisify(execFile)(process.execPath, ['--eval', host], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        SETTINGS: JSON.stringify({ connection: server().connection, schema: 'alone' }),
       },
-    );
+    });
     return stdout;
   }
 

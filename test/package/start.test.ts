@@ -34,12 +34,12 @@ const runsTypeScript = 'typescript' in process.features && Boolean(process.featu
 describe('bin/start.js', () => {
   let folder: string;
 
-  async function say(word: string, name = 'server'): Promise<void> {
+  async function say(word: string): Promise<void> {
     const text = `const word: string = '${word}';\nprocess.stdout.write(word);\n`;
-    await writeFile(join(folder, 'app', `${name}.ts`), text);
+    await writeFile(join(folder, 'app', 'server.ts'), text);
   }
 
-  /** Files of an older build: whatever is written later is newer. */
+  /** Files of an older build: whatever is written later is newer. A build of the future is newer than all. */
   async function ageOfBuild(ms: number): Promise<void> {
     const moment = new Date(Date.now() - ms);
     await utimes(join(folder, 'dist', '.built'), moment, moment);
@@ -49,7 +49,25 @@ describe('bin/start.js', () => {
     await symlink(resolve('node_modules', name), join(folder, 'node_modules', name), 'junction');
   }
 
+  /** One that has been built; each compilation takes more than a second. */
+  let built: string;
+
+  before(async () => {
+    built = await makeCheckout();
+    await run(built, 'build.js');
+  });
+  after(() => rm(built, { recursive: true, force: true }));
   beforeEach(async () => {
+    folder = await makeCheckout();
+  });
+
+  /** The build of `built`, which has the same sources. */
+  async function takeBuild(): Promise<void> {
+    await cp(join(built, 'dist'), join(folder, 'dist'), { recursive: true, preserveTimestamps: true });
+    await ageOfBuild(-5000);
+  }
+
+  async function makeCheckout(): Promise<string> {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-start-'));
     await mkdir(join(folder, 'app'));
     await mkdir(join(folder, 'migrations'));
@@ -60,7 +78,8 @@ describe('bin/start.js', () => {
     }
     for (const name of ['express', 'typescript', '@types/node', 'undici-types']) await install(name);
     await say('one');
-  });
+    return folder;
+  }
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -73,12 +92,12 @@ describe('bin/start.js', () => {
   });
 
   it('runs a fresh build as it is', async () => {
-    await run(folder, 'build.js');
+    await takeBuild();
     expect(await run(folder, 'start.js')).to.deep.equal({ code: 0, stdout: 'one', stderr: '' });
   });
 
   it('renews a build that is older than the sources', async () => {
-    await run(folder, 'build.js');
+    await takeBuild();
     await say('two');
     await ageOfBuild(5000);
     const { stdout, stderr } = await run(folder, 'start.js');
@@ -87,9 +106,8 @@ describe('bin/start.js', () => {
   });
 
   it('renews a build when a source file went away, and drops its output', async () => {
-    await say('other', 'other');
-    await run(folder, 'build.js');
-    await rm(join(folder, 'app', 'other.ts'));
+    await takeBuild();
+    await writeFile(join(folder, 'dist', 'app', 'other.js'), '');
     await ageOfBuild(5000);
     expect((await run(folder, 'start.js')).stdout).to.equal('one');
     expect(await readdir(join(folder, 'dist', 'app')))
@@ -109,7 +127,7 @@ describe('bin/start.js', () => {
   });
 
   it('keeps the old build when the sources can not be built', async () => {
-    await run(folder, 'build.js');
+    await takeBuild();
     await writeFile(join(folder, 'app', 'server.ts'), 'const = ;\n');
     await ageOfBuild(5000);
     const { stdout, stderr } = await run(folder, 'start.js');
@@ -131,7 +149,7 @@ describe('bin/start.js', () => {
   });
 
   it('needs no TypeScript where the build is fresh', async () => {
-    await run(folder, 'build.js');
+    await takeBuild();
     await rm(join(folder, 'node_modules', 'typescript'));
     expect(await run(folder, 'start.js')).to.deep.equal({ code: 0, stdout: 'one', stderr: '' });
   });
@@ -144,8 +162,8 @@ describe('bin/start.js', () => {
   });
 
   it('serves processes that start at the same moment', async () => {
-    const runs = await Promise.all([1, 2, 3].map(() => run(folder, 'start.js')));
-    expect(runs.map(({ stdout }) => stdout)).to.deep.equal(['one', 'one', 'one']);
+    const runs = await Promise.all([1, 2].map(() => run(folder, 'start.js')));
+    expect(runs.map(({ stdout }) => stdout)).to.deep.equal(['one', 'one']);
     expect((await readdir(folder)).filter((name) => name.startsWith('.dist'))).to.deep.equal([]);
   });
 

@@ -25,7 +25,12 @@ interface Answer {
   token: string;
 }
 
-function suite(name: string, open: (context: Mocha.Context) => Promise<Record<string, string>>): void {
+/** `requests`: how many are asked for at once, a hundred at a time. */
+function suite(
+  name: string,
+  requests: number,
+  open: (context: Mocha.Context) => Promise<Record<string, string>>,
+): void {
   describe(`the service on ${name}`, () => {
     let shop: RunningShop;
     let output = '';
@@ -113,9 +118,9 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Record<st
       expect(headers.get('location')).to.equal(`${shop.origin}/_profiler/?a=%20b&c=d+e`);
     });
 
-    it('opens a thousand concurrent requests, each by a token of its own, at once', async () => {
+    it(`opens ${requests} concurrent requests, each by a token of its own, at once`, async () => {
       const answers: Answer[] = [];
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < requests / 100; round++) {
         answers.push(
           ...(await Promise.all(
             Array.from({ length: 100 }, (_, i) => ask(`/api/products/${(i % 5) + 1}?n=${round * 100 + i}`)),
@@ -123,9 +128,10 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Record<st
         );
       }
       const tokens = new Set(answers.map(({ token }) => token));
-      expect(tokens.size).to.equal(1000);
+      expect(tokens.size).to.equal(requests);
       let wrong = 0;
-      const list = [...answers];
+      // One of three: to read them costs more than to make them.
+      const list = answers.filter((_, i) => i % 3 === 0);
       while (list.length > 0) {
         const batch = list.splice(0, 50);
         const profiles = await Promise.all(batch.map(({ token }) => profileOf(token)));
@@ -316,5 +322,5 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Record<st
   });
 }
 
-suite('the embedded PostgreSQL', async () => ({ VAR_DIR: await clusterVarDir() }));
-suite("Debian's PostgreSQL", async (context) => environmentOf(await debianDatabase(context)));
+suite('the embedded PostgreSQL', 1000, async () => ({ VAR_DIR: await clusterVarDir() }));
+suite("Debian's PostgreSQL", 100, async (context) => environmentOf(await debianDatabase(context)));

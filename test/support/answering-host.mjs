@@ -2,7 +2,7 @@
  * An Express application that answers in every way there is, run by itself: asks itself over raw sockets and prints what came
  * back, byte by byte, as JSON. Run with `watched` it mounts the profiler first; what it prints must be the same.
  *
- *   node --import tsx answering-host.mjs plain|watched [folder whose Express and middleware are taken]
+ *   node answering-host.mjs plain|watched [folder whose Express and middleware are taken]
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,6 @@ const [mode, folder] = process.argv.slice(2);
 const load = createRequire(folder === undefined ? import.meta.url : join(folder, 'host.js'));
 const express = load('express');
 const isFour = typeof express.application.del === 'function';
-const DOOR = process.env.DOOR ?? '../../app/index.ts';
 const files = mkdtempSync(join(tmpdir(), 'hindsight-answers-'));
 writeFileSync(join(files, 'digits.txt'), '0123456789'.repeat(20));
 utimesSync(join(files, 'digits.txt'), 1e9, 1e9);
@@ -47,7 +46,7 @@ app.engine('tpl', (_path, { name }, done) => done(null, `hello ${name}`));
 
 let profiler = null;
 if (mode === 'watched') {
-  const { createProfiler } = await import(DOOR);
+  const { createProfiler } = await import('../../dist/app/index.js');
   profiler = createProfiler({ warn: (sentence) => note('profiler', sentence), Router: express.Router });
   app.use(profiler.watch, profiler.pages);
   profiler.watchApp(app);

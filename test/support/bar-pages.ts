@@ -1,7 +1,6 @@
 /**
  * The bar in a real browser, over pages that are made here (toolbar-pages.ts): what the tests of it open, look at and point at.
  */
-import axe from 'axe-core';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { type OpenPage, type TestBrowser, useBrowser } from './browser.ts';
 import { serveToolbar, type ToolbarHost } from './toolbar-pages.ts';
@@ -85,12 +84,3 @@ export const item = (page: Page, text: string): Locator =>
   page.locator('hindsight-toolbar .item', { hasText: text });
 /** Longer than a preview takes to open and to go. */
 export const wait = (page: Page, ms = 400): Promise<void> => page.waitForTimeout(ms);
-
-/** What axe-core finds wrong with the whole page. */
-export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-    "axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)",
-  );
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 140)}`));
-}

@@ -78,6 +78,19 @@ async function watchPage(page: Page, problems: string[]): Promise<void> {
   await page.addInitScript({ content: REPORT_VIOLATIONS });
 }
 
+/** Those of the widths at which the page is wider than its window. It is opened once: what it costs is not the resizing. */
+export async function overflowsAt(page: Page, widths: readonly number[]): Promise<number[]> {
+  const wide: number[] = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    const over = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (over > 0) wide.push(width);
+  }
+  return wide;
+}
+
 /** For run.ts: the one that all files of a run share. */
 export async function startChromium(): Promise<Part> {
   const server = await chromium.launchServer({ executablePath: findChromium() ?? '', args: FLAGS });

@@ -1,11 +1,12 @@
-/** The service as a process of its own, from its sources, and requests to it that each take a fresh connection. */
+/**
+ * The service as a process of its own, and requests to it that each take a fresh connection. It is the built one: from its sources each
+ * process would compile all of them.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
-import { createRequire } from 'node:module';
+import { sharedPart } from './shared-part.ts';
 import { until } from './waiting.ts';
-
-const TSX = createRequire(import.meta.url).resolve('tsx');
 
 export interface ServiceProcess {
   child: ChildProcess;
@@ -20,8 +21,9 @@ export interface ListeningProcess extends ServiceProcess {
 }
 
 /** `env` is all that it gets, but for PATH; PORT is 0 unless given. */
-export function spawnService(env: Record<string, string>): ServiceProcess {
-  const child = spawn(process.execPath, ['--import', TSX, 'app/server.ts'], {
+export async function spawnService(env: Record<string, string>): Promise<ServiceProcess> {
+  await sharedPart('build');
+  const child = spawn(process.execPath, ['dist/app/server.js'], {
     env: { PATH: process.env.PATH, PORT: '0', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -42,7 +44,7 @@ export function spawnService(env: Record<string, string>): ServiceProcess {
 }
 
 export async function startService(env: Record<string, string>): Promise<ListeningProcess> {
-  const started = spawnService(env);
+  const started = await spawnService(env);
   const origin = (): string | undefined => /Listening on (http:\S+)/.exec(started.said())?.[1];
   await until(() => origin() !== undefined || started.child.exitCode !== null, 'the service listens');
   const found = origin();
