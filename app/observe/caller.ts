@@ -43,7 +43,7 @@ function asSites(_error: unknown, sites: unknown): unknown {
 }
 
 /** Call sites below a function, or from this one on. Settings of `Error` that a host has frozen stay as they are. */
-function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
+export function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
     Reflect.set(Error, 'prepareStackTrace', asSites);
@@ -103,12 +103,25 @@ function sourcePosition(
 }
 
 /** The profiler's files between a library and its caller; elsewhere in `app` there may be code of the owner. */
-const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js$/;
+const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js/;
 /** The same for original sources, where the build joined several files into one. */
 const OURS_WRITTEN = /(?:^|[\\/])app[\\/](?:observe|profiler|middleware)[\\/][^\\/]+\.ts$/;
 
+let folderOfOurs: string | undefined;
+
 /** The folder of the profiler's own modules, read from the stack, so that each copy of the package finds its own. */
-function ownFolder(): string {
+export function ownFolder(): string {
+  return (folderOfOurs ??= findOwnFolder());
+}
+
+/** Whether a line of a stack, or a file, is ours; elsewhere in `app` there may be code of the owner. */
+export function isOwnFile(text: string): boolean {
+  const folder = ownFolder();
+  const at = folder === '' ? -1 : text.indexOf(folder);
+  return at !== -1 && OURS.test(text.slice(at + folder.length));
+}
+
+function findOwnFolder(): string {
   const file = takeSites(1)[0]?.getFileName() ?? '';
   return file.slice(
     0,
@@ -128,7 +141,7 @@ export function createCallerFinder(
 
   function kindOf(file: string): KnownFile['kind'] {
     if (file === '' || file.startsWith('node:')) return 'neither';
-    if (folder !== '' && file.startsWith(folder) && OURS.test(file.slice(folder.length))) return 'neither';
+    if (isOwnFile(file)) return 'neither';
     return file.includes('node_modules') ? 'library' : 'own';
   }
 

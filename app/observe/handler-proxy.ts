@@ -1,8 +1,8 @@
 /**
- * A temporary replacement for `layer.handle`, in place only while the router calls it, so that we see what the handler returns and throws.
- * By the time the handler runs, the layer holds its own function again.
+ * A temporary replacement for `layer.handle`, where a router's method is not one that we can stand in for (layer-method.ts): in place only
+ * while the router calls it, so that we see what the handler returns and throws. By the time the handler runs, the layer holds its own
+ * function again.
  */
-import { channel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import type { Layer } from '../profiler/express-routers.ts';
 import type { LayerCall } from './layer-call.ts';
@@ -25,8 +25,6 @@ export interface ProxiedCall<H extends Callable> {
   handle: H;
   call: LayerCall;
   promises: PromiseHandling;
-  /** The router's method is unmodified: nobody else sees the replacement. */
-  isDirect: boolean;
 }
 
 export interface HandlerProxy {
@@ -48,9 +46,6 @@ export interface HandlerProxies {
 
 const { isAsyncFunction, isPromise } = types;
 
-/** Subscribers (Express 5.3) are given what stands in `layer.handle`. */
-const requestStart = channel('tracing:express.router.request:start');
-
 /** Only native promises: calling `then` on a Knex query builder would run the query twice. */
 function isNativePromise(value: unknown): value is Promise<unknown> {
   return isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
@@ -69,13 +64,6 @@ export function promiseHandlingOf(name: string, method: unknown): PromiseHandlin
   if (name === 'handleRequest' || name === 'handleError') return 'handled';
   const source = Function.prototype.toString.call(method);
   return IGNORING.test(source) && !/then|promise/i.test(source) ? 'ignored' : 'unknown';
-}
-
-/** An unmodified method of a router reads `this.handle` first and calls it: nobody else sees the replacement. */
-const UNMODIFIED = /^function \w* ?\((?:error, )?req, res, next\) \{\s+(?:const|var) fn = this\.handle\b/;
-
-export function isUnmodified(method: unknown): boolean {
-  return UNMODIFIED.test(Function.prototype.toString.call(method));
 }
 
 /** Only promises of async functions are guaranteed to have no other consumer. */
@@ -113,9 +101,6 @@ function restoreHandle(
 }
 
 export function createHandlerProxies(trace: CallTrace): HandlerProxies {
-  /** Layers that hold their function as a writable property of their own, as a router creates them. */
-  const plain = new WeakSet<Layer>();
-
   function returned(
     call: LayerCall,
     result: unknown,
@@ -164,40 +149,13 @@ export function createHandlerProxies(trace: CallTrace): HandlerProxies {
     return replacement;
   }
 
-  function isPlain(layer: Layer): boolean {
-    if (plain.has(layer)) return true;
-    if (Object.getOwnPropertyDescriptor(layer, 'handle')?.writable !== true) return false;
-    plain.add(layer);
-    return true;
-  }
-
-  /** A plain closure, for the calls that no other tracer can see: nearly all of them, at a tenth of a proxy's cost. */
-  function wrapPlain<H extends Callable>(proxied: ProxiedCall<H>): Callable {
-    const { layer, handle, call } = proxied;
-    return (...args) => {
-      layer.handle = handle;
-      let result: unknown;
-      try {
-        result = handle(...args);
-      } catch (error) {
-        threw(call, error);
-        throw error;
-      }
-      returned(call, result, proxied);
-      return result;
-    };
-  }
-
   return {
     returned,
     threw,
     install(proxied) {
-      const { layer, handle, isDirect } = proxied;
-      const isHidden = isDirect && !requestStart.hasSubscribers && isPlain(layer);
-      const descriptor = isHidden
-        ? { value: handle, writable: true }
-        : Object.getOwnPropertyDescriptor(layer, 'handle');
-      const replacement = isHidden ? wrapPlain(proxied) : createProxy(proxied, descriptor);
+      const { layer } = proxied;
+      const descriptor = Object.getOwnPropertyDescriptor(layer, 'handle');
+      const replacement = createProxy(proxied, descriptor);
       const isInstalled = replaceHandle(layer, descriptor, replacement);
       return { proxied: proxied as never, descriptor, replacement: isInstalled ? replacement : null };
     },

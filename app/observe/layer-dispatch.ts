@@ -3,16 +3,29 @@
  * The tracing channel of Express 5.3 is not used: it gives handlers another `next` than `req.next`, and costs twice as much (decision 16).
  * Callbacks of `router.param` are not layers: they are wrapped in the lists of their router.
  */
+import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Layer, stackOf } from '../profiler/express-routers.ts';
 import type { CallKind, LayerCall } from './layer-call.ts';
 import {
   type CallTrace,
   createHandlerProxies,
-  isUnmodified,
   type PromiseHandling,
   promiseHandlingOf,
 } from './handler-proxy.ts';
+import { createLayerMethod, type MethodTrace } from './layer-method.ts';
+
+/**
+ * Subscribers of Express 5.3 are told by its own methods. The service itself hears only of ends, and of what our stand-in leaves to
+ * the original (lost-throws.ts).
+ */
+const CHANNELS = ['start', 'asyncStart', 'asyncEnd', 'error'].map((event) =>
+  channel(`tracing:express.router.request:${event}`),
+);
+
+function isTracedByOthers(): boolean {
+  return CHANNELS[0]?.hasSubscribers === true || CHANNELS.some(({ hasSubscribers }) => hasSubscribers);
+}
 
 /** What is reported; none of it may throw. */
 export interface DispatchTrace extends CallTrace {
@@ -64,14 +77,38 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
   let closed = false;
 
+  /** Finding out its places calls the method, which other tracers would be told of. */
+  const standInFor: typeof createLayerMethod = (...args) =>
+    isTracedByOthers() ? null : createLayerMethod(...args);
+
+  /** What a stand-in of a router's method does, whatever it is for. */
+  function ofMethod(promises: PromiseHandling): Omit<MethodTrace<LayerCall>, 'open'> {
+    return {
+      returned: (call, result, handle) => {
+        proxies.returned(call, result, { handle, promises });
+      },
+      threw: proxies.threw,
+      passed: (req, error) => {
+        if (!closed) trace.errorPassedToNext(req, error);
+      },
+    };
+  }
+
   function tracingRequest(original: Handle, promises: PromiseHandling): Handle {
-    const isDirect = isUnmodified(original);
+    const method = standInFor(original, 'request', {
+      ...ofMethod(promises),
+      open(layer, _handle, req) {
+        if (closed || isTracedByOthers()) return undefined;
+        return layer.route === undefined ? trace.started(req, layer) : null;
+      },
+    });
+    if (method !== null) return method;
     return function handleRequest(this: Layer, req, res, next) {
       const { handle, route } = this as { handle: Handle; route?: unknown };
       const isTraced = !closed && route === undefined && typeof handle === 'function' && handle.length <= 3;
       const call = isTraced ? trace.started(req, this) : null;
       if (call === null) return original.call(this, req, res, next);
-      const proxy = proxies.install({ layer: this, handle, call, promises, isDirect });
+      const proxy = proxies.install({ layer: this, handle, call, promises });
       try {
         return original.call(this, req, res, next);
       } finally {
@@ -81,13 +118,20 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   }
 
   function tracingError(original: ErrorHandle, promises: PromiseHandling): ErrorHandle {
+    const method = standInFor(original, 'error', {
+      ...ofMethod(promises),
+      open(layer, _handle, req) {
+        return closed || isTracedByOthers() ? undefined : trace.started(req, layer, FOR_ERRORS);
+      },
+    });
+    if (method !== null) return method;
     return function handleError(this: Layer, error, req, res, next) {
       const { handle } = this as { handle: ErrorHandle };
       if (!closed) trace.errorPassedToNext(req, error);
       const isTraced = !closed && typeof handle === 'function' && handle.length === 4;
       const call = isTraced ? trace.started(req, this, FOR_ERRORS) : null;
       if (call === null) return original.call(this, error, req, res, next);
-      const proxy = proxies.install({ layer: this, handle, call, promises, isDirect: false });
+      const proxy = proxies.install({ layer: this, handle, call, promises });
       try {
         return original.call(this, error, req, res, next);
       } finally {
@@ -183,10 +227,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     const handle = function (this: unknown, ...args: unknown[]): unknown {
       const [req, , done] = args as [IncomingMessage, unknown, unknown];
       if (closed || typeof done !== 'function') return Reflect.apply(original, this, args);
-      args[2] = function (this: unknown, ...given: unknown[]): unknown {
+      const left = function (this: unknown, ...given: unknown[]): unknown {
         trace.leftRouter(req, given[0]);
         return Reflect.apply(done as (...args: unknown[]) => unknown, this, given);
       };
+      args[2] = left;
       return Reflect.apply(original, this, args);
     };
     Object.defineProperty(handle, 'name', { value: original.name, configurable: true });

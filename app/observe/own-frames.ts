@@ -1,0 +1,41 @@
+/**
+ * Takes the profiler's frames out of the stack of an error that comes by, before the host sees it: those of its own middleware, and of
+ * the emitters that it binds to a request. What a host catches itself before it comes by keeps them (docs/architecture.md).
+ */
+import { field, isError, isObject } from '../profiler/thrown-value.ts';
+import { isOwnFile, ownFolder } from './caller.ts';
+
+const LONGEST_CHAIN = 5;
+const FRAME = /^\s+at /;
+/** Of Node.js, called by ours. */
+const RUN = /^\s+at AsyncLocalStorage\.run \(node:/;
+/** Mounts what is mounted; the rest of that room may be an owner's own. */
+const MOUNTS = /app[\\/]compose[\\/](?:attach|create-profiler|lazy-pages)\./;
+
+/** Without our frames, but for those at the top: an error that we made began there. */
+function withoutOurs(stack: string): string {
+  const lines = stack.split('\n');
+  const isOurs = lines.map((line) => FRAME.test(line) && (isOwnFile(line) || MOUNTS.test(line)));
+  const top = lines.findIndex((line, index) => FRAME.test(line) && isOurs[index] !== true);
+  const isCut = (index: number): boolean =>
+    isOurs[index] === true || (RUN.test(lines[index] ?? '') && isOurs[index + 1] !== false);
+  return lines.filter((_line, index) => index < top || !isCut(index)).join('\n');
+}
+
+/** Never throws; an error that can't be changed stays as it is. */
+export function hideOwnFrames(error: unknown): void {
+  const folder = ownFolder();
+  let at = error;
+  for (let depth = 0; depth < LONGEST_CHAIN && isObject(at) && isError(at); depth++) {
+    const stack = field(at, 'stack');
+    if (folder !== '' && typeof stack === 'string' && stack.includes(folder)) {
+      const cleaned = withoutOurs(stack);
+      try {
+        if (cleaned !== stack) Reflect.set(at, 'stack', cleaned);
+      } catch {
+        // Frozen, or a proxy.
+      }
+    }
+    at = field(at, 'cause');
+  }
+}
