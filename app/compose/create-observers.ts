@@ -6,6 +6,7 @@ import type { Knex } from 'knex';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
+import { graphqlPatch } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
@@ -18,6 +19,7 @@ import { observeConsole } from '../observe/console.ts';
 import { createDump, type Dump } from '../observe/dump.ts';
 import type { Explainer } from '../observe/explain.ts';
 import { type CompilingEngine, observeViews, type RenderingApp } from '../observe/ejs.ts';
+import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
 import { observeKnex } from '../observe/knex.ts';
 import { observeJobs } from '../observe/jobs.ts';
@@ -128,6 +130,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
+    { patches: [graphqlPatch], listen: () => observeGraphql({ tracker }) },
     { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({

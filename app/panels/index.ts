@@ -13,6 +13,7 @@ import { jobsPanel } from './jobs/index.ts';
 import { logsPanel } from './logs/index.ts';
 import { mailPanel } from './mail/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
+import { graphqlPanel } from './graphql/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { runtimePanel } from './runtime/index.ts';
@@ -34,6 +35,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     createExceptionPanel({ describe }),
     logsPanel,
     createRoutingPanel(),
+    graphqlPanel,
     createDatabasePanel(database),
     migrationsPanel,
     cachePanel,

@@ -71,6 +71,13 @@ function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
   return status !== null && statusMessage === STATUS_CODES[status];
 }
 
+/** `/graphql · GetOrders`. */
+function routeOf(context: Context): string | null {
+  const pattern = context.last('route')?.pattern;
+  const label = context.first('routeLabel');
+  return pattern === undefined || label === undefined ? (pattern ?? label ?? null) : `${pattern} · ${label}`;
+}
+
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
   const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
   const findIn = createFindingRunner(panels, rules);
@@ -103,7 +110,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       origin: request?.origin.origin ?? null,
       status: response === undefined || response.headersAtMs === null ? null : response.status,
       statusMessage: response?.statusMessage ?? '',
-      route: context.last('route')?.pattern ?? null,
+      route: routeOf(context),
       clientAddress: request?.origin.clientAddress ?? '',
       requestId: request?.requestId ?? '',
       startedAt: context.startedAt,

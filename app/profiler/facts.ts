@@ -127,12 +127,13 @@ export interface ErrorFact {
   atMs: number;
   /**
    * `handled`: it reached the error page. `passed on`: it was thrown in a layer or passed to `next`, and the application's own error
-   * handler, or Express's, responds. `logged`: a logger got it at level error. `work`: a job or command failed with it. The others
-   * come from the process or the HTTP parser.
+   * handler, or Express's, responds. `logged`: a logger got it at level error. `work`: a job or command failed with it.
+   * `graphql`: a resolver threw it. The others come from the process or the HTTP parser.
    */
   origin:
     | 'handled'
     | 'work'
+    | 'graphql'
     | 'parser'
     | 'uncaughtException'
     | 'unhandledRejection'
@@ -175,6 +176,8 @@ export interface WorkFact {
 export interface Facts {
   request: RequestFact;
   work: WorkFact;
+  /** What the request was about, where its route doesn't say: the GraphQL operation. Shown behind the route. */
+  routeLabel: string;
   body: BodyFact;
   response: ResponseFact;
   route: RouteFact;

@@ -4,6 +4,7 @@ import type { Facts } from '../../app/profiler/facts.ts';
 import type {} from '../../app/observe/cache.ts';
 import type {} from '../../app/observe/dump.ts';
 import type {} from '../../app/observe/ejs.ts';
+import type {} from '../../app/observe/graphql.ts';
 import type {} from '../../app/observe/http-client.ts';
 import type {} from '../../app/observe/knex.ts';
 import type {} from '../../app/observe/jobs.ts';
@@ -20,6 +21,7 @@ type Call = Facts['call'];
 type CacheCommand = Facts['cache'];
 type Mail = Facts['mail'];
 type Job = Facts['job'];
+type GraphqlOperation = Facts['graphql'];
 
 /** Gives a context made by hand the duration that its facts tell of. */
 export function lasting(context: Context, ms: number): Context {
@@ -85,6 +87,13 @@ export function job(given: Partial<Job>): Job {
   return {
     queue: 'mails', name: 'confirm', id: '1', data: { order: 7 }, delayMs: null, startMs: 5, durationMs: 1, error: null,
     caller: 'src/orders/add.ts:9', ...given,
+  }; // prettier-ignore
+}
+
+export function graphqlOperation(given: Partial<GraphqlOperation>): GraphqlOperation {
+  return {
+    operation: 'GetOrders', type: 'query', document: 'query GetOrders { orders { id } }', variables: { first: 10 }, startMs: 5,
+    durationMs: 12, errors: [], resolvers: [], ...given,
   }; // prettier-ignore
 }
 
@@ -169,6 +178,7 @@ export function addForeignText(context: Context, text: string): void {
   context.add('dump', { value: { [text]: text }, label: text, type: 'object', caller: text, atMs: 1 });
   context.add('cache', cacheCommand({ command: text, key: text, args: [{ name: text, value: text }], caller: text, error: text, connection: text })); // prettier-ignore
   context.add('mail', mail({ from: text, to: [text], cc: [text], subject: text, text, html: text, attachments: [{ name: text, contentType: text, bytes: 1 }], transport: text, messageId: text, response: text, rejected: [text], error: text, caller: text })); // prettier-ignore
+  context.add('graphql', graphqlOperation({ operation: text, document: text, variables: { [text]: text }, errors: [{ message: text, path: text }], resolvers: [{ field: text, calls: 1, totalMs: 1, slowestMs: 1, failed: 0, startMs: 1 }] })); // prettier-ignore
   context.add('job', job({ queue: text, name: text, id: text, data: { [text]: text }, error: text, caller: text })); // prettier-ignore
   context.add('runtime', {
     read: () => reading({ collections: [{ startMs: 1, durationMs: 2, kind: text }] }),

@@ -11,6 +11,8 @@ const MOST_FRAMES = 40;
 const ORIGINS: Readonly<Record<string, string>> = {
   uncaughtException: 'uncaught exception',
   unhandledRejection: 'unhandled rejection',
+  work: 'failed with it',
+  graphql: 'thrown by a resolver',
   parser: 'refused by the HTTP parser',
   late: 'thrown after the response',
   logged: 'logged, not thrown',

@@ -1,0 +1,121 @@
+/**
+ * graphql 17 publishes `graphql:execute` by itself; 16 gets the same from here. Resolvers are wrapped in the schema once it is executed, in
+ * both: `graphql:resolve` of 17 tells of every field, of those without a resolver too, which costs more than they do.
+ */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
+import { traceCall, type Traced } from './trace.ts';
+import { wrapMethod } from './wrap-method.ts';
+
+/** The arguments of `execute`, under the names that graphql 17 gives them. */
+export interface GraphqlExecuted extends Traced {
+  schema?: unknown;
+  document?: unknown;
+  operationName?: unknown;
+  rawVariableValues?: unknown;
+}
+
+/** A resolver of the schema's own. */
+export interface GraphqlResolved extends Traced {
+  /** `Order.items`. */
+  field: string;
+}
+
+interface Field {
+  resolve?: unknown;
+}
+
+interface ObjectType {
+  name?: unknown;
+  getFields?: () => Record<string, Field>;
+}
+
+interface Schema {
+  getTypeMap?: () => Record<string, ObjectType>;
+}
+
+export const graphqlChannels = {
+  execute: tracingChannel('express-hindsight:graphql:execute'),
+  published: tracingChannel('graphql:execute'),
+  resolve: tracingChannel('express-hindsight:graphql:resolve'),
+};
+
+function wrapResolver(field: Field, name: string): (() => void) | null {
+  const { resolve } = graphqlChannels;
+  return wrapMethod(
+    field,
+    'resolve',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => Reflect.apply(original, this, args);
+        if (!resolve.start.hasSubscribers) return call();
+        const message: GraphqlResolved = { field: name };
+        return traceCall(resolve, message, call);
+      },
+  );
+}
+
+function wrapResolvers(schema: Schema): (() => void)[] {
+  const undo: (() => void)[] = [];
+  for (const [name, type] of Object.entries(schema.getTypeMap?.() ?? {})) {
+    if (name.startsWith('__') || typeof type.getFields !== 'function') continue;
+    for (const [field, definition] of Object.entries(type.getFields()))
+      if (typeof definition.resolve === 'function') {
+        const restore = wrapResolver(definition, `${name}.${field}`);
+        if (restore !== null) undo.push(restore);
+      }
+  }
+  return undo;
+}
+
+/** Wraps the resolvers of schemas as they are executed; a schema that nobody uses any more is not held. */
+export function createResolverWrapping(): { wrap(schema: unknown): void; close(): void } {
+  const wrapped = new WeakMap<object, (() => void)[]>();
+  const schemas = new Set<WeakRef<object>>();
+  return {
+    wrap(schema) {
+      if (typeof schema !== 'object' || schema === null || wrapped.has(schema)) return;
+      wrapped.set(schema, []);
+      wrapped.set(schema, wrapResolvers(schema as Schema));
+      for (const ref of schemas) if (ref.deref() === undefined) schemas.delete(ref);
+      schemas.add(new WeakRef(schema));
+    },
+    close() {
+      for (const ref of schemas) for (const undo of wrapped.get(ref.deref() ?? {}) ?? []) undo();
+      schemas.clear();
+    },
+  };
+}
+
+export const graphqlPatch: LibraryPatch = {
+  name: 'graphql',
+  file: 'execution/execute.js',
+  module: { file: 'execution/execute.mjs', names: ['execute'] },
+  patch(exports) {
+    if (
+      (exports as { experimentalExecuteIncrementally?: unknown }).experimentalExecuteIncrementally !==
+      undefined
+    )
+      return () => undefined;
+    const { execute } = graphqlChannels;
+    return wrapMethod(
+      exports,
+      'execute',
+      (original) =>
+        function (this: unknown, ...args) {
+          const call = (): unknown => Reflect.apply(original, this, args);
+          const [given] = args;
+          if (!execute.start.hasSubscribers || typeof given !== 'object' || given === null) return call();
+          const { variableValues, ...rest } = given as GraphqlExecuted & { variableValues?: unknown };
+          const { schema, document, operationName } = rest;
+          const message: GraphqlExecuted = {
+            schema,
+            document,
+            operationName,
+            rawVariableValues: variableValues,
+          };
+          return traceCall(execute, message, call);
+        },
+    );
+  },
+};

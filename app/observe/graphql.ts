@@ -1,0 +1,199 @@
+/**
+ * Operations of GraphQL -> facts `graphql`, by the channels of channels/graphql.ts. What a resolver threw is an exception of the profile,
+ * although the response is 200; the operation names the route.
+ */
+import type { Context, ContextTracker, Slot } from '../profiler/context.ts';
+import { createSlot } from '../profiler/context.ts';
+import type { Json } from '../profiler/json.ts';
+import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import {
+  createResolverWrapping,
+  graphqlChannels,
+  type GraphqlExecuted,
+  type GraphqlResolved,
+} from './channels/graphql.ts';
+import { subscribeToCalls } from './subscribe.ts';
+
+/** What the resolvers of one field did, together. */
+export interface ResolverTimes {
+  field: string;
+  calls: number;
+  /** Until each settled, added up. */
+  totalMs: number;
+  slowestMs: number;
+  failed: number;
+  /** When the first began. */
+  startMs: number;
+}
+
+export interface GraphqlFact {
+  /** null where it has no name. */
+  operation: string | null;
+  type: 'query' | 'mutation' | 'subscription' | null;
+  document: string;
+  variables: Json;
+  startMs: number;
+  /** null while it runs. */
+  durationMs: number | null;
+  errors: { message: string; path: string }[];
+  resolvers: ResolverTimes[];
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    graphql: GraphqlFact;
+  }
+}
+
+interface Running {
+  context: Context;
+  fact: GraphqlFact;
+  byField: Map<string, ResolverTimes>;
+}
+
+interface Definition {
+  kind?: unknown;
+  operation?: unknown;
+  name?: { value?: unknown };
+}
+
+const VARIABLES: PlainLimits = { depth: 5, width: 50, length: 500, total: 200 };
+const DOCUMENT_LENGTH = 10_000;
+const MOST_ERRORS = 20;
+const MOST_FIELDS = 200;
+const FACT_BYTES = 2000;
+
+function operationOf({ document, operationName }: GraphqlExecuted): Definition | null {
+  const { definitions } = (document ?? {}) as { definitions?: unknown };
+  if (!Array.isArray(definitions)) return null;
+  const operations = (definitions as Definition[]).filter(({ kind }) => kind === 'OperationDefinition');
+  return (
+    operations.find(({ name }) => name?.value === operationName) ??
+    (operationName === null || operationName === undefined ? operations[0] : undefined) ??
+    null
+  );
+}
+
+function typeOf(operation: Definition | null): GraphqlFact['type'] {
+  const type = operation?.operation;
+  return type === 'query' || type === 'mutation' || type === 'subscription' ? type : null;
+}
+
+function sourceOf(document: unknown): string {
+  const { loc } = (document ?? {}) as { loc?: { source?: { body?: unknown } } };
+  const body = loc?.source?.body;
+  return typeof body === 'string' ? cutText(body, DOCUMENT_LENGTH) : '';
+}
+
+/** Errors of GraphQL stand round those that resolvers threw. */
+function thrownBy(error: unknown): unknown {
+  return (error as { originalError?: unknown } | null | undefined)?.originalError ?? error;
+}
+
+function pathOf(error: unknown): string {
+  const { path } = (error ?? {}) as { path?: unknown };
+  return Array.isArray(path) ? path.join('.') : '';
+}
+
+export function observeGraphql({ tracker }: { tracker: ContextTracker }): { close(): void } {
+  const running = new WeakMap<GraphqlExecuted, Running>();
+  const resolving = new WeakMap<
+    GraphqlResolved,
+    { times: ResolverTimes; context: Context; sinceMs: number }
+  >();
+  /** The operation that began last: resolvers belong to it. */
+  const latest: Slot<Running> = createSlot('graphql');
+  const resolvers = createResolverWrapping();
+
+  function start(message: GraphqlExecuted): void {
+    const context = tracker.current();
+    if (context === undefined || context.kind === 'profiler' || context.isFull('graphql')) return;
+    resolvers.wrap(message.schema);
+    const operation = operationOf(message);
+    const name = operation?.name?.value;
+    const fact: GraphqlFact = {
+      operation: typeof name === 'string' ? cutText(name, 200) : null,
+      type: typeOf(operation),
+      document: sourceOf(message.document),
+      variables: toPlain(message.rawVariableValues ?? null, VARIABLES),
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      errors: [],
+      resolvers: [],
+    };
+    const entry: Running = { context, fact, byField: new Map() };
+    if (fact.operation !== null) context.add('routeLabel', fact.operation);
+    context.add('graphql', fact, FACT_BYTES + fact.document.length);
+    running.set(message, entry);
+    latest.set(context, entry);
+  }
+
+  function end(message: GraphqlExecuted): void {
+    const entry = running.get(message);
+    if (entry === undefined) return;
+    const { result, error } = message;
+    if (result === undefined && error === undefined) return;
+    running.delete(message);
+    const { context, fact } = entry;
+    fact.durationMs = context.elapsedMs() - fact.startMs;
+    const { errors } = (result ?? { errors: [error] }) as { errors?: unknown };
+    for (const each of Array.isArray(errors) ? (errors as unknown[]).slice(0, MOST_ERRORS) : []) {
+      const { message: text } = (each ?? {}) as { message?: unknown };
+      fact.errors.push({ message: cutText(String(text), 1000), path: pathOf(each) });
+      context.add('error', {
+        error: thrownBy(each),
+        atMs: context.elapsedMs(),
+        origin: 'graphql',
+        status: null,
+      });
+    }
+  }
+
+  function resolve(message: GraphqlResolved): void {
+    const context = tracker.current();
+    const entry = context === undefined ? undefined : latest.get(context);
+    if (context === undefined || entry?.fact.durationMs !== null) return;
+    const { byField, fact } = entry;
+    const sinceMs = context.elapsedMs();
+    let times = byField.get(message.field);
+    if (times === undefined) {
+      if (byField.size === MOST_FIELDS) return;
+      times = { field: message.field, calls: 0, totalMs: 0, slowestMs: 0, failed: 0, startMs: sinceMs };
+      byField.set(message.field, times);
+      fact.resolvers.push(times);
+    }
+    times.calls++;
+    resolving.set(message, { times, context, sinceMs });
+  }
+
+  function resolved(message: GraphqlResolved): void {
+    const entry = resolving.get(message);
+    if (entry === undefined) return;
+    const { times, context, sinceMs } = entry;
+    const tookMs = context.elapsedMs() - sinceMs;
+    times.totalMs += tookMs;
+    times.slowestMs = Math.max(times.slowestMs, tookMs);
+    if (message.error !== undefined) times.failed++;
+    resolving.delete(message);
+  }
+
+  const undo = [
+    ...[graphqlChannels.execute, graphqlChannels.published].map((channel) =>
+      subscribeToCalls<GraphqlExecuted>(channel, { start, end, asyncStart: end }),
+    ),
+    subscribeToCalls<GraphqlResolved>(graphqlChannels.resolve, {
+      start: resolve,
+      end(message) {
+        // A promise goes on after its call.
+        if (message.result !== undefined || message.error !== undefined) resolved(message);
+      },
+      asyncStart: resolved,
+    }),
+  ];
+  return {
+    close() {
+      for (const one of undo) one();
+      resolvers.close();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** graphql 16, and 17 where Node.js runs it, executed as graphql-http does it, in the real profiler. */
+import { createRequire } from 'node:module';
+import { expect } from 'chai';
+import type * as graphql from 'graphql';
+import type { createHandler as CreateHandler } from 'graphql-http/lib/use/express';
+import { graphqlPatch } from '../../app/observe/channels/graphql.ts';
+import type { ExceptionData } from '../../app/panels/exception/data.ts';
+import type { GraphqlData } from '../../app/panels/graphql/index.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+const require = createRequire(import.meta.url);
+
+class NoSuchOrder extends Error {}
+
+function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList }: typeof graphql) {
+  const Item = new GraphQLObjectType({
+    name: 'Item',
+    fields: {
+      sku: { type: GraphQLString },
+      stock: { type: GraphQLString, resolve: async () => await Promise.resolve('12') },
+    },
+  });
+  const query = new GraphQLObjectType({
+    name: 'Query',
+    fields: {
+      items: { type: new GraphQLList(Item), resolve: () => [{ sku: 'K-1' }, { sku: 'K-2' }, { sku: 'K-3' }] },
+      echo: {
+        type: GraphQLString,
+        args: { text: { type: GraphQLString } },
+        resolve: (_source, { text }) => text,
+      },
+      order: {
+        type: GraphQLString,
+        resolve: async () => {
+          await Promise.resolve();
+          throw new NoSuchOrder('No order 7');
+        },
+      },
+    },
+  });
+  return new GraphQLSchema({ query });
+}
+
+for (const [version, name] of [
+  ['16', 'graphql'],
+  ['17', 'graphql-17'],
+] as const)
+  describe(`operations of graphql ${version}`, () => {
+    const library = require(name) as typeof graphql;
+    let undo: (() => void) | null;
+    let schema: graphql.GraphQLSchema;
+    const ask = withFindingsApp((app) => {
+      app.get('/graphql', async (req, res) => {
+        const { query = '', variables = '{}', operationName } = req.query as Record<string, string>;
+        const document = library.parse(query);
+        const variableValues = JSON.parse(variables) as Record<string, unknown>;
+        res.json(
+          await library.execute({ schema, document, variableValues, operationName: operationName ?? null }),
+        );
+      });
+    });
+    const run = (query: string, variables: object = {}) =>
+      ask(`/graphql?${new URLSearchParams({ query, variables: JSON.stringify(variables) }).toString()}`);
+
+    before(() => {
+      undo = graphqlPatch.patch(require(`${name}/execution/execute.js`));
+      schema = schemaOf(library);
+    });
+    after(() => undo?.());
+
+    it('records name, type, document, masked variables and time, and names the route', async () => {
+      const { body, profile } = await run('query Say($text: String) { echo(text: $text) }', {
+        text: 'hello',
+        password: 'hunter22',
+      });
+      expect(JSON.parse(body)).to.deep.equal({ data: { echo: 'hello' } });
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      expect(operation).to.deep.include({
+        operation: 'Say',
+        type: 'query',
+        document: 'query Say($text: String) { echo(text: $text) }',
+        variables: { text: 'hello', password: '••••••' },
+        errors: [],
+      });
+      expect(operation?.durationMs).to.be.above(0);
+      expect(profile.route).to.equal('/graphql · Say');
+    });
+
+    it('adds up the resolvers of each field', async () => {
+      const { profile } = await run('{ items { sku stock } }');
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      expect(operation?.resolvers.map(({ field, calls, failed }) => [field, calls, failed])).to.deep.equal([
+        ['Query.items', 1, 0],
+        ['Item.stock', 3, 0],
+      ]);
+      expect(operation?.resolvers[1]?.totalMs).to.be.above(0);
+    });
+
+    it('records what a resolver threw as an exception, although the response is 200', async () => {
+      const { status, body, profile } = await run('{ order }');
+      expect(status).to.equal(200);
+      expect(body).to.contain('No order 7');
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      expect(operation?.errors).to.deep.equal([{ message: 'No order 7', path: 'order' }]);
+      const { errors } = profile.panels.exception?.data as ExceptionData;
+      expect(errors.map(({ thrown }) => thrown.chain[0]?.class)).to.deep.equal(['NoSuchOrder']);
+      expect(profile.error).to.include({ message: 'No order 7' });
+    });
+
+    it('keeps requests that run at once apart', async () => {
+      const asked = await Promise.all(
+        Array.from({ length: 100 }, (_, id) => run(`query Q${id} { echo(text: "${id}") items { stock } }`)),
+      );
+      asked.forEach(({ profile }, id) => {
+        const { operations } = profile.panels.graphql?.data as GraphqlData;
+        expect(operations.map(({ operation }) => operation)).to.deep.equal([`Q${id}`]);
+        expect(operations[0]?.resolvers.map(({ calls }) => calls)).to.deep.equal([1, 1, 3]);
+      });
+    });
+  });
+
+describe('graphql-http', () => {
+  const { createHandler } = require('graphql-http/lib/use/express') as {
+    createHandler: typeof CreateHandler;
+  };
+  const ask = withFindingsApp((app) => {
+    app.use('/graphql', createHandler({ schema: schemaOf(require('graphql') as typeof graphql) }));
+  });
+
+  it('is observed where the profiler finds graphql loaded', async () => {
+    const { body, profile } = await ask(
+      `/graphql?query=${encodeURIComponent('query Stock { items { stock } }')}`,
+    );
+    expect(body).to.contain('12');
+    const { operations } = profile.panels.graphql?.data as GraphqlData;
+    expect(operations.map(({ operation }) => operation)).to.deep.equal(['Stock']);
+  });
+});
