@@ -64,6 +64,8 @@ const NAMED_MEMBERS = 5;
 const ORIGINS: Readonly<Record<string, string>> = {
   uncaughtException: 'uncaught: it may have ended the process',
   unhandledRejection: 'unhandled rejection: it may have ended the process',
+  work: 'failed with it',
+  graphql: 'thrown by a resolver',
   parser: 'refused by the HTTP parser',
   logged: 'logged, not thrown',
   late: 'after the answer',

@@ -27,7 +27,7 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
       echo: {
         type: GraphQLString,
         args: { text: { type: GraphQLString } },
-        resolve: (_source, { text }) => text,
+        resolve: (_source, { text }: { text: string }) => text,
       },
       order: {
         type: GraphQLString,

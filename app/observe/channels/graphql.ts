@@ -76,7 +76,7 @@ export function createResolverWrapping(): { wrap(schema: unknown): void; close()
     wrap(schema) {
       if (typeof schema !== 'object' || schema === null || wrapped.has(schema)) return;
       wrapped.set(schema, []);
-      wrapped.set(schema, wrapResolvers(schema as Schema));
+      wrapped.set(schema, wrapResolvers(schema));
       for (const ref of schemas) if (ref.deref() === undefined) schemas.delete(ref);
       schemas.add(new WeakRef(schema));
     },
