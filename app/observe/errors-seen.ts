@@ -11,6 +11,7 @@ import { hideOwnFrames } from './own-frames.ts';
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
   logged: 0,
   'passed on': 1,
+  graphql: 2,
   late: 2,
   handled: 3,
   work: 3,

@@ -12,6 +12,7 @@ import {
   type GraphqlExecuted,
   type GraphqlResolved,
 } from './channels/graphql.ts';
+import { recordError } from './errors-seen.ts';
 import { subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
@@ -140,12 +141,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     for (const each of Array.isArray(errors) ? (errors as unknown[]).slice(0, MOST_ERRORS) : []) {
       const { message: text } = (each ?? {}) as { message?: unknown };
       fact.errors.push({ message: cutText(String(text), 1000), path: pathOf(each) });
-      context.add('error', {
-        error: thrownBy(each),
-        atMs: context.elapsedMs(),
-        origin: 'graphql',
-        status: null,
-      });
+      recordError(context, thrownBy(each), { origin: 'graphql' });
     }
   }
 

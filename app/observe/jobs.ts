@@ -9,6 +9,7 @@ import type { Recorder } from '../profiler/recorder.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
+import { recordError } from './errors-seen.ts';
 import { subscribeToCalls } from './subscribe.ts';
 
 /** A job that was added. */
@@ -168,8 +169,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     context.parent ??= addedBy.get(`${message.key}:${fact.id}`) ?? null;
     fact.outcome = message.error === undefined ? 'completed' : 'failed';
     if (message.error === undefined) fact.result = toPlain(message.result ?? null, DATA);
-    else
-      context.add('error', { error: message.error, atMs: context.elapsedMs(), origin: 'work', status: null });
+    else recordError(context, message.error, { origin: 'work' });
     recorder.finish(context);
   }
 
