@@ -6,6 +6,7 @@ import type { Knex } from 'knex';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
+import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { graphqlPatch } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { mongodbPatch } from '../observe/channels/mongodb.ts';
@@ -40,6 +41,7 @@ import { observePg } from '../observe/pg.ts';
 import { observePostgres } from '../observe/postgres.ts';
 import { observeSqlite } from '../observe/sqlite.ts';
 import { observePino } from '../observe/pino.ts';
+import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
 import { observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
@@ -130,6 +132,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
+    { patches: [childProcessPatch], listen: () => observeProcesses({ tracker, findCaller }) },
     { patches: [graphqlPatch], listen: () => observeGraphql({ tracker }) },
     { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));

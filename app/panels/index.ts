@@ -14,6 +14,7 @@ import { logsPanel } from './logs/index.ts';
 import { mailPanel } from './mail/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
 import { graphqlPanel } from './graphql/index.ts';
+import { processesPanel } from './processes/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { runtimePanel } from './runtime/index.ts';
@@ -43,6 +44,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     httpClientPanel,
     mailPanel,
     jobsPanel,
+    processesPanel,
     runtimePanel,
     securityPanel,
     createConfigurationPanel(configuration),

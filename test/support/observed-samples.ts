@@ -11,6 +11,7 @@ import type {} from '../../app/observe/jobs.ts';
 import type {} from '../../app/observe/layers.ts';
 import type {} from '../../app/observe/logs.ts';
 import type {} from '../../app/observe/mail.ts';
+import type {} from '../../app/observe/processes.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 
 type Layer = Facts['layer'];
@@ -22,6 +23,7 @@ type CacheCommand = Facts['cache'];
 type Mail = Facts['mail'];
 type Job = Facts['job'];
 type GraphqlOperation = Facts['graphql'];
+type Process = Facts['process'];
 
 /** Gives a context made by hand the duration that its facts tell of. */
 export function lasting(context: Context, ms: number): Context {
@@ -94,6 +96,13 @@ export function graphqlOperation(given: Partial<GraphqlOperation>): GraphqlOpera
   return {
     operation: 'GetOrders', type: 'query', document: 'query GetOrders { orders { id } }', variables: { first: 10 }, startMs: 5,
     durationMs: 12, errors: [], resolvers: [], ...given,
+  }; // prettier-ignore
+}
+
+export function childProcess(given: Partial<Process>): Process {
+  return {
+    command: 'convert', args: [{ name: null, value: 'in.png' }, { name: null, value: 'out.webp' }], isSync: false, startMs: 5, durationMs: 80,
+    exitCode: 0, signal: null, error: null, caller: 'src/images/convert.ts:9', ...given,
   }; // prettier-ignore
 }
 
@@ -178,6 +187,7 @@ export function addForeignText(context: Context, text: string): void {
   context.add('dump', { value: { [text]: text }, label: text, type: 'object', caller: text, atMs: 1 });
   context.add('cache', cacheCommand({ command: text, key: text, args: [{ name: text, value: text }], caller: text, error: text, connection: text })); // prettier-ignore
   context.add('mail', mail({ from: text, to: [text], cc: [text], subject: text, text, html: text, attachments: [{ name: text, contentType: text, bytes: 1 }], transport: text, messageId: text, response: text, rejected: [text], error: text, caller: text })); // prettier-ignore
+  context.add('process', childProcess({ command: text, args: [{ name: text, value: text }], signal: text, error: text, caller: text })); // prettier-ignore
   context.add('graphql', graphqlOperation({ operation: text, document: text, variables: { [text]: text }, errors: [{ message: text, path: text }], resolvers: [{ field: text, calls: 1, totalMs: 1, slowestMs: 1, failed: 0, startMs: 1 }] })); // prettier-ignore
   context.add('job', job({ queue: text, name: text, id: text, data: { [text]: text }, error: text, caller: text })); // prettier-ignore
   context.add('runtime', {

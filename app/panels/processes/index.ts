@@ -1,0 +1,108 @@
+/** The panel of child processes: what was run, how it ended, and whether the event loop waited for it. */
+import type { Context } from '../../profiler/context.ts';
+import type { Facts } from '../../profiler/facts.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { Presentation, Row } from '../../profiler/rows.ts';
+import { lasting, shorten } from '../../profiler/span.ts';
+import { round, roundOrNull } from '../shared/rows.ts';
+
+type Process = Facts['process'];
+
+export interface ProcessesData {
+  processes: Process[];
+}
+
+function collect(context: Context): ProcessesData | null {
+  const facts = context.all('process');
+  if (facts.length === 0) return null;
+  return {
+    processes: facts.map((fact) => ({
+      ...fact,
+      startMs: round(fact.startMs),
+      durationMs: roundOrNull(fact.durationMs),
+    })),
+  };
+}
+
+function hasFailed({ exitCode, signal, error }: Process): boolean {
+  return error !== null || signal !== null || (exitCode ?? 0) !== 0;
+}
+
+function outcomeOf({ durationMs, exitCode, signal, error }: Process): string {
+  if (durationMs === null) return 'running';
+  return error !== null
+    ? 'not started'
+    : signal !== null
+      ? `ended by ${signal}`
+      : `exit code ${exitCode ?? 'unknown'}`;
+}
+
+function rowOf(one: Process, index: number): Row {
+  const { command, args, isSync, startMs, durationMs, error, caller } = one;
+  const failed = hasFailed(one);
+  return {
+    id: `p${index + 1}`,
+    text: [command, ...args.map(({ value }) => value)].join(' '),
+    number: durationMs,
+    tone: failed ? 'bad' : isSync || durationMs === null ? 'warn' : 'plain',
+    badges: [...(failed ? ['failed'] : []), ...(isSync ? ['blocks the event loop'] : [])],
+    note: outcomeOf(one),
+    place: caller,
+    key: command,
+    fields: [
+      { label: 'Start', value: startMs, unit: 'at' },
+      { label: 'Error', value: error },
+    ],
+  };
+}
+
+function present({ processes }: ProcessesData): Presentation {
+  const failed = processes.filter(hasFailed).length;
+  return {
+    figures: [
+      { label: 'Child processes', value: processes.length, compare: 'cost' },
+      { label: 'Time in child processes', value: processes.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Failed', value: failed, tone: failed > 0 ? 'bad' : 'plain' },
+    ],
+    sections: [
+      {
+        id: 'processes',
+        title: 'Child processes',
+        note: 'in the order they were started',
+        columns: { text: 'Command', badges: 'Marks', note: 'Outcome', place: 'Started from' },
+        card: 'in order',
+        rows: processes.map(rowOf),
+      },
+    ],
+  };
+}
+
+export const processesPanel: Panel<ProcessesData> = {
+  name: 'processes',
+  title: 'Processes',
+  key: 'x',
+  optional: true,
+  toolbar: { rank: 47 },
+  searched: ['command', 'value'],
+  facts: { process: 'child processes' },
+  collect,
+  spans: ({ processes }, { endMs }) =>
+    processes.map(({ command, startMs, durationMs }, index) => ({
+      kind: 'work',
+      label: shorten(command, 100),
+      startMs,
+      durationMs: lasting(startMs, durationMs, endMs),
+      panel: 'processes',
+      anchor: `p${index + 1}`,
+    })),
+  summary: ({ processes }) => ({
+    text: String(processes.length),
+    tone: processes.some(hasFailed) ? 'bad' : processes.some(({ isSync }) => isSync) ? 'warn' : 'plain',
+    count: processes.length,
+  }),
+  empty: () => ({
+    what: 'This request started no child process.',
+    why: 'Recorded: node:child_process, its synchronous calls too. What a child process does is not recorded.',
+  }),
+  present,
+};

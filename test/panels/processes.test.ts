@@ -1,0 +1,35 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import { processesPanel } from '../../app/panels/processes/index.ts';
+import { Context } from '../../app/profiler/context.ts';
+import { childProcess } from '../support/observed-samples.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+
+describe('the panel of child processes', () => {
+  it('records nothing where none was started, and is not in the menu then', () => {
+    expect(processesPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(processesPanel.optional).to.equal(true);
+  });
+
+  it('shows how each ended and which blocked the event loop, with secrets masked by their option', () => {
+    const context = new Context({ token: '000001', kind: 'request' });
+    context.add('process', childProcess({ isSync: true }));
+    context.add('process', childProcess({ exitCode: 1, args: [{ name: null, value: '--password' }, { name: '--password', value: 'hunter22' }] })); // prettier-ignore
+    context.add('process', childProcess({ durationMs: null, exitCode: null }));
+    expect(processesPanel.summary?.(dataOf(processesPanel, context)!)).to.deep.equal({
+      text: '3',
+      tone: 'bad',
+      count: 3,
+    });
+    const { services } = createPageFixture([processesPanel]);
+    const profile = profileOf(context, [processesPanel]);
+    const $ = load(panelHtml(services.renderPage, processesPanel, { profile }));
+    expect($('#p1').text())
+      .to.contain('convert')
+      .and.contain('blocks the event loop')
+      .and.contain('exit code 0');
+    expect($('#p2').text()).to.contain('exit code 1').and.contain('••••••').and.not.contain('hunter22');
+    expect($('#p3').text()).to.contain('running');
+  });
+});
