@@ -14,7 +14,7 @@ export interface CallListeners<M> {
   error?: Listener<M>;
 }
 
-function subscribeTo<M>(channel: Channel, listener: Listener<M>): () => void {
+export function subscribeTo<M>(channel: Channel, listener: Listener<M>): () => void {
   const guarded = (message: unknown): void => {
     try {
       listener(message as M);
