@@ -12,6 +12,7 @@ import {
   type GraphqlExecuted,
   type GraphqlResolved,
 } from './channels/graphql.ts';
+import { isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
 import { subscribeToCalls } from './subscribe.ts';
 
@@ -133,7 +134,8 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     const entry = running.get(message);
     if (entry === undefined) return;
     const { result, error } = message;
-    if (result === undefined && error === undefined) return;
+    // A promise goes on after its call.
+    if ((result === undefined && error === undefined) || isThenable(result)) return;
     running.delete(message);
     const { context, fact } = entry;
     fact.durationMs = context.elapsedMs() - fact.startMs;
@@ -180,8 +182,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     subscribeToCalls<GraphqlResolved>(graphqlChannels.resolve, {
       start: resolve,
       end(message) {
-        // A promise goes on after its call.
-        if (message.result !== undefined || message.error !== undefined) resolved(message);
+        if (!isThenable(message.result)) resolved(message);
       },
       asyncStart: resolved,
     }),

@@ -14,7 +14,7 @@ interface Thenable {
   then(resolved: (value: unknown) => unknown, rejected: (error: unknown) => unknown): unknown;
 }
 
-function isThenable(value: unknown): value is Thenable {
+export function isThenable(value: unknown): value is Thenable {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
