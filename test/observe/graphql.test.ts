@@ -41,12 +41,12 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
   return new GraphQLSchema({ query });
 }
 
-for (const [version, name] of [
-  ['16', 'graphql'],
-  ['17', 'graphql-17'],
+for (const [version, exports, execution] of [
+  ['16', require('graphql'), require('graphql/execution/execute.js')],
+  ['17', require('graphql-17'), require('graphql-17/execution/execute.js')],
 ] as const)
   describe(`operations of graphql ${version}`, () => {
-    const library = require(name) as typeof graphql;
+    const library = exports as typeof graphql;
     let undo: (() => void) | null;
     let schema: graphql.GraphQLSchema;
     const ask = withFindingsApp((app) => {
@@ -63,7 +63,7 @@ for (const [version, name] of [
       ask(`/graphql?${new URLSearchParams({ query, variables: JSON.stringify(variables) }).toString()}`);
 
     before(() => {
-      undo = graphqlPatch.patch(require(`${name}/execution/execute.js`));
+      undo = graphqlPatch.patch(execution);
       schema = schemaOf(library);
     });
     after(() => undo?.());
