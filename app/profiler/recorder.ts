@@ -32,6 +32,11 @@ const LOOK_EVERY = 100;
 /** Milliseconds for which profiles are built without a pause. */
 const LONGEST_TURN = 4;
 /**
+ * With more finished responses than this, all others wait until their profiles are built: each keeps everything that was recorded about
+ * its request in memory.
+ */
+const MOST_UNBUILT = 100;
+/**
  * Profiles are built several at a time, at the latest after so many milliseconds: with warm processor caches each takes half the
  * time. With more at a time, more contexts would survive a minor garbage collection.
  */
@@ -203,7 +208,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     for (const context of ended) {
       settle(context);
       done++;
-      if (performance.now() > until) break;
+      if (performance.now() > until && ended.length - done <= MOST_UNBUILT) break;
     }
     ended = done === ended.length ? [] : ended.slice(done);
     if (ended.length > 0) setImmediate(settleEnded);

@@ -2,6 +2,7 @@
  * The queue of profiles to store, oldest first, limited in bytes: when it is full, the oldest are dropped. A list, because a Map keeps
  * deleted entries alive until the next major garbage collection.
  */
+import { type ArenaBytes, createByteArena } from './byte-arena.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 
@@ -13,18 +14,21 @@ const DROP_SHARE = 1 / 64;
 export class Waiting implements QueuedProfile {
   readonly index: ProfileIndex;
   readonly shared: readonly SharedPart[];
-  /** The document, outside the heap. */
-  readonly bytes: Buffer;
+  readonly stored: ArenaBytes;
   /** Increases by one with each profile. */
   readonly number: number;
 
-  /** Sets the `bytes` of its index. */
-  constructor({ index, document }: StoredProfile, shared: readonly SharedPart[], number: number) {
-    this.bytes = Buffer.from(document);
-    index.bytes = this.bytes.length;
+  /** `stored`: the document. Sets the `bytes` of its index. */
+  constructor(index: ProfileIndex, stored: ArenaBytes, shared: readonly SharedPart[], number: number) {
+    this.stored = stored;
+    index.bytes = stored.bytes.length;
     this.index = index;
     this.shared = shared;
     this.number = number;
+  }
+
+  get bytes(): Buffer {
+    return this.stored.bytes;
   }
 
   get document(): string {
@@ -60,6 +64,7 @@ export interface WaitingQueue {
 }
 
 export function createWaitingQueue(maxBytes: number, onDropped: () => void): WaitingQueue {
+  const arena = createByteArena();
   /** Profiles that are being written come first. */
   const waiting: Waiting[] = [];
   let writing = 0;
@@ -67,7 +72,10 @@ export function createWaitingQueue(maxBytes: number, onDropped: () => void): Wai
   let last = 0;
 
   function remove(from: number, count: number): void {
-    for (const { size } of waiting.splice(from, count)) bytes -= size;
+    for (const { size, stored } of waiting.splice(from, count)) {
+      bytes -= size;
+      stored.free();
+    }
   }
 
   function makeRoom(): void {
@@ -95,7 +103,7 @@ export function createWaitingQueue(maxBytes: number, onDropped: () => void): Wai
       return last;
     },
     add(profile, shared) {
-      const newest = new Waiting(profile, shared, ++last);
+      const newest = new Waiting(profile.index, arena.write(profile.document), shared, ++last);
       waiting.push(newest);
       bytes += newest.size;
       makeRoom();

@@ -66,6 +66,8 @@ export function createWriter({
   const parts = createSharedPartWriter(storage);
   let active: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
+  /** `timer` fires immediately: to start it again with each profile would put it off for as long as profiles come. */
+  let isUrgent = false;
   let pause = 0;
   let batchStartedAt = 0;
   let warnedAt = -Infinity;
@@ -118,8 +120,9 @@ export function createWriter({
     if (ended || active !== null || queue.size === 0) return;
     // The first one is written immediately: somebody has just started the process and is looking.
     const atOnce = pause === 0 && (closed || isFull() || counters.written === 0);
-    if (timer !== null && !atOnce) return;
+    if (timer !== null && (!atOnce || isUrgent)) return;
     if (timer !== null) clearTimeout(timer);
+    isUrgent = atOnce;
     const delay = pause > 0 ? pause * (0.5 + Math.random()) : atOnce ? 0 : lingerMs;
     timer = setTimeout(start, delay);
     timer.unref();

@@ -12,7 +12,7 @@ import {
   type CountsAndHistogramQuery,
 } from '../profiler/storage.ts';
 
-/** A profile with what lies beside it, as JSON text by name. */
+/** A profile with its amendments, as JSON text by name. `document` is decoded each time. */
 export interface Entry extends StoredProfile {
   /** Of the document. */
   version: string;

@@ -1,7 +1,8 @@
 /**
- * Profiles in the memory of one process, bounded by count and bytes: for hosts without PostgreSQL. Nothing outlives
- * the process. A map in the order of arrival; the oldest go first when it is full.
+ * Profiles in the memory of one process, limited by bytes and count: for hosts without PostgreSQL. A map in order of arrival; when it is
+ * full, the oldest are evicted.
  */
+import { type ArenaBytes, createByteArena } from '../profiler/byte-arena.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { RoutePercentiles } from '../profiler/route-summary.ts';
 import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
@@ -10,22 +11,59 @@ import { purgedTokens, unpinnedTokens } from './memory-purge.ts';
 import { percentilesAmong, summarizeRows } from './memory-summarize.ts';
 
 export interface MemoryStorageOptions {
-  /** Characters of documents kept at most. */
+  /** Limit of the memory that profiles take, in bytes; default: 32 MB. */
   maxBytes?: number;
+  /** Limit of their number; default: 10,000. */
   maxCount?: number;
   /** Profiles not stored because another request has their token. */
   onClash?: (tokens: readonly string[]) => void;
 }
 
-/** A shared part is kept anew hourly, so that nothing younger than this after its last use refers to it. */
+/** A shared part in use is stored again every hour, so no profile refers to one that is this much older than the oldest profile. */
 const SHARED_SLACK_MS = 2 * 3_600_000;
 
+/** About the heap size of an index row, its short texts and its entry. */
+const ROW_BYTES = 1500;
+/** Share of the limit that unused parts of buffers may take. */
+const MOST_UNUSED = 1 / 8;
+
+class MemoryEntry implements Entry {
+  readonly index: ProfileIndex;
+  stored: ArenaBytes;
+  readonly version: string;
+  readonly amendments: Map<string, string>;
+
+  constructor(
+    index: ProfileIndex,
+    stored: ArenaBytes,
+    version: string,
+    amendments = new Map<string, string>(),
+  ) {
+    this.index = index;
+    this.stored = stored;
+    this.version = version;
+    this.amendments = amendments;
+  }
+
+  get document(): string {
+    return this.stored.bytes.toString();
+  }
+}
+
+/** About the memory that a profile takes. */
+function sizeOf({ index, stored, amendments }: MemoryEntry): number {
+  let size = ROW_BYTES + stored.bytes.length + index.url.length + (index.error?.length ?? 0);
+  for (const text of amendments.values()) size += text.length;
+  return size;
+}
+
 export function createMemoryStorage({
-  maxBytes = 64 * 1024 * 1024,
+  maxBytes = 32 * 1024 * 1024,
   maxCount = 10_000,
   onClash,
 }: MemoryStorageOptions = {}): ProfileStorage {
-  const entries = new Map<string, Entry>();
+  const arena = createByteArena();
+  const entries = new Map<string, MemoryEntry>();
   const shared = new Map<string, { text: string; usedAt: number }>();
   const settings = new Map<string, string>();
   let bytes = 0;
@@ -35,35 +73,41 @@ export function createMemoryStorage({
     const entry = entries.get(token);
     if (entry === undefined) return 0;
     entries.delete(token);
-    bytes -= entry.document.length;
+    bytes -= sizeOf(entry);
+    entry.stored.free();
     return 1;
   }
 
   /** Stores one; false where another request has the token. */
-  function put({ index, document }: QueuedProfile): boolean {
+  function put({ index, bytes: document }: QueuedProfile): boolean {
     const before = entries.get(index.token);
     if (before !== undefined) {
       const same = before.index.process === index.process && before.index.startedAt === index.startedAt;
       if (!same) return false;
       if (before.index.state === 'final' && index.state === 'running') return true;
-      bytes -= before.document.length;
+      bytes -= sizeOf(before);
+      before.stored.free();
     }
-    entries.set(index.token, {
-      // As an address can hold it, and PostgreSQL.
-      index: {
-        ...index,
-        route: index.route?.toWellFormed() ?? null,
-        method: index.method.toWellFormed(),
-      },
-      document,
-      version: String(++written),
-      amendments: before?.amendments ?? new Map<string, string>(),
-    });
-    bytes += document.length;
+    // Texts as a URL and PostgreSQL can hold them.
+    const row = { ...index, route: index.route?.toWellFormed() ?? null, method: index.method.toWellFormed() };
+    const entry = new MemoryEntry(row, arena.copy(document), String(++written), before?.amendments);
+    entries.set(index.token, entry);
+    bytes += sizeOf(entry);
     return true;
   }
 
-  /** The oldest go, pinned ones last. */
+  /** Empties chunks of which little is in use because of profiles that outlived their neighbours. */
+  function defragment(): void {
+    if (arena.unused() < maxBytes * MOST_UNUSED) return;
+    for (const entry of entries.values()) {
+      if (!entry.stored.isSparse()) continue;
+      const { stored } = entry;
+      entry.stored = arena.copy(stored.bytes);
+      stored.free();
+    }
+  }
+
+  /** Evicts the oldest, pinned ones last. */
   function makeRoom(): void {
     for (const pinned of [false, true])
       for (const [token, entry] of entries) {
@@ -72,7 +116,7 @@ export function createMemoryStorage({
       }
   }
 
-  /** What no profile may refer to any more goes. */
+  /** Deletes the shared parts that no profile can refer to. */
   function purgeShared(): void {
     let oldest = Date.now();
     for (const { index } of entries.values()) oldest = Math.min(oldest, index.startedAt);
@@ -100,6 +144,7 @@ export function createMemoryStorage({
     write(profiles) {
       const clashes = profiles.filter((profile) => !put(profile)).map(({ index }) => index.token);
       makeRoom();
+      defragment();
       if (clashes.length > 0) onClash?.(clashes);
       return Promise.resolve();
     },
@@ -116,8 +161,11 @@ export function createMemoryStorage({
     },
     amend(token, name, value) {
       const entry = entries.get(token);
-      entry?.amendments.set(name, JSON.stringify(value ?? null));
-      return Promise.resolve(entry !== undefined);
+      if (entry === undefined) return Promise.resolve(false);
+      bytes -= sizeOf(entry);
+      entry.amendments.set(name, JSON.stringify(value ?? null));
+      bytes += sizeOf(entry);
+      return Promise.resolve(true);
     },
     read(token, { known, routePercentiles = false } = {}) {
       const entry = entries.get(token);

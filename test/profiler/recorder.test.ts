@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
@@ -87,6 +87,33 @@ describe('recorder', () => {
     expect(panels.said?.data).to.deep.equal((recorder.snapshot(context).panels.said ?? null)?.data);
     expect(JSON.stringify(panels)).to.not.include('horse');
     expect(shares, 'asked for by the whole one').to.equal(1);
+  });
+
+  it('builds before anything else when many responses have finished', async () => {
+    const stored: StoredProfile[] = [];
+    const slow: Panel = {
+      name: 'slow',
+      title: 'Slow',
+      collect() {
+        const until = performance.now() + 0.2;
+        while (performance.now() < until);
+        return null;
+      },
+    };
+    let token = 0;
+    const recorder = createRecorder({
+      panels: [slow],
+      redactor: createRedactor(),
+      nextToken: () => String(++token),
+      write: (profile) => stored.push(profile),
+      process: 'web.1',
+      warn: () => undefined,
+    });
+    for (let i = 0; i < 160; i++) recorder.finish(recorder.open('request'));
+    await nextTurn();
+    await nextTurn();
+    expect(stored.length).to.be.at.least(60);
+    recorder.close();
   });
 
   it('keeps a failing panel to itself', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from '../../app/profiler/storage.ts';
 import { createWriter } from '../../app/profiler/writer.ts';
@@ -251,6 +251,17 @@ describe('writer', () => {
     for (let i = 0; i < 100; i++) writer.enqueue(profile(`t${i}`));
     await until(() => written.length > 1, 'a full batch is stored', 4000);
     expect(written).to.have.length(101);
+  });
+
+  it('writes while profiles come in each turn of the event loop', async () => {
+    const { storage, written } = heldStorage();
+    const writer = createWriter({ storage, ...quiet });
+    for (let turn = 0; turn < 5000 && written.length === 0; turn++) {
+      writer.enqueue(profile(`t${turn}`));
+      await nextTurn();
+    }
+    expect(written).to.not.deep.equal([]);
+    await writer.close(1000);
   });
 
   it('gives up at close after its time and says how many were lost', async () => {

@@ -15,10 +15,24 @@ describe('storage in memory', () => {
   });
 
   it('drops the oldest beyond its bytes, also after a profile grew', async () => {
-    const storage = createMemoryStorage({ maxBytes: 3000 });
+    const storage = createMemoryStorage({ maxBytes: 6000 });
     await storage.write([profileOf(1, { state: 'running' }), profileOf(2, { state: 'running' })]);
     await storage.write([profileOf(2, {}, 'y'.repeat(2960))]);
     expect(await storage.read('000001')).to.equal(null);
     expect(await storage.read('000002')).to.not.equal(null);
+  });
+
+  it('stays within its bytes though pinned profiles outlive their neighbours', async () => {
+    const maxBytes = 4 * 1024 * 1024;
+    const storage = createMemoryStorage({ maxBytes });
+    const { bytes } = profileOf(0, {}, 'x'.repeat(10_000));
+    const before = process.memoryUsage().arrayBuffers;
+    for (let number = 0; number < 2000; number++) {
+      await storage.write([{ ...profileOf(number), bytes }]);
+      if (number % 20 === 0) await storage.amend(profileOf(number).index.token, 'pin', true);
+    }
+    expect(await storage.read('000000')).to.not.equal(null);
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(2 * maxBytes);
+    expect((await storage.find({ pinned: true, limit: 1, offset: 0 })).total).to.equal(100);
   });
 });
