@@ -9,6 +9,7 @@ import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { graphqlPatch } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
+import { labelPatches } from '../observe/channels/labels.ts';
 import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
@@ -24,6 +25,7 @@ import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
 import { observeKnex } from '../observe/knex.ts';
 import { observeJobs } from '../observe/jobs.ts';
+import { observeLabels } from '../observe/labels.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
 import { observeMail } from '../observe/mail.ts';
@@ -129,6 +131,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
     { patches: [mongodbPatch], listen: () => observeMongodb({ tracker, queries }) },
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
+    { patches: labelPatches, listen: () => observeLabels({ queries }) },
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },

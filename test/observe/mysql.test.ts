@@ -4,6 +4,7 @@ import mysql2 from 'mysql2';
 import { mysqlPatches } from '../../app/observe/channels/mysql.ts';
 import { observeMysql } from '../../app/observe/mysql.ts';
 import { withMariadb } from '../support/mariadb.ts';
+import { documentedRow, forgetFacts, recordedRow, withMajor } from '../support/library-table.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/mysql\.test\.ts:\d+$/;
@@ -61,6 +62,7 @@ describe('MySQL drivers as they are observed', () => {
     describe(name, () => {
       let pool: Pool;
       before(() => {
+        forgetFacts();
         pool = (library as typeof mysql2).createPool({ ...server(), connectionLimit: 2 });
       });
       after((done) => {
@@ -146,6 +148,10 @@ describe('MySQL drivers as they are observed', () => {
         );
         for (const [id, queries] of all.entries())
           expect(queries.map(({ bindings }) => bindings)).to.deep.equal([[id], [id], [id]]);
+      });
+
+      it('is recorded as docs/libraries.md says', () => {
+        expect(recordedRow(withMajor(name))).to.deep.equal(documentedRow(withMajor(name)));
       });
     });
 

@@ -3,6 +3,7 @@ import Module, { createRequire } from 'node:module';
 import type postgresLibrary from 'postgres';
 import { postgresPatch } from '../../app/observe/channels/postgres.ts';
 import { observePostgres } from '../../app/observe/postgres.ts';
+import { documentedRow, forgetFacts, recordedRow, withMajor } from '../support/library-table.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 
@@ -14,6 +15,8 @@ describe('postgres as it is observed', () => {
   const server = withDebianPostgres();
   let sql: postgresLibrary.Sql;
   let requests: ObservedRequests;
+
+  before(forgetFacts);
 
   function open(postgres: typeof postgresLibrary): postgresLibrary.Sql {
     const { host, port, user, database } = server().connection;
@@ -94,5 +97,9 @@ describe('postgres as it is observed', () => {
     } finally {
       await other.end();
     }
+  });
+
+  it('is recorded as docs/libraries.md says', () => {
+    expect(recordedRow(withMajor('postgres'))).to.deep.equal(documentedRow(withMajor('postgres')));
   });
 });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createRequire } from 'node:module';
 import { sqlitePatches } from '../../app/observe/channels/sqlite.ts';
 import { observeSqlite } from '../../app/observe/sqlite.ts';
+import { documentedRow, forgetFacts, recordedRow } from '../support/library-table.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/sqlite\.test\.ts:\d+$/;
@@ -33,6 +34,7 @@ for (const [name, open] of Object.entries(LIBRARIES))
     let requests: ObservedRequests;
 
     before(function () {
+      forgetFacts();
       try {
         database = open();
       } catch {
@@ -95,5 +97,9 @@ for (const [name, open] of Object.entries(LIBRARIES))
     it('is not seen after the observer has closed', async () => {
       requests.close();
       expect(await requests.observed(() => database.prepare('select 1').get())).to.have.length(0);
+    });
+
+    it('is recorded as docs/libraries.md says', () => {
+      expect(recordedRow(name)).to.deep.equal(documentedRow(name));
     });
   });

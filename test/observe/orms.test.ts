@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import pgPromise from 'pg-promise';
+import { DataTypes, Sequelize } from 'sequelize';
+import { labelPatches } from '../../app/observe/channels/labels.ts';
+import { pgPatch } from '../../app/observe/channels/pg.ts';
+import { observeLabels } from '../../app/observe/labels.ts';
+import { observePg } from '../../app/observe/pg.ts';
+import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { withDebianPostgres } from '../support/postgres.ts';
+
+const HERE = /^test\/observe\/orms\.test\.ts:\d+$/;
+
+describe('what runs above a driver', () => {
+  const server = withDebianPostgres();
+  let requests: ObservedRequests;
+
+  beforeEach(() => {
+    requests = observeRequests(
+      { patches: [pgPatch], listen: observePg },
+      { patches: labelPatches, listen: observeLabels },
+    );
+  });
+  afterEach(() => {
+    requests.close();
+  });
+
+  it('is seen with model and method: Sequelize', async () => {
+    const { host, port, user, database } = server().connection;
+    const sequelize = new Sequelize(database, user, '', { host, port, dialect: 'postgres', logging: false });
+    const User = sequelize.define('User', { email: DataTypes.STRING }, { timestamps: false });
+    await sequelize.sync();
+    const queries = await requests.observed(async () => {
+      const [a] = await Promise.all([User.create({ email: 'a' }), User.count()]);
+      await User.findOne({ where: { email: 'a' } });
+      await a.update({ email: 'b' });
+      await sequelize.query('select 1');
+      await sequelize.transaction((transaction) => User.findAll({ transaction }));
+    });
+    await sequelize.close();
+    const said = queries.filter(({ sql }) => !/version|pg_|server_version|^SET/i.test(sql));
+    expect(said.map(({ label = null }) => label).sort()).to.deep.equal(
+      ['User.create', 'User.count', 'User.findOne', 'User.update', 'User.findAll', null, null, null].sort(),
+    );
+    for (const { caller } of said.slice(2, 6)) expect(caller).to.match(HERE);
+    const inside = said.filter(({ transaction }) => transaction !== null);
+    expect(inside.map(({ label = null }) => label)).to.deep.equal([null, 'User.findAll', null]);
+  });
+
+  it('is seen as what it sends: Kysely, pg-promise', async () => {
+    const kysely = new Kysely<{ pg_class: { relname: string } }>({
+      dialect: new PostgresDialect({ pool: new pg.Pool(server().connection) }),
+    });
+    const db = pgPromise()({ ...server().connection });
+    const queries = await requests.observed(async () => {
+      await kysely.selectFrom('pg_class').select('relname').where('relname', '=', 'x').execute();
+      await db.any('select $1::int as id', [3]);
+      await db.tx((task) => task.one('select 1 as one'));
+    });
+    await kysely.destroy();
+    await db.$pool.end();
+    expect(queries.map(({ sql }) => sql)).to.deep.equal([
+      'select "relname" from "pg_class" where "relname" = $1',
+      'select 3::int as id',
+      'begin',
+      'select 1 as one',
+      'commit',
+    ]);
+    expect(queries.map(({ transaction }) => transaction === null)).to.deep.equal([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    for (const { caller } of queries.slice(0, 2)) expect(caller).to.match(HERE);
+  });
+});
