@@ -3,7 +3,7 @@
  * `dist/app` has no `views` beside it, so everything is found from the package's root.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -28,7 +28,7 @@ function isPackage(folder: string): boolean {
 /** Where a bundle that holds our code finds the package installed, with its templates, styles and thread. */
 function installedRoot(file: string): string {
   try {
-    return dirname(createRequire(file).resolve('express-hindsight/package.json'));
+    return dirname(module.createRequire(file).resolve('express-hindsight/package.json'));
   } catch {
     throw createError('BAD_CONFIG', [
       'express-hindsight',
@@ -78,9 +78,9 @@ export function startWorker(name: string, workerData: unknown): Worker {
 
 /**
  * A package in CommonJS as `require` gives it. An `import` of one first looks for the names that it exports, which takes a fifth of
- * the time in which a service with Express starts.
+ * the time in which a service with Express starts. `createRequire` is a property, because webpack replaces the name by nothing.
  */
-export const requirePackage: NodeJS.Require = createRequire(codeUrl());
+export const requirePackage: NodeJS.Require = module.createRequire(codeUrl());
 
 /** `version` of this package. */
 export function packageVersion(): string {

@@ -1,4 +1,6 @@
 /** Creates the schema where it is missing. */
+import type pg from 'pg';
+import { requirePackage } from '../paths.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 
 /** What both `pg` and a Knex transaction can do: run a statement with values. */
@@ -16,7 +18,7 @@ export async function ensureSchema(run: RunStatement, schema: string): Promise<v
 
 /** The same on a connection of its own. */
 export async function ensureSchemaAt(settings: ConnectionSettings, schema: string): Promise<void> {
-  const { Client } = (await import('pg')).default;
+  const { Client } = requirePackage('pg') as typeof pg;
   const client = new Client({ ...settings });
   await client.connect();
   try {

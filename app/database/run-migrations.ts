@@ -6,6 +6,8 @@
  * killed `knex migrate` is reported, not waited on.
  */
 import type { Knex } from 'knex';
+import type pg from 'pg';
+import { requirePackage } from '../paths.ts';
 import { createMigrationSource, ownerMigrationsFolder, type Migration } from './migration-source.ts';
 import {
   ensureSchemaIn,
@@ -88,7 +90,7 @@ async function explain(error: unknown, client: MigrationClient, schema: string):
 
 /** A Knex as migrations use it. */
 function clientOf(knex: Knex): MigrationClient {
-  return knex as unknown as MigrationClient;
+  return knex;
 }
 
 async function migrate(knex: Knex, config: Knex.MigratorConfig): Promise<MigrationRun> {
@@ -114,7 +116,8 @@ export async function runProfilerMigrationsAt(
   connection: Record<string, unknown>,
   schema: string,
 ): Promise<MigrationRun> {
-  const { Client } = (await import('pg')).default;
+  // Not by an import: a bundler would look for a driver that a host may not have.
+  const { Client } = requirePackage('pg') as typeof pg;
   const client = new Client(connection);
   // A connection that breaks says so to the statement that runs; an event that nobody listens to would end the process.
   client.on('error', () => undefined);

@@ -4,7 +4,7 @@
  */
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
-import Module, { createRequire } from 'node:module';
+import Module from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { wrapMethod } from './channels/wrap-method.ts';
@@ -114,7 +114,7 @@ function registerHooks(hooks: Hooks): { deregister(): void } | undefined {
 export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   const byName = new Map<string, LibraryPatch[]>();
   for (const patch of patches) byName.set(patch.name, [...(byName.get(patch.name) ?? []), patch]);
-  const requireFile = createRequire(process.execPath);
+  const requireFile = Module.createRequire(process.execPath);
   const { cache, resolve } = requireFile;
   const undo: (() => void)[] = [];
   const found = new Map<string, FoundLibrary>();
@@ -200,7 +200,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
       if (request.startsWith('node:')) lookAtBuiltin(request);
       else if (IN_PACKAGE.test(request)) lookAtFile(request);
       else if (byName.has(BARE.exec(request)?.[0] ?? ''))
-        lookAtFile(parent === null ? resolve(request) : createRequire(parent).resolve(request));
+        lookAtFile(parent === null ? resolve(request) : Module.createRequire(parent).resolve(request));
     } catch {
       // It can't be found again: it is not observed.
     }
