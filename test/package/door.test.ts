@@ -2,8 +2,9 @@
  * What a host gets from npm: the packed files, imported and required from a folder that knows nothing of this checkout.
  */
 import { expect } from 'chai';
+import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -75,6 +76,12 @@ app.use(profiler.pages);
 app.use(profiler.errors);
 `;
 
+const REQUIRING_HOST = `
+import express = require('express');
+import door = require('express-hindsight');
+door.hindsight(express(), { slowMs: 5 }).dump(1);
+`;
+
 interface Answer {
   status: number;
   link: string | null;
@@ -108,7 +115,7 @@ describe('the package', () => {
     const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
       dependencies: Record<string, string>;
     };
-    for (const name of ['express', '@types', ...Object.keys(dependencies)]) {
+    for (const name of ['express', 'express-4', '@types', ...Object.keys(dependencies)]) {
       await symlink(resolve('node_modules', name), join(modules, name), 'junction');
     }
     for (const [name, text] of Object.entries(HOSTS)) await writeFile(join(folder, name), text);
@@ -157,6 +164,141 @@ describe('the package', () => {
     });
   }
 
+  describe('attached without a line', () => {
+    const PLAIN = `
+const app = express();
+app.set('strict routing', true);
+app.get('/fine', (request, response) => response.send('fine'));
+const server = app.listen(0, '127.0.0.1', async () => {
+  const origin = 'http://127.0.0.1:' + server.address().port;
+  const fine = await fetch(origin + '/fine');
+  const link = fine.headers.get('x-debug-token-link');
+  const strict = await fetch(origin + '/fine/');
+  const page = link === null ? null : await fetch(link);
+  console.log(JSON.stringify({ link, strict: strict.status, page: page?.status ?? null, body: await fine.text() }));
+  server.close();
+  server.closeAllConnections();
+});`;
+
+    interface Told {
+      link: string | null;
+      strict: number;
+      page: number | null;
+      body: string;
+    }
+
+    async function runPlain(
+      file: string,
+      text: string,
+      env: Record<string, string> = {},
+    ): Promise<{ told: Told; stderr: string }> {
+      await writeFile(join(folder, file), text);
+      const { stdout, stderr } = await run(process.execPath, [file], {
+        cwd: folder,
+        env: { PATH: process.env.PATH, NODE_OPTIONS: '--import express-hindsight/register', ...env },
+        timeout: 20_000,
+      });
+      return { told: JSON.parse(stdout) as Told, stderr };
+    }
+
+    for (const [name, file, head] of [
+      ['ES modules', 'plain.mjs', `import express from 'express';`],
+      ['CommonJS', 'plain.cjs', `const express = require('express');`],
+      ['Express 4', 'plain-4.cjs', `const express = require('express-4');`],
+    ] as const)
+      it(`records ${name}, and says once where the pages are`, async () => {
+        const { told, stderr } = await runPlain(file, `${head}${PLAIN}`);
+        expect(told).to.include({ strict: 404, page: 200, body: 'fine' });
+        expect(stderr).to.match(/^hindsight: profiles at http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
+      });
+
+    it('records an Express that is part of a bundle', async () => {
+      await build({
+        stdin: { contents: `const express = require('express');${PLAIN}`, resolveDir: folder },
+        bundle: true,
+        platform: 'node',
+        outfile: join(folder, 'plain-bundle.cjs'),
+      });
+      const { told } = await runPlain('run-bundle.cjs', `require('./plain-bundle.cjs');`);
+      expect(told).to.include({ page: 200, body: 'fine' });
+    });
+
+    it('leaves a production as it is, unless PROFILER says otherwise', async () => {
+      const text = `import express from 'express';${PLAIN}`;
+      const off = await runPlain('plain.mjs', text, { NODE_ENV: 'production' });
+      expect(off.told).to.deep.equal({ link: null, strict: 404, page: null, body: 'fine' });
+      expect(off.stderr).to.equal('');
+      const on = await runPlain('plain.mjs', text, { NODE_ENV: 'production', PROFILER: 'on' });
+      expect(on.told.page).to.equal(200);
+      expect((await runPlain('plain.mjs', text, { PROFILER: 'off' })).told.link).to.equal(null);
+    });
+
+    it('says what is wrong with a setting, and records nothing then', async () => {
+      const { told, stderr } = await runPlain('plain.cjs', `const express = require('express');${PLAIN}`, {
+        PROFILER_SLOW_MS: 'soon',
+      });
+      expect(told).to.include({ link: null, body: 'fine' });
+      expect(stderr).to.match(/^hindsight: PROFILER_SLOW_MS is "soon"; [^\n]+ Nothing is recorded\.\n$/);
+    });
+
+    it('leaves the application to a profiler that it has by itself', async () => {
+      const { told, stderr } = await runPlain(
+        'own.mjs',
+        `import express from 'express'; import hindsight from 'express-hindsight';
+         ${PLAIN.replace('const server', `hindsight(app, { password: 'own' }); const server`)}`,
+      );
+      expect(told.page, 'asks for the password of its own').to.equal(401);
+      expect(stderr).to.equal('');
+    });
+
+    it('loads nothing and says nothing in a process without Express', async () => {
+      const { told, stderr } = await runPlain(
+        'none.cjs',
+        `console.log(JSON.stringify({ body: Object.keys(require.cache).filter((file) => file.includes('hindsight-profiler')).join() }));`,
+      );
+      expect(told.body).to.equal('');
+      expect(stderr).to.equal('');
+    });
+  });
+
+  it('asks for nothing but Node and the driver when it is required: Jest knows no ES modules', async () => {
+    const text = await readFile(
+      join(folder, 'node_modules/express-hindsight/dist/cjs/hindsight-profiler.js'),
+      'utf8',
+    );
+    const names = Array.from(text.matchAll(/\brequire\(["']([^"')]+)["']\)/g), ([, name]) => name!);
+    expect([...new Set(names)].filter((name) => !name.startsWith('node:'))).to.deep.equal([]);
+  });
+
+  for (const [name, file] of [
+    ['an import', 'host.mjs'],
+    ['a require', 'host.cjs'],
+  ] as const)
+    it(`works in one bundle made of ${name}, and where its files are missing says what to do`, async () => {
+      const outfile = join(folder, `bundle-of-${name.slice(-6)}.cjs`);
+      const entry = (await readFile(join(folder, file), 'utf8')).replace('await main(', 'void main(');
+      await build({
+        stdin: { contents: entry, resolveDir: folder },
+        bundle: true,
+        platform: 'node',
+        outfile,
+        logLevel: 'silent',
+      });
+      const { stdout } = await run(process.execPath, [outfile], { cwd: folder, timeout: 20_000 });
+      const { page, failed } = JSON.parse(stdout) as Record<string, Answer>;
+      expect(page!.body).to.include('/fine');
+      expect(failed!.body).to.include('The host failed.');
+
+      const alone = await mkdtemp(join(tmpdir(), 'hindsight-bundle-'));
+      await cp(outfile, join(alone, 'bundle.cjs'));
+      const said = await run(process.execPath, [join(alone, 'bundle.cjs')], { cwd: alone }).then(
+        () => '',
+        (error: unknown) => (error as { stderr: string }).stderr,
+      );
+      await rm(alone, { recursive: true });
+      expect(said).to.include('Mark it external');
+    });
+
   it('has types that a strict host compiles against, its own facts included', async () => {
     await writeFile(join(folder, 'host.mts'), TYPED_HOST);
     const compiler = resolve('node_modules/typescript/lib/tsc.js');
@@ -168,11 +310,14 @@ describe('the package', () => {
       '--lib',
       'es2023',
       '--module',
-      'nodenext',
+      'node16',
       '--types',
       'node',
+      '--skipLibCheck',
+      'false',
     ];
-    const compiled = run(process.execPath, [compiler, ...options, 'host.mts'], { cwd: folder });
+    await writeFile(join(folder, 'host.cts'), REQUIRING_HOST);
+    const compiled = run(process.execPath, [compiler, ...options, 'host.mts', 'host.cts'], { cwd: folder });
     const said = await compiled.then(
       () => '',
       (error: unknown) => (error as { stdout: string }).stdout,
