@@ -58,6 +58,24 @@ const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
 
+/** Frames of the bound emitter below a listener: ours, and that of `AsyncLocalStorage.run`. */
+const OWN_FRAMES = 6;
+
+/**
+ * An error keeps ten frames: while ours are below, it keeps as many more, so that none of the host's is missing once ours are taken out
+ * (observe/own-frames.ts).
+ */
+function withLongerStacks<T>(work: () => T): T {
+  const before: unknown = Error.stackTraceLimit;
+  const longer = typeof before === 'number' ? before + OWN_FRAMES : before;
+  Reflect.set(Error, 'stackTraceLimit', longer);
+  try {
+    return work();
+  } finally {
+    if (Error.stackTraceLimit === longer) Reflect.set(Error, 'stackTraceLimit', before);
+  }
+}
+
 /** Runs the listeners of a request with a body in its context, whoever emits. */
 function createEmitBinding(tracker: ContextTracker): (emitter: object, context: Context) => void {
   const boundAs = Symbol('bound emitter');
@@ -68,7 +86,7 @@ function createEmitBinding(tracker: ContextTracker): (emitter: object, context: 
   function boundEmit(this: Bound, ...args: Parameters<Emit>): boolean {
     const { context, emit } = this[boundAs];
     if (tracker.current() === context) return Reflect.apply(emit, this, args);
-    return tracker.run(context, () => Reflect.apply(emit, this, args));
+    return tracker.run(context, () => withLongerStacks(() => Reflect.apply(emit, this, args)));
   }
   return (emitter, context) => {
     const bound = emitter as Bound;
