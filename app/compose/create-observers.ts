@@ -88,6 +88,8 @@ export interface Observers {
   /** `file:line` where a layer was registered; null where not known. */
   sourceOf: (layer: object) => string | null;
   applications: MountedApplications;
+  /** The response is over. */
+  onFinish: (context: Context) => void;
   watchKnex(knex: Knex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
@@ -175,6 +177,7 @@ export function createObservers(options: ObserverOptions): Observers {
       applications.watch(app);
       layers.observeApplication(app);
     },
+    onFinish: layers.onFinish,
     sourceOf,
     applications,
     dump: createDump({ tracker, findCaller }),

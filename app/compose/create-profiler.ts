@@ -156,6 +156,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     // Process figures over hours are meaningless, and every other request would count as concurrent.
     onUpgrade: options.onRequest ?? [],
     onFinish(context, req) {
+      if (context.kind === 'request' && !context.sampledOut) observers.onFinish(context);
       routing.onFinish(context, req);
       // The pages, 10 MB, are loaded after the first response, unless nobody is likely to open one.
       if (isLookedAt) pages.preload();

@@ -5,6 +5,7 @@
  */
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
+import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { filePathOf } from './stack-frames.ts';
 
@@ -31,9 +32,13 @@ interface Site {
   getFileName(): string | null | undefined;
   getLineNumber(): number | null;
   getColumnNumber(): number | null;
+  getFunctionName?(): string | null;
 }
 
 const FRAMES = 12;
+/** Frameworks register at the start, from far below the line that starts them. */
+const REGISTRATION_FRAMES = 50;
+const ROUTERS = new Set(['express', 'router']);
 const NEAR = 4;
 /** Positions cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
@@ -137,12 +142,13 @@ export function createCallerFinder(
   const files = new Map<string, KnownFile>();
   const above = new WeakMap<NonNullable<CallerOptions['below']>, number>();
   const folder = ownFolder();
+  const isOwn = createOwnCode(root);
   let remembered = 0;
 
   function kindOf(file: string): KnownFile['kind'] {
     if (file === '' || file.startsWith('node:')) return 'neither';
     if (isOwnFile(file)) return 'neither';
-    return file.includes('node_modules') ? 'library' : 'own';
+    return isOwn(file) ? 'own' : 'library';
   }
 
   function fileOf(name: string): KnownFile {
@@ -196,6 +202,12 @@ export function createCallerFinder(
     return null;
   }
 
+  /** Name of the nearest framework; Express and its router only where there is no other. */
+  function searchPackage(sites: readonly Site[]): string | null {
+    const names = sites.flatMap((site) => packageOf(filePathOf(site.getFileName() ?? '')) ?? []);
+    return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
+  }
+
   /** How many frames precede the first relevant one; the same for every stack taken from this caller. */
   function countAbove(below: NonNullable<CallerOptions['below']>): number {
     const count = takeSites(Infinity).length - takeSites(Infinity, below).length - 1;
@@ -222,8 +234,10 @@ export function createCallerFinder(
   };
 
   const capture: CaptureCaller = ({ below }) => {
-    const sites = takeSites(FRAMES, below);
-    return () => searchOwn(sites, 0) ?? searchLibrary(sites, 0, undefined);
+    const sites = takeSites(REGISTRATION_FRAMES, below);
+    // Express 4 registers its own middleware with the application's first one.
+    const isExpress = sites.slice(0, 2).some((site) => site.getFunctionName?.() === 'lazyrouter');
+    return () => (isExpress ? null : searchOwn(sites, 0)) ?? searchPackage(sites);
   };
 
   return Object.assign(find, { capture });

@@ -3,7 +3,6 @@
  * The result is bounded in size and time, also for hostile values. Only the error's own fields are read (getters included, which
  * may throw). Never throws.
  */
-import { realpathSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
 import { cutText } from '../profiler/plain.ts';
@@ -15,6 +14,8 @@ import {
   type ThrownFrame,
   type ThrownLink,
 } from '../profiler/thrown.ts';
+import { isOwnFile } from './caller.ts';
+import { createOwnCode, packageOf, realPathOf } from './own-code.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
@@ -36,7 +37,7 @@ import {
 export type DescribeThrown = (value: unknown) => Thrown;
 
 export interface ErrorDescriberOptions {
-  /** The application's folder: what lies below it, outside node_modules, is own code. */
+  /** The application's folder, which places are relative to. */
   root: string;
   files: SourceFiles;
   maps: SourceMaps;
@@ -72,23 +73,6 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
   return place !== null && place.location === field(value, 'path') ? place : null;
 }
 
-function packageOf(file: string): string | null {
-  const parts = file.split(/[\\/]/);
-  const at = parts.lastIndexOf('node_modules');
-  if (at === -1) return null;
-  const name = parts[at + 1] ?? null;
-  return name?.startsWith('@') === true ? `${name}/${parts[at + 2] ?? ''}` : name;
-}
-
-/** Resolves a symbolic link to the folder: frames may have either path. */
-function realPathOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
-}
-
 function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null {
   if (line < 1 || line > lines.length) return null;
   const from = Math.max(1, line - LINES_AROUND);
@@ -100,6 +84,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
   const { root, files, maps, foreignFolders = [], sourceBudgetMs = SOURCE_BUDGET_MS } = options;
 
   const roots = [...new Set([root, realPathOf(root)])];
+  const isOwn = createOwnCode(root);
 
   function shortPath(file: string): string {
     if (!isAbsolute(file)) return file;
@@ -112,9 +97,8 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
   function kindOf(location: string | null, path: string | null): FrameKind {
     if (location === null || path === null) return 'native';
     if (location.startsWith('node:')) return 'node';
-    const below = isAbsolute(location) && path !== location;
-    const foreign = packageOf(location) !== null || foreignFolders.some((folder) => path.startsWith(folder));
-    return below && !foreign ? 'own' : 'vendor';
+    const isForeign = isOwnFile(location) || foreignFolders.some((folder) => path.startsWith(folder));
+    return isAbsolute(location) && isOwn(location) && !isForeign ? 'own' : 'vendor';
   }
 
   /** Original place of a frame, and its source, as far as the budget goes. */

@@ -95,7 +95,7 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 function createLayerTrace(
   { tracker, sourceOf = () => null, onMounted = () => undefined }: LayerObserverOptions,
   observeRouter: (router: unknown) => void,
-): DispatchTrace {
+): DispatchTrace & { noteMount(context: Context): void } {
   const metas = new WeakMap<Layer, LayerMeta>();
   const owners = new WeakMap<Layer, object>();
   /** Layers inside a route -> the layer of the route. */
@@ -188,7 +188,7 @@ function createLayerTrace(
       trace.route.fact.handler = handler;
       return;
     }
-    const made = {
+    const made: RouteFact = {
       pattern: fact.pattern,
       method: fact.method ?? req.method ?? '',
       params: copyParams(params),
@@ -197,6 +197,28 @@ function createLayerTrace(
     };
     trace.route = { key: route, fact: made };
     trace.context.add('route', made);
+  }
+
+  /**
+   * No route handled the request: the mount of the middleware that responded is its route. Whoever responds with 404 may stand there for
+   * what nobody knows.
+   */
+  function noteMount(context: Context): void {
+    const trace = traces.get(context);
+    const response = context.first('response');
+    if (trace === undefined || trace.route !== null || trace.isUnanswered) return;
+    if (response === undefined || response.headersAtMs === null) return;
+    const fact = trace.facts[trace.facts.length - 1];
+    if (fact?.kind !== 'middleware' || fact.outcome !== 'running') return;
+    if (response.status === 404 || response.status === 405) return;
+    const handler = fact.name === '<anonymous>' ? null : fact.name;
+    const { pattern, source } = fact;
+    const method = context.first('request')?.method ?? '';
+    const made = { pattern, method, params: {}, handler, source };
+    trace.route = { key: null, fact: made };
+    context.add('route', made);
+    // `/ · serveStatic` is not the home page.
+    if (handler !== null && context.first('routeLabel') === undefined) context.add('routeLabel', handler);
   }
 
   function kindOf(call: LayerCall, meta: LayerMeta): LayerKind {
@@ -235,6 +257,7 @@ function createLayerTrace(
         if (each.hasFailed) markThrew(each.fact);
         if (each.failure !== null) each.failure.layer ??= each.fact;
       }
+      noteMount(context);
     });
   }
 
@@ -350,6 +373,7 @@ function createLayerTrace(
     failed,
     errorPassedToNext,
     leftRouter,
+    noteMount,
     registerOwner(layer, router) {
       owners.set(layer, router);
     },
@@ -369,6 +393,8 @@ function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwis
 }
 
 export interface LayerObserver extends Pick<LayerDispatch, 'observeRouter' | 'observeLibrary' | 'close'> {
+  /** The response is over: what is mounted may have sent it. */
+  onFinish(context: Context): void;
   /** The application of a request; observed once. */
   observeApplication(app: unknown): void;
 }
@@ -391,6 +417,7 @@ export function createLayerObserver(options: LayerObserverOptions): LayerObserve
     registerOwner: guarded(trace.registerOwner, undefined),
   });
   return {
+    onFinish: guarded(trace.noteMount, undefined),
     observeApplication: guarded((app) => {
       if (typeof app !== 'function' || known.has(app)) return;
       known.add(app);

@@ -1,6 +1,6 @@
 /**
  * A line as a logger wrote it -> level, channel, message and context, where its format has them: JSON (pino, bunyan, winston),
- * debug's, or a leading level. Any other line is a message as a whole; nothing is guessed.
+ * debug's, NestJS's, log4js's, or a leading level. Any other line is a message as a whole; nothing is guessed.
  */
 import type { LogLevel } from './logs.ts';
 
@@ -25,6 +25,7 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
   warning: 'warn',
   notice: 'info',
   info: 'info',
+  log: 'info',
   http: 'info',
   verbose: 'debug',
   debug: 'debug',
@@ -58,7 +59,7 @@ export function readJsonLine(text: string): ReadLine | null {
   }
   if (typeof parsed !== 'object' || parsed === null) return null;
   const { level, severity, msg, message, name, logger, ...rest } = parsed as Record<string, unknown>;
-  const read = levelOf(level ?? severity);
+  const read = levelOf(level ?? severity ?? rest['log.level']);
   const said = msg ?? message;
   if (read === null && typeof said !== 'string') return null;
   const channel = name ?? logger;
@@ -75,8 +76,15 @@ export function readJsonLine(text: string): ReadLine | null {
 const DEBUG_COLOURED = /^ {2}([\w:.*@/-]{1,80}) (.*?)(?: \+\d+(?:ms|s|m|h|d))?$/s;
 const DEBUG_DATED =
   /^(?:\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT) ([\w:.*@/-]{1,80}) (.*)$/s;
-/** A leading level: `warn: …`, `[error] …`, `INFO …:`. */
-const LEVEL_IN_FRONT = /^(?:\[([a-z]{3,8})\]|([a-z]{3,8}):) /i;
+/** A leading level, perhaps behind a date: `warn: …`, `[error] …`, `2026-11-23T07:00:00Z ERROR …`. */
+const DATE = String.raw`\[?\d{4}-\d\d-\d\d[T ][\d:.,]{5,15}(?: ?(?:Z|[+-]\d\d:?\d\d))?\]?[ ,|-]+`;
+const LEVEL_IN_FRONT = new RegExp(`^(?:${DATE})?(?:\\[([a-z]{3,8})\\]|([a-z]{3,8}):)\\s`, 'i');
+const WORD_IN_FRONT = new RegExp(`^(?:${DATE})?(FATAL|ERROR|WARN|WARNING|INFO|DEBUG|TRACE)\\s`);
+/** NestJS: `[Nest] 17  - 11/23/2026, 7:00:00 AM   ERROR [ExceptionsHandler] …`. */
+const NEST =
+  /^\[[^\]\n]{1,40}\] \d+ +- [^\n]{8,40}? +(FATAL|ERROR|WARN|LOG|DEBUG|VERBOSE) (?:\[([^\]\n]{1,80})\] )?(.*)$/s;
+/** log4js: `[2026-11-23T07:00:00.000] [WARN] orders - …`. */
+const LOG4JS = /^\[\d{4}-\d\d-\d\d[T ][\d:.,]{5,15}\] \[([A-Z]{3,8})\] (\S{1,80}) - (.*)$/s;
 
 function readDebugLine(text: string): ReadLine | null {
   const match = DEBUG_DATED.exec(text) ?? DEBUG_COLOURED.exec(text);
@@ -89,6 +97,10 @@ function readDebugLine(text: string): ReadLine | null {
 export function readLine(text: string, stream: 'stdout' | 'stderr'): ReadLine {
   const known = readJsonLine(text) ?? (stream === 'stderr' ? readDebugLine(text) : null);
   if (known !== null) return known;
+  const [, written, channel = null, message = text] = NEST.exec(text) ?? LOG4JS.exec(text) ?? [];
+  const level = levelOf(written);
+  if (level !== null) return { level, channel, message, context: null };
   const [, bracketed, named] = LEVEL_IN_FRONT.exec(text) ?? [];
-  return { level: levelOf(bracketed ?? named) ?? 'info', channel: null, message: text, context: null };
+  const word = bracketed ?? named ?? WORD_IN_FRONT.exec(text)?.[1];
+  return { level: levelOf(word) ?? 'info', channel: null, message: text, context: null };
 }

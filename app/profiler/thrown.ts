@@ -3,7 +3,7 @@
  */
 import type { Json } from './json.ts';
 
-/** `own`: the application's code. `vendor`: below node_modules, or outside the application. */
+/** `own`: the application's code. `vendor`: in a package. */
 export type FrameKind = 'own' | 'vendor' | 'node' | 'native';
 
 /** A few lines of source around the place of a frame. */

@@ -251,7 +251,7 @@ describe('frames', () => {
       'process.processTicksAndRejections node:internal/process/task_queues 105 5 node  false',
       'Array.map    native  false',
       'Promise.all    native  true',
-      ' /somewhere/else/a.js 1 2 vendor  false',
+      ' /somewhere/else/a.js 1 2 own  false',
       ' app/a (copy).ts 1 2 own  false',
       'eval app/paths.ts 4 9 own  false',
     ]);

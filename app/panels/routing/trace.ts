@@ -10,13 +10,20 @@ import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
 /** Rows kept; an application has tens of layers. */
 const MOST_ROWS = 400;
 
+/** What Express calls the layer that mounts an application. */
+const MOUNTED = 'mounted_app';
+
 function nameOf({ name }: { name: string }): string | null {
-  return name === '' || name === '<anonymous>' ? null : name;
+  return name === '' || name === '<anonymous>' || name === MOUNTED ? null : name;
+}
+
+function routerLabel({ name, pattern }: { name: string; pattern: string }): string {
+  return `${name === MOUNTED ? 'application' : 'router'} ${pattern}`;
 }
 
 function labelOf(fact: RanLayer): string {
   if (fact.kind === 'handler') return `${fact.method ?? 'ALL'} ${fact.pattern}`;
-  if (fact.kind === 'router') return `router ${fact.pattern}`;
+  if (fact.kind === 'router') return routerLabel(fact);
   const mount = fact.pattern === '/' || fact.kind === 'param' ? '' : ` ${fact.pattern}`;
   return `${fact.name}${mount}`;
 }
@@ -114,7 +121,7 @@ function askedRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceRow, '
     label: isRoute
       ? `${layer.methods.join(', ')} ${layer.pattern}`
       : layer.kind === 'router'
-        ? `router ${layer.pattern}`
+        ? routerLabel(layer)
         : layer.name,
     handler: null,
     happened: (isRoute ? near.get(layer.pattern) : undefined) ?? reasons[layer.verdict] ?? 'not reached',

@@ -1,0 +1,66 @@
+/** The route of what a mounted middleware responds to, and applications that are told from routers. */
+import { expect } from 'chai';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express, { type Request, type Response } from 'express';
+import { createProfiler } from '../../app/index.ts';
+
+interface Seen {
+  route: string | null;
+  source: string | null;
+  labels: string[];
+}
+
+async function see(build: (app: express.Express) => void, path: string): Promise<Seen> {
+  const profiler = createProfiler({ toolbar: false });
+  const app = express();
+  app.use(profiler.watch, profiler.pages);
+  build(app);
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+  await response.text();
+  const read = await profiler.profiles.read(response.headers.get('x-debug-token') ?? '');
+  server.close();
+  server.closeAllConnections();
+  await profiler.close();
+  const { route, panels } = read!.profile;
+  const { data } = panels.routing as unknown as {
+    data: { route: { source: string | null } | null; trace: { label: string }[] };
+  };
+  return { route, source: data.route?.source ?? null, labels: data.trace.map(({ label }) => label) };
+}
+
+function proxy(_req: Request, res: Response): void {
+  setImmediate(() => res.end('upstream'));
+}
+
+describe('the route of a request that a mounted middleware answers', () => {
+  it('is its mount, with its name', async () => {
+    const build = (app: express.Express): void => {
+      app.use('/api', proxy);
+      app.use(express.static('public'));
+    };
+    const seen = await see(build, '/api/orders/7');
+    expect(seen.route).to.equal('/api · proxy');
+    expect(seen.source).to.match(/^test\/observe\/mounted-routes\.test\.ts:\d+$/);
+    expect((await see(build, '/profiler/hindsight.css')).route).to.equal('/ · serveStatic');
+  });
+
+  it('is none where nothing answers, nor where a middleware answers 404', async () => {
+    expect((await see((app) => app.use(express.static('public')), '/none')).route).to.equal(null);
+    const missing = (_req: Request, res: Response): void => void res.status(404).end();
+    expect((await see((app) => app.use('/api', missing), '/api/x')).route).to.equal(null);
+  });
+
+  it('names mounted applications as such', async () => {
+    const { labels, route } = await see((app) => {
+      app.use(
+        '/admin',
+        express().get('/users', (_req, res) => void res.end()),
+      );
+    }, '/admin/users');
+    expect(labels).to.include.members(['application /admin', 'GET /admin/users']);
+    expect(route).to.equal('/admin/users');
+  });
+});

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runInThisContext } from 'node:vm';
+import express from 'express';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createOwnCode } from '../../app/observe/own-code.ts';
+import { observeRegistrations } from '../../app/observe/registrations.ts';
+
+describe('own code', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hindsight-own-'));
+    for (const name of ['maildev', 'mocha']) {
+      mkdirSync(join(folder, 'node_modules', name), { recursive: true });
+      writeFileSync(join(folder, 'node_modules', name, 'main.js'), '');
+    }
+  });
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is what lies outside of node_modules', () => {
+    const isOwn = createOwnCode('/srv/shop', '/srv/shop/server.js');
+    expect(isOwn('/srv/shop/src/orders.js')).to.equal(true);
+    expect(isOwn('file:///srv/lib/money.js')).to.equal(true);
+    expect(isOwn('/srv/shop/node_modules/express/index.js')).to.equal(false);
+  });
+
+  it('is the package that was started, or the root, but not what they install', () => {
+    const modules = join(folder, 'node_modules');
+    const isOwn = createOwnCode('/srv', join(modules, 'maildev', 'main.js'));
+    expect(isOwn(join(modules, 'maildev', 'lib', 'web.js'))).to.equal(true);
+    expect(isOwn(`file://${join(modules, 'maildev', 'lib', 'web.js')}`)).to.equal(true);
+    expect(isOwn(join(modules, 'maildev', 'node_modules', 'express', 'index.js'))).to.equal(false);
+    expect(isOwn(join(modules, 'express', 'index.js'))).to.equal(false);
+    const byRoot = createOwnCode(join(modules, 'maildev'), '/srv/start.js');
+    expect(byRoot(join(modules, 'maildev', 'lib', 'web.js'))).to.equal(true);
+    const tested = createOwnCode('/srv', join(modules, 'mocha', 'main.js'));
+    expect(tested(join(modules, 'mocha', 'main.js'))).to.equal(false);
+  });
+
+  it('names the framework where it registered a layer by itself', async () => {
+    const registrations = observeRegistrations({ captureCaller: createCallerFinder().capture });
+    registrations.observe(express.Router);
+    const router = express.Router();
+    const frameworks = runInThisContext(
+      '(router, done) => setImmediate(() => { router.use(() => {}); done(); })',
+      {
+        filename: '/srv/node_modules/@nestjs/core/router/explorer.js',
+      },
+    ) as (to: express.Router, done: () => void) => void;
+    await new Promise<void>((resolve) => {
+      frameworks(router, resolve);
+    });
+    expect(registrations.sourceOf(router.stack[0]!)).to.equal('@nestjs/core');
+    registrations.close();
+  });
+});
