@@ -207,7 +207,7 @@ function createLayerTrace(
     const trace = traces.get(context);
     const response = context.first('response');
     if (trace === undefined || trace.route !== null || trace.isUnanswered) return;
-    if (response === undefined || response.headersAtMs === null) return;
+    if (typeof response?.headersAtMs !== 'number') return;
     const fact = trace.facts[trace.facts.length - 1];
     if (fact?.kind !== 'middleware' || fact.outcome !== 'running') return;
     if (response.status === 404 || response.status === 405) return;
