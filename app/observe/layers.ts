@@ -206,7 +206,7 @@ function createLayerTrace(
   function noteMount(context: Context): void {
     const trace = traces.get(context);
     const response = context.first('response');
-    if (trace === undefined || trace.route !== null || trace.isUnanswered) return;
+    if (trace?.route !== null || trace.isUnanswered) return;
     if (typeof response?.headersAtMs !== 'number') return;
     const fact = trace.facts[trace.facts.length - 1];
     if (fact?.kind !== 'middleware' || fact.outcome !== 'running') return;
