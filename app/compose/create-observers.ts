@@ -12,10 +12,11 @@ import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { labelPatches } from '../observe/channels/labels.ts';
 import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
+import { nestPatches } from '../observe/channels/nestjs.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
 import { postgresPatch } from '../observe/channels/postgres.ts';
-import { redisPatch } from '../observe/channels/redis.ts';
+import { redisPatches } from '../observe/channels/redis.ts';
 import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump, type Dump } from '../observe/dump.ts';
@@ -30,6 +31,7 @@ import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
 import { observeMail } from '../observe/mail.ts';
 import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
+import { observeNest } from '../observe/nestjs.ts';
 import { observeOutput } from '../observe/output.ts';
 import {
   type FoundLibrary,
@@ -135,9 +137,10 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
     { patches: labelPatches, listen: () => observeLabels({ queries }) },
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
-    { patches: [ioredisPatch, redisPatch], listen: () => observeCache({ tracker, findCaller }) },
+    { patches: [ioredisPatch, ...redisPatches], listen: () => observeCache({ tracker, findCaller }) },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
     { patches: [childProcessPatch], listen: () => observeProcesses({ tracker, findCaller }) },
+    { patches: nestPatches, listen: () => observeNest({ tracker }) },
     { patches: [graphqlPatch], listen: () => observeGraphql({ tracker }) },
     { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));

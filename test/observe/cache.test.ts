@@ -8,7 +8,7 @@ import * as redis5 from 'redis-5';
 import { observeCache } from '../../app/observe/cache.ts';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { ioredisPatch } from '../../app/observe/channels/ioredis.ts';
-import { redisPatch } from '../../app/observe/channels/redis.ts';
+import { redisPatches } from '../../app/observe/channels/redis.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { withRedis } from '../support/redis.ts';
 
@@ -172,7 +172,7 @@ for (const [version, library] of [
     let client: ReturnType<typeof redis.createClient>;
 
     before(async () => {
-      undo = redisPatch.patch(library);
+      undo = redisPatches[0]?.patch(library) ?? null;
       observation = observeCache({ tracker, findCaller: createCallerFinder() });
       client = library.createClient({ socket: { path: path(), tls: false }, database: 3 });
       await client.connect();

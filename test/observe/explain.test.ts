@@ -82,7 +82,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         await work();
       });
       context.end();
-      context.onStored?.();
+      context.onStored?.(context);
       return context;
     }
 
@@ -186,10 +186,10 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         await trx('explained').first();
       });
       context.end();
-      context.onStored?.();
+      context.onStored?.(context);
       expect(await kept.of(context.token, 300)).to.equal(null);
       await tracker.run(context, () => trx.commit());
-      context.onStored?.();
+      context.onStored?.(context);
       expect(first(await kept.of(context.token)).root.type).to.equal('Limit');
     });
 
@@ -200,7 +200,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         await knex.raw('select 22 from explained');
       });
       kept.forget(context.token);
-      context.onStored?.();
+      context.onStored?.(context);
       const plans = await kept.of(context.token);
       expect(plans?.plans.map(({ query }) => query)).to.deep.equal([0, 1]);
     });
@@ -224,7 +224,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       });
       await holder.raw('lock table explained in access exclusive mode');
       locked.end();
-      locked.onStored?.();
+      locked.onStored?.(locked);
       const plans = await kept.of(locked.token);
       await holder.rollback();
       expect((plans?.plans[0] as MissingPlan).problem).to.match(/^EXPLAIN failed: .*lock timeout/);

@@ -85,25 +85,28 @@ function wrapBatch(prototype: object | null, name: string, batch: RedisCommand['
   );
 }
 
-export const redisPatch: LibraryPatch = {
-  name: '@redis/client',
-  patch(exports) {
-    const prototype = prototypeOf(exports as Exports);
-    return allOf(
-      wrapMethod(
-        prototype,
-        'sendCommand',
-        (original) =>
-          function (this: unknown, ...args) {
-            const call = (): unknown => Reflect.apply(original, this, args);
-            const [command] = args;
-            return channel.start.hasSubscribers && Array.isArray(command)
-              ? traceCall(channel, messageOf(this as Client, command, null), call)
-              : call();
-          },
-      ),
-      wrapBatch(prototype, '_executePipeline', 'pipeline'),
-      wrapBatch(prototype, '_executeMulti', 'transaction'),
-    );
-  },
-};
+function patchClient(exports: unknown): (() => void) | null {
+  const prototype = prototypeOf(exports as Exports);
+  return allOf(
+    wrapMethod(
+      prototype,
+      'sendCommand',
+      (original) =>
+        function (this: unknown, ...args) {
+          const call = (): unknown => Reflect.apply(original, this, args);
+          const [command] = args;
+          return channel.start.hasSubscribers && Array.isArray(command)
+            ? traceCall(channel, messageOf(this as Client, command, null), call)
+            : call();
+        },
+    ),
+    wrapBatch(prototype, '_executePipeline', 'pipeline'),
+    wrapBatch(prototype, '_executeMulti', 'transaction'),
+  );
+}
+
+/** An application may name either: `redis` hands on what `@redis/client` exports. */
+export const redisPatches: readonly LibraryPatch[] = ['@redis/client', 'redis'].map((name) => ({
+  name,
+  patch: patchClient,
+}));
