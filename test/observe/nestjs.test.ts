@@ -18,7 +18,9 @@ class OrdersController {
   }
 }
 
-class ShopModule {}
+class ShopModule {
+  readonly title = 'Shop';
+}
 
 const find = Object.getOwnPropertyDescriptor(OrdersController.prototype, 'find') ?? {};
 Get(':id')(OrdersController.prototype, 'find', find);
@@ -33,6 +35,7 @@ describe('NestJS as it is observed', () => {
 
   before(async () => {
     profiler = createProfiler({ warn: () => undefined });
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- NestJS takes plain options
     app = await NestFactory.create(ShopModule, { logger: false });
     app.use(profiler.watch);
     await app.listen(0, '127.0.0.1');
