@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import knexLibrary from 'knex';
 import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
+import { observeKnex } from '../../app/observe/knex.ts';
 import { observePg } from '../../app/observe/pg.ts';
 import { documentedRow, forgetFacts, recordedRow, withMajor } from '../support/library-table.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
@@ -191,5 +193,41 @@ describe('pg as it is observed', () => {
 
   it('is recorded as docs/libraries.md says', () => {
     expect(recordedRow(withMajor('pg'))).to.deep.equal(documentedRow(withMajor('pg')));
+  });
+
+  it('is silent below a Knex that records: each statement once', async () => {
+    const knex = knexLibrary({
+      client: 'pg',
+      connection: { ...server().connection },
+      pool: { min: 0, max: 2 },
+    });
+    const { tracker, queries } = requests;
+    const observation = observeKnex(knex, { tracker, queries });
+    try {
+      const seen = await requests.observed(async () => {
+        await knex('things').where('id', 1).first();
+        await knex.transaction((trx) => trx('things').select('id'));
+        await knex.raw('select 1');
+      });
+      expect(seen.map(({ sql }) => sql.replace(/[;"`]/g, ''))).to.deep.equal([
+        'select * from things where id = $1 limit $2',
+        'BEGIN',
+        'select id from things',
+        'COMMIT',
+        'select 1',
+      ]);
+      expect(new Set(seen.map(({ system, instance }) => `${system ?? ''} ${instance}`))).to.deep.equal(
+        new Set(['postgresql default']),
+      );
+      observation.close();
+      const below = await requests.observed(async () => {
+        await knex.raw('select 2');
+      });
+      expect(below.map(({ sql, caller }) => [sql, HERE.test(caller ?? '')])).to.deep.equal([
+        ['select 2', true],
+      ]);
+    } finally {
+      await knex.destroy();
+    }
   });
 });
