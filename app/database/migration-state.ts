@@ -5,6 +5,7 @@
  * shared by all who ask meanwhile, given up after half a second. A table that is missing, locked, ahead of the code or
  * behind it is an answer too. Names of migrations come from the folder, looked at once a second at most.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Client as PgClient } from 'pg';
 import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
 import { listMigrations } from './migration-source.ts';
@@ -116,6 +117,8 @@ function compare(text: string, known: readonly string[]): Lists {
 }
 
 export function createMigrationReader(options: MigrationReaderOptions): MigrationReader {
+  // The request that asks must not list the statement as its own.
+  const outside = AsyncLocalStorage.snapshot();
   const { schema, table, folder, redact, timeoutMs = TIMEOUT_MS } = options;
   // One message, so that SET LOCAL holds for the SELECT and nothing stays behind, through pgbouncer too. The table comes
   // as one text: a third of the work of rows, and the same text as before needs no look at all.
@@ -222,7 +225,7 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
 
   return {
     read() {
-      underWay ??= readNow().finally(() => (underWay = null));
+      underWay ??= outside(readNow).finally(() => (underWay = null));
       return underWay;
     },
     async close() {
