@@ -29,10 +29,20 @@ export interface PageHandlerOptions {
   frontEnds: ReadonlySet<string>;
   authorize: GuardOptions['authorize'];
   redactText: (text: string) => string;
+  /** Name of the storage, once there is one. */
+  storageName: () => string;
 }
 
-function describeRetention({ retentionHours, retentionCount, retentionMb }: ProfilerSettings): string {
+function describeRetention(
+  { retentionHours, retentionCount, retentionMb }: ProfilerSettings,
+  storageName: string,
+): string {
   const { count } = numberHelpers;
+  if (storageName === 'memory')
+    return (
+      `This process stores profiles in its own memory, for at most ${count(retentionHours, 'hour')}. If several processes serve the ` +
+      'application, another one may have it: store profiles in PostgreSQL to share them.'
+    );
   return `Kept: ${count(retentionHours, 'hour')}, up to ${count(retentionCount, 'profile')} or ${count(retentionMb)} MiB.`;
 }
 
@@ -58,7 +68,7 @@ export function createPageHandler(
     frontEnds,
     redactText,
     foot,
-    retention: describeRetention(settings),
+    retention: () => describeRetention(settings, options.storageName()),
   });
   const guard = createGuard({ password: settings.password, authorize });
   return createPages({ controllers, originOf, clientOf, guard, ownHeaders, frontEnds, redactText });

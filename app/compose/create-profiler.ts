@@ -118,6 +118,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds,
     redactText,
+    storageName: () => storage.name,
     authorize: options.authorize,
   });
   const errors = createErrorPages({

@@ -63,7 +63,7 @@ for (const [name, make] of [
         expect(profile.status).to.equal(201);
         expect(responseOf(profile)).to.include({ status: 201, bytes: 5, text: 'inner', outcome: 'finished' });
         expect(JSON.stringify(responseOf(profile).headers)).to.include('x-mine');
-        expect(JSON.stringify(profile.panels.routing.data)).to.include('set 4 headers, answered');
+        expect(JSON.stringify(profile.panels.routing.data)).to.include('set 4 headers, responded');
       }
     });
 

@@ -103,7 +103,7 @@ describe('the layer that sets each header', () => {
       'Content-Type': 'showOrder',
       'Content-Length': 'showOrder',
       ETag: 'showOrder',
-      'X-Session': 'session, as the headers went out',
+      'X-Session': 'session, when the headers were sent',
       Date: 'Node',
       Connection: 'Node',
       'Keep-Alive': 'Node',
@@ -120,8 +120,8 @@ describe('the layer that sets each header', () => {
 
   it('is the one that waits, where several wait for the headers to go out', async () => {
     const found = await authorsOf('/two');
-    expect(found['X-Time']).to.equal('timing, as the headers went out');
-    expect(found['X-Session']).to.equal('session, as the headers went out');
+    expect(found['X-Time']).to.equal('timing, when the headers were sent');
+    expect(found['X-Session']).to.equal('session, when the headers were sent');
     expect(found['X-Handed']).to.equal('writes');
   });
 

@@ -162,7 +162,7 @@ describe('panel request: what is kept', () => {
     expect(data.body?.text).to.equal(null);
     expect(load(html)('#body').text())
       .to.contain('2.9 MiB, application/octet-stream')
-      .and.to.contain('This is no text');
+      .and.to.contain('Binary: only type and size');
   });
 
   it('has an empty state for a request of which nothing is known', async () => {
@@ -175,7 +175,7 @@ describe('panel request: what is kept', () => {
 
   it('says that a request still runs', async () => {
     const { html } = await record({ response: { headersAtMs: null, rawHeaders: [] } });
-    expect(load(html)('#response').text()).to.contain('No answer went out.');
+    expect(load(html)('#response').text()).to.contain('No response was sent.');
   });
 });
 

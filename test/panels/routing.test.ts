@@ -103,11 +103,11 @@ describe('the routing panel', () => {
     expect(
       data.trace.map(({ number, label, happened, tone, ms }) => [number, label, happened, tone, ms]),
     ).to.deep.equal([
-      ['1', 'session', 'ran, went on', 'plain', 9.5],
+      ['1', 'session', 'called next()', 'plain', 9.5],
       ['2', 'router /shop', 'entered', 'plain', null],
-      ['2.1', 'check /shop', 'ran, went on', 'plain', 0.1],
-      ['2.2', 'GET /shop/orders/:id', 'matched, went on', 'plain', 2],
-      ['2.3', 'GET /shop/orders/:id', 'matched, answered', 'on', 5],
+      ['2.1', 'check /shop', 'called next()', 'plain', 0.1],
+      ['2.2', 'GET /shop/orders/:id', 'matched, called next()', 'plain', 2],
+      ['2.3', 'GET /shop/orders/:id', 'matched, responded', 'on', 5],
     ]);
     expect(data.route).to.deep.include({ pattern: '/shop/orders/:id', params: [{ name: 'id', value: '4' }] });
     expect(data.ran).to.equal(5);
@@ -123,7 +123,7 @@ describe('the routing panel', () => {
     });
     expect(trace.map(({ happened, tone }) => `${tone}: ${happened}`)).to.deep.equal([
       'bad: matched, threw',
-      'on: was given the error, answered',
+      'on: got the error, responded',
     ]);
   });
 
@@ -139,16 +139,16 @@ describe('the routing panel', () => {
       ],
     });
     expect(trace.map(({ happened }) => happened)).to.deep.equal([
-      'entered, had no answer',
-      'ran, went on',
-      'entered, left with the error',
+      'entered, no match',
+      'called next()',
+      'entered, passed the error on',
       'threw',
     ]);
   });
 
   it('says of no middleware that it answered a 404 that fell through', () => {
     const { trace } = collect({ status: 404, layers: [{ name: 'last', nextMs: null, outcome: 'running' }] });
-    expect(trace[0]?.happened).to.equal('ran, last of all');
+    expect(trace[0]?.happened).to.equal('ran last');
   });
 
   it('puts what was asked in vain between what ran', () => {
@@ -168,11 +168,11 @@ describe('the routing panel', () => {
       },
     });
     expect(trace.map(({ number, label, happened, tone }) => [number, label, happened, tone])).to.deep.equal([
-      ['1', 'first', 'ran, went on', 'plain'],
+      ['1', 'first', 'called next()', 'plain'],
       ['2', 'router /api', 'path does not begin with /api', 'off'],
       ['3', 'GET /products/:slug', 'path differs at “orders”', 'off'],
       ['4', 'POST /orders/:id', 'path matches, the method is GET', 'near'],
-      ['5', 'GET /orders/:id', 'matched, answered', 'on'],
+      ['5', 'GET /orders/:id', 'matched, responded', 'on'],
     ]);
   });
 
@@ -201,7 +201,7 @@ describe('the routing panel', () => {
     expect(
       dataOf(routingPanel, context)?.trace.map(({ label, happened }) => `${label}: ${happened}`),
     ).to.deep.equal([
-      'second: ran, went on',
+      'second: called next()',
       'router /api: path does not begin with /api',
       'third: is running',
     ]);
@@ -272,8 +272,8 @@ describe('the routing panel', () => {
       });
     const data = dataOf(routingPanel, context, [createRequestPanel() as Panel]);
     expect(data?.trace.map(({ happened }) => happened)).to.deep.equal([
-      'ran, set 2 headers, went on',
-      'matched, answered',
+      'set 2 headers, called next()',
+      'matched, responded',
     ]);
   });
 

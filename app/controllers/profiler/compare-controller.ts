@@ -48,7 +48,7 @@ export function createCompareController(services: PageServices): CompareControll
       if (token === null || profile !== null) continue;
       if (profiles.isSampledOut(token))
         return `The request ${token} was not recorded: it was not sampled, or recording was paused.`;
-      return `No profile with token ${token}. ${retention}`;
+      return `No profile with token ${token}. ${retention()}`;
     }
     return a !== null && a === b ? 'A and B are the same request. Choose another one.' : null;
   }

@@ -31,7 +31,7 @@ export interface PageServices {
   /** Lines of the footer: version, Node.js, process, storage. */
   foot: readonly string[];
   /** What is stored and for how long, one sentence; shown if a token is not found. */
-  retention: string;
+  retention: () => string;
 }
 
 /** A request whose path matched a page. */

@@ -26,7 +26,7 @@ export async function createUnknownTokenError(
   const model: UnknownTokenModel = {
     title: `No profile with token ${token}`,
     token,
-    retention: services.retention,
+    retention: services.retention(),
     newest: newest.rows,
     foot: services.foot,
   };

@@ -2,13 +2,13 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
 import type { DumpData, DumpEntry } from './data.ts';
+import { findOf } from '../shared/find-field.ts';
 
 /** Lines of a value's tree that a page shows, and characters of a text. */
 const TREE_LINES = 150;
 const TEXT_LENGTH = 6000;
 /** With fewer of them on a page, each may be longer. */
 const LINES_OF_ALL = 400;
-const LONGEST_FIND = 200;
 
 interface DumpRow {
   dump: DumpEntry;
@@ -22,7 +22,7 @@ function holds({ dump: { label, caller, value } }: DumpRow, text: string): boole
 }
 
 export function drawDumps({ dumps }: DumpData, { query }: PanelPage) {
-  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const find = findOf(query);
   const rows = dumps.map((dump, index): DumpRow => ({
     dump,
     id: `d${index + 1}`,

@@ -3,8 +3,8 @@ import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
 import { LEVELS, type Level, LEVEL_TITLES, type LogEntry, type LogsData } from './data.ts';
 import { CONTEXT_LENGTH, costOf, groupLines, type IndexedLine, MESSAGE_LENGTH } from './groups.ts';
+import { findOf } from '../shared/find-field.ts';
 
-const LONGEST_FIND = 200;
 /** Channels in the filter. */
 const MOST_CHANNELS = 40;
 
@@ -32,7 +32,7 @@ function channelsOf(lines: readonly LogEntry[]): { name: string; count: number }
 
 export function drawLogs({ lines, counts }: LogsData, { query }: PanelPage) {
   const levels = levelsOf(query);
-  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const find = findOf(query);
   const text = find.toLowerCase();
   const channels = channelsOf(lines);
   const channel = channels.find(({ name }) => name === query.channel)?.name ?? null;

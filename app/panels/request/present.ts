@@ -73,7 +73,7 @@ function responseNotes({ response }: RequestPanelData): string[] {
   if (response === null) return [];
   return [
     response.headersLost ? 'Headers it had in common with other responses are no longer stored.' : '',
-    response.truncated ? 'Only the beginning of the body was kept.' : '',
+    response.truncated ? 'Only the beginning of the body was recorded.' : '',
     absenceSentence(response.toolbarAbsent) ?? '',
   ].filter((sentence) => sentence !== '');
 }

@@ -27,10 +27,10 @@ export function toHttp(data: RequestPanelData): RawHttp {
     const isForm = /^multipart\//i.test(body.contentType ?? '');
     return {
       lines: head,
-      bodyLeftOut: isForm ? 'parts of a form are not kept as they were sent' : 'it is no text',
+      bodyLeftOut: isForm ? 'parts of a form are not recorded as they were sent' : 'it is binary',
     };
   }
-  if (body.truncated) return { lines: head, bodyLeftOut: 'only its beginning was kept' };
-  if (body.text.length > LONGEST_BODY) return { lines: head, bodyLeftOut: 'it is long, and stands above' };
+  if (body.truncated) return { lines: head, bodyLeftOut: 'only its beginning was recorded' };
+  if (body.text.length > LONGEST_BODY) return { lines: head, bodyLeftOut: 'it is long; see above' };
   return { lines: [...head, ...body.text.split('\n')], bodyLeftOut: null };
 }

@@ -2,6 +2,7 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { RouteGroup, RoutingData, TraceRow } from './data.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
+import { findOf } from '../shared/find-field.ts';
 
 export interface RoutingPage {
   trace: TraceRow[];
@@ -21,7 +22,6 @@ export interface RoutingPage {
 
 /** Rows of a trace from which on those are left out that were asked in vain. */
 const LONG_TRACE = 80;
-const LONGEST_FIND = 200;
 
 function contains({ name, methods, pattern, handler, source, why }: RouteGroup, text: string): boolean {
   return [name, methods.join(' '), pattern, handler, source, why].some(
@@ -36,7 +36,7 @@ function costOf({ pattern, handler, source, why, name }: RouteGroup): number {
 
 function tableOf(data: RoutingData, query: PanelPage['query']): RoutingPage['table'] {
   if (data.routes === null) return null;
-  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const find = findOf(query);
   const wanted = find.trim().toLowerCase();
   const all = data.routes.map((route, index) => ({ ...route, number: index + 1 }));
   const found = wanted === '' ? all : all.filter((route) => contains(route, wanted));

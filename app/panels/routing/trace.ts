@@ -31,18 +31,18 @@ function labelOf(fact: RanLayer): string {
 /** How the request ended, as far as its layers show it. */
 interface Outcome {
   answered: RanLayer | null;
-  /** The headers are out. */
+  /** The headers were sent. */
   isOver: boolean;
   totalMs: number | null;
   /** How many headers each layer that ran set, by its index. */
   headersBy: ReadonlyMap<number, number>;
 }
 
-/** What became of the answer, as far as layers tell. */
+/** The middleware or handler that responded, as far as the layers show it. */
 function answeredBy(ran: readonly RanLayer[], { status, route }: ProfileHead): RanLayer | null {
   const last = ran.findLast((layer) => layer.outcome === 'running' && layer.kind !== 'router');
   if (last === undefined || status === null) return null;
-  // Where nothing answered, the host's last resort did, after the last layer went on: nothing tells the two apart.
+  // A 404 without a route after the last middleware is Express's own: nothing shows whether that middleware called next().
   return status === 404 && last.kind === 'middleware' && route === null ? null : last;
 }
 
@@ -51,7 +51,7 @@ function outcomeOf(ran: readonly RanLayer[], { profile, headersBy }: TraceOf): O
   return { answered: answeredBy(ran, profile), isOver, totalMs: profile.durationMs, headersBy };
 }
 
-/** Whether the error of a layer inside it made a router go on. */
+/** Whether a router passed on the error of one of its layers. */
 function leftWithError(facts: readonly RanLayer[], index: number): boolean {
   const depth = facts[index]?.depth ?? 0;
   for (const fact of facts.slice(index + 1)) {
@@ -68,16 +68,15 @@ function happenedTo(
 ): { happened: string; tone: TraceRow['tone'] } {
   const fact = facts[index];
   if (fact === undefined) return { happened: '', tone: 'plain' };
-  const before = fact.kind === 'handler' ? 'matched, ' : fact.kind === 'error' ? 'was given the error, ' : '';
+  const before = fact.kind === 'handler' ? 'matched, ' : fact.kind === 'error' ? 'got the error, ' : '';
   if (fact.outcome === 'threw') return { happened: `${before}threw`, tone: 'bad' };
-  if (fact === answered) return { happened: `${before}answered`, tone: 'on' };
+  if (fact === answered) return { happened: `${before}responded`, tone: 'on' };
   if (fact.kind === 'router') {
-    const left = leftWithError(facts, index) ? ', left with the error' : ', had no answer';
+    const left = leftWithError(facts, index) ? ', passed the error on' : ', no match';
     return { happened: `entered${fact.outcome === 'next' ? left : ''}`, tone: 'plain' };
   }
-  if (fact.outcome === 'next')
-    return { happened: `${before}${before === '' ? 'ran, ' : ''}went on`, tone: 'plain' };
-  return { happened: `${before}${isOver ? 'ran, last of all' : 'is running'}`, tone: 'plain' };
+  if (fact.outcome === 'next') return { happened: `${before}called next()`, tone: 'plain' };
+  return { happened: `${before}${isOver ? 'ran last' : 'is running'}`, tone: 'plain' };
 }
 
 function timeOf(fact: RanLayer, { answered, totalMs }: Outcome): number | null {
@@ -87,11 +86,12 @@ function timeOf(fact: RanLayer, { answered, totalMs }: Outcome): number | null {
   return fact.settledMs ?? fact.durationMs;
 }
 
-/** `ran, went on` -> `ran, set 11 headers, went on`. */
+/** `matched, responded` -> `matched, set 11 headers, responded`. */
 function withHeaders(happened: string, count: number): string {
   if (count === 0) return happened;
-  const [first = '', ...rest] = happened.split(', ');
-  return [first, `set ${count === 1 ? 'one header' : `${count} headers`}`, ...rest].join(', ');
+  const parts = happened.split(', ');
+  const last = parts.pop() ?? '';
+  return [...parts, `set ${count === 1 ? 'one header' : `${count} headers`}`, last].join(', ');
 }
 
 function ranRow(facts: readonly RanLayer[], fact: RanLayer, outcome: Outcome): Omit<TraceRow, 'number'> {

@@ -17,7 +17,7 @@ export interface HeaderStep {
   verb: HeaderVerb;
   /** Index of the layer among those that ran; null where none is known. */
   layer: number | null;
-  /** Asked for while the headers went out. */
+  /** Made when the headers were sent. */
   hooked: boolean;
 }
 
@@ -226,7 +226,7 @@ export interface NamedAuthors {
   removed: { name: string; steps: NamedStep[] }[];
 }
 
-/** Who writes these where no layer did. */
+/** Who sets these headers if no layer does. */
 const OTHERS: Readonly<Record<string, string>> = {
   date: 'Node',
   connection: 'Node',
@@ -247,13 +247,13 @@ function nameStep({ verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[])
   const found = layer === null ? undefined : ran[layer];
   return {
     verb,
-    by: found === undefined ? 'code outside of all layers' : layerName(found),
+    by: found === undefined ? 'code outside all middleware' : layerName(found),
     place: found?.source ?? null,
     hooked,
   };
 }
 
-/** null where nothing is known of who set what. */
+/** null if it is not known who set what. */
 export function nameAuthors(
   text: string | undefined,
   names: readonly string[],
@@ -276,7 +276,7 @@ export function nameAuthors(
 export function authorsText(steps: readonly NamedStep[]): string {
   return steps
     .map(({ verb, by, hooked }, index) => {
-      const who = hooked ? `${by}, as the headers went out` : by;
+      const who = hooked ? `${by}, when the headers were sent` : by;
       return index === 0 && verb === 'set' ? who : `${verb} by ${who}`;
     })
     .join(', ');

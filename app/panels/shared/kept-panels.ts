@@ -1,4 +1,4 @@
-/** What one panel reads of another's kept data, when a profile is read: what has a place on the timeline's axis, what went out. */
+/** What one panel reads of another's stored data when a profile is read. */
 import type { DeriveFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { mergeHeaders, type OwnHeaders } from './common-headers.ts';
@@ -52,7 +52,7 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
   };
 }
 
-/** What went out; null while no headers did. */
+/** The response; null until the headers are sent. */
 export function responseOf({
   profile,
   sharedOf,
@@ -69,7 +69,7 @@ export function responseOf({
   };
 }
 
-/** Which layer set which header of what went out; null where that is not known. */
+/** Which layer set which header of the response; null if that is not known. */
 export function authorsOf(from: Pick<DeriveFrom, 'profile' | 'sharedOf'>): NamedAuthors | null {
   const { profile } = from;
   const all = responseOf(from)?.headers;
@@ -81,7 +81,7 @@ export function authorsOf(from: Pick<DeriveFrom, 'profile' | 'sharedOf'>): Named
   return named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;
 }
 
-/** Milliseconds until the headers went out; null before. */
+/** Milliseconds until the headers were sent; null before. */
 export function headersAtOf(profile: Profile): number | null {
   return (dataOf(profile, 'request') as KeptRequest | null)?.response?.headersAtMs ?? null;
 }

@@ -6,6 +6,7 @@ import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { type Axis, axisOf } from './axis.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
+import { findOf } from '../shared/find-field.ts';
 
 /** Kinds that can be left out, as the form names them. */
 const FILTERS = (Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => ({
@@ -20,7 +21,6 @@ const SHORTEST_SHOWN = 0.1;
 const ROWS_UNFOLDED = 200;
 /** Lines inside of all folds of a page. */
 const LINES_SHOWN = 80;
-const LONGEST_FIND = 200;
 const LINE_COST = 130;
 
 /** The row of another panel that proves a span; layers stand in the routing panel. */
@@ -71,7 +71,7 @@ function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
   const open = /^s(\d{1,5})$/.exec(query.open ?? '')?.[1];
   return {
     over: Number.isFinite(given) && given >= 0 ? given : SHORTEST_SHOWN,
-    find: (query.find ?? '').slice(0, LONGEST_FIND),
+    find: findOf(query),
     sent,
     filters: FILTERS.filter(({ kind }) => kind !== 'work' || spans.some((span) => span.kind === 'work')).map(
       (filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined }),

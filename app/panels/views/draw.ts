@@ -3,6 +3,7 @@ import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf, round } from '../shared/rows.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
 import { readTemplateError, type TemplateError } from './template-error.ts';
+import { findOf } from '../shared/find-field.ts';
 
 export interface ViewRow {
   view: ViewEntry;
@@ -25,7 +26,6 @@ export interface TemplateRow {
   anchor: string;
 }
 
-const LONGEST_FIND = 200;
 /** Lines of a tree of locals. */
 const TREE_LINES = 60;
 const TEMPLATES_SHOWN = 50;
@@ -81,7 +81,7 @@ function costOf({ view, failure }: ViewRow): number {
 }
 
 export function drawViews(data: ViewsData, { query }: PanelPage) {
-  const find = (query.find ?? '').slice(0, LONGEST_FIND);
+  const find = findOf(query);
   const text = find.toLowerCase();
   const rows = rowsOf(data.views, query.open);
   const found = rows.filter(({ view }) => `${view.name}\n${view.file ?? ''}`.toLowerCase().includes(text));

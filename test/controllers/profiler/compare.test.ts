@@ -3,7 +3,7 @@ import { type CheerioAPI, load } from 'cheerio';
 import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
 import { everyPanel } from '../../support/every-page.ts';
-import { addBusyPage, addCrowd, call, lasting, log, query } from '../../support/observed-samples.ts';
+import { addBusyPage, addCrowd, call, lasting, layer, log, query } from '../../support/observed-samples.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 
@@ -200,6 +200,17 @@ describe('the comparison of two profiles', () => {
       .to.contain('https://a.example/x')
       .and.to.contain('15.0 ms');
     expect($('table[aria-label="Outgoing calls"] tbody tr')).to.have.length(1);
+  });
+
+  it('puts middleware last, whose times include all else', async () => {
+    const slower = (ms: number) => (context: Context) => {
+      context.add('layer', layer({ name: 'session', nextMs: ms * 10, durationMs: ms * 10 }));
+      context.add('query', query({ sql: SLOW, bindings: [1, 1], durationMs: ms }));
+    };
+    const $ = await compared(slower(5), slower(50));
+    const sections = $('table[aria-label]').map((_i, table) => $(table).attr('aria-label')).get(); // prettier-ignore
+    expect(sections).to.include.members(['Statements', 'Middleware']);
+    expect(sections.indexOf('Middleware')).to.be.above(sections.indexOf('Statements'));
   });
 
   it('lists headers that differ, and not those of each single request', async () => {
