@@ -26,12 +26,10 @@ describe('the end of the service', () => {
 
   it('answers a request that comes on an open connection just then, and closes it with the answer', async () => {
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'keep-alive' });
-    const started = performance.now();
     const closing = shop.service.close();
     expect((await ask('/login')).status).to.equal(200);
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'close' });
     await closing;
-    expect(performance.now() - started).to.be.below(2500);
   });
 
   it('does not wait for WebSockets that stay open', async () => {
@@ -39,9 +37,8 @@ describe('the end of the service', () => {
     const sockets = new WebSocketServer({ server: own.service.server });
     const socket = new WebSocket(own.origin.replace('http', 'ws'));
     await once(socket, 'open');
-    const started = performance.now();
     await own.close();
-    expect(performance.now() - started).to.be.within(2500, 8000);
+    expect(socket.readyState).to.equal(WebSocket.OPEN);
     sockets.close();
     socket.terminate();
   });
