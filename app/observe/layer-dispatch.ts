@@ -1,5 +1,5 @@
 /**
- * Reports each call of a layer of Express 4 or 5: `handleRequest` and `handleError` of the prototype that a router's layers share are wrapped.
+ * Reports each call of a layer of Express 4 or 5: `handleRequest` and `handleError` of the prototype that a router's layers share are replaced.
  * The tracing channel of Express 5.3 is not used: it gives handlers another `next` than `req.next`, and costs twice as much (decision 16).
  * Callbacks of `router.param` are not layers: they are wrapped in the lists of their router.
  */
