@@ -134,5 +134,6 @@ describe('graphql-http', () => {
     expect(body).to.contain('12');
     const { operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations.map(({ operation }) => operation)).to.deep.equal(['Stock']);
+    expect(profile.route).to.equal('/graphql · Stock');
   });
 });
