@@ -32,6 +32,8 @@ interface Site {
   getFileName(): string | null | undefined;
   getLineNumber(): number | null;
   getColumnNumber(): number | null;
+  /** Read from a text, where Node.js has written the position in the source already. */
+  isText?: boolean;
   getFunctionName?(): string | null;
 }
 
@@ -69,6 +71,7 @@ function sitesOf(stack: string): Site[] {
   ]
     .slice(0, FRAMES)
     .map(([, file = '', line, column]) => ({
+      isText: true,
       getFileName: () => file,
       getLineNumber: () => Number(line),
       getColumnNumber: () => Number(column),
@@ -164,10 +167,13 @@ export function createCallerFinder(
   function placeOf({ name, places }: KnownFile, site: Site): string | null {
     const line = site.getLineNumber() ?? 0;
     const column = site.getColumnNumber() ?? 0;
-    const key = column * COLUMN + line;
+    const key = (column * COLUMN + line) * (site.isText === true ? -1 : 1);
     const before = places.get(key);
     if (before !== undefined) return before;
-    const position = sourcePosition(name, line, column, maps);
+    const position =
+      site.isText === true
+        ? (maps?.original(filePathOf(name), line, column) ?? { file: filePathOf(name), line })
+        : sourcePosition(name, line, column, maps);
     if (folder !== '' && name.startsWith(folder) && OURS_WRITTEN.test(position.file)) {
       places.set(key, null);
       return null;

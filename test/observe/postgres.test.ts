@@ -58,6 +58,8 @@ describe('postgres as it is observed', () => {
       // Of a text that isn't a template nobody has kept where it was written.
       if (!query.sql.startsWith('update')) expect(query.caller).to.match(HERE);
     }
+    const line = (at: number): number => Number(/\d+$/.exec(queries[at]?.caller ?? '')?.[0]);
+    expect([line(1) - line(0), line(3) - line(0), line(4) - line(0)]).to.deep.equal([1, 3, 4]);
     expect(queries[3]?.error).to.equal('relation "nowhere" does not exist');
   });
 

@@ -38,13 +38,13 @@ function replace(target: object, name: PropertyKey, wrapper: Method): (() => voi
 }
 
 /**
- * `make` gets the method and returns what takes its place. Returns what undoes it; null where there is no such method, or it can't be
+ * `make` gets the method and returns what takes its place, or null where it isn't the method that was expected. Returns what undoes it; null where there is no such method, or it can't be
  * replaced. Never throws.
  */
 export function wrapMethod(
   target: unknown,
   name: PropertyKey,
-  make: (original: Method) => Method,
+  make: (original: Method) => Method | null,
 ): (() => void) | null {
   if ((typeof target !== 'object' && typeof target !== 'function') || target === null) return null;
   const registry = wrappedMethods();
@@ -55,6 +55,7 @@ export function wrapMethod(
     const original: unknown = Reflect.get(target, name);
     if (typeof original !== 'function') return null;
     const wrapper = make(original as Method);
+    if (wrapper === null) return null;
     Object.defineProperty(wrapper, 'name', { value: original.name, configurable: true });
     Object.defineProperty(wrapper, 'length', { value: original.length, configurable: true });
     const restore = replace(target, name, wrapper);
