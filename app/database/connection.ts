@@ -1,9 +1,8 @@
 /**
- * The database as the rest of the service sees it: the owner's Knex and the state.
+ * The service's database: the owner's Knex and its state.
  *
- * In: a function that says where to connect (for the embedded server it also starts it), and what to do once connected
- * (migrations). Out: a Knex that exists when the database has answered. Nothing here is waited for at the start: Knex is
- * loaded when `connect` is called, after the service listens.
+ * In: a function that returns where to connect (and starts the embedded server), and what to do once connected (migrations). Out: a
+ * Knex once the database is available. The start waits for none of this: Knex is loaded by `connect`, after the service listens.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
@@ -14,19 +13,19 @@ import { reasonOf, tryDatabase, untilReached } from './reach.ts';
 import { DatabaseUnavailableError } from './unavailable.ts';
 
 export interface DatabaseOptions {
-  /** Where to connect; asked before each try. */
+  /** Where to connect; called before each try. */
   connection: () => Promise<ConnectionSettings>;
   /** Search path of the owner's connections, before `public`. */
   schema: string;
   redact: Pick<Redactor, 'text'>;
-  /** Takes sentences; about an absent database one a minute. */
+  /** Takes sentences; one a minute about an unavailable database. */
   log: (sentence: string) => void;
   /**
    * Runs each time the database has come, before it counts as ready, and when `mend` is called. A rejection counts as
    * one more failed try, so it should settle by itself what another try does not mend (see prepare.ts).
    */
   prepare?: Prepare;
-  /** Called once with the owner's Knex, before anybody uses it. */
+  /** Called once with the owner's Knex, before it is used. */
   onKnex?: (knex: Knex) => void;
 }
 
@@ -45,18 +44,18 @@ export interface DatabaseState {
 }
 
 export interface Database {
-  /** Begins to connect; later calls change nothing. Asking for a Knex does the same. */
+  /** Starts to connect; further calls have no effect. Asking for a Knex does the same. */
   connect(): void;
   /** Makes the owner's Knex without connecting: it does so when it is first used. */
   load(): Promise<Knex>;
-  /** The owner's Knex. Waits for the first answer of the database; rejects with a clear message where it has none. */
+  /** The owner's Knex. Waits until the first try has succeeded or failed; rejects with a clear message. */
   knex(): Promise<Knex>;
   /** Resolves when the database is ready for the first time; rejects when it is closed before. */
   readonly ready: Promise<void>;
   state(): DatabaseState;
   /** The profiler's tables can't be used: prepares once more, beside all else and not more than every few seconds. */
   mend(): void;
-  /** Where to connect, for those that keep a connection of their own. */
+  /** Where to connect, for separate connections. */
   settings(): Promise<ConnectionSettings>;
   close(): Promise<void>;
 }
@@ -68,7 +67,7 @@ const LOG_EVERY_MS = 60_000;
 const MEND_EVERY_MS = 3000;
 /** Milliseconds for open queries when closing. */
 const CLOSE_MS = 3000;
-/** An embedded server that does not start needs somebody's hand: it is not started again and again. */
+/** An embedded server that does not start needs help from a person: it is retried rarely. */
 const EMBEDDED_PAUSE_MS = 10_000;
 const OWNER_CONNECTIONS = 10;
 
@@ -76,7 +75,7 @@ interface PoolEvents {
   on(event: 'createFail', listener: (id: number, error: unknown) => void): void;
 }
 
-/** A promise with its two ends; a rejection that nobody waits for is no fault. */
+/** A promise with its resolvers; its rejection need not be handled. */
 function createSignal(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
   let resolve: () => void = () => undefined;
   let reject: (error: Error) => void = () => undefined;
@@ -89,7 +88,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const { schema, redact, log } = options;
   const aborter = new AbortController();
   const first = createSignal();
-  /** Settled by the first answer or the first failure. */
+  /** Settled by the first success or failure. */
   const outcome = createSignal();
   let state: DatabaseState = { status: 'idle', message: null, server: null };
   let owner: Knex | null = null;
@@ -191,7 +190,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     if (state.status !== 'ready' || owner === null || mending !== null) return;
     if (performance.now() - mendedAt < MEND_EVERY_MS) return;
     mendedAt = performance.now();
-    // A database that went away meanwhile is found by those who use it.
+    // If the connection is lost meanwhile, the next query notices.
     mending = prepareAgain(owner)
       .catch(() => undefined)
       .finally(() => (mending = null));

@@ -1,9 +1,8 @@
 /**
- * The reader of the owner's migration-version table, asked on every request while debug is on.
+ * Reads the owner's migration-version table, for every request while debug is on.
  *
- * One small read on a connection of its own, beside the application's pool and never in a request's way: one at a time,
- * shared by all who ask meanwhile, given up after half a second. A table that is missing, locked, ahead of the code or
- * behind it is an answer too. Names of migrations come from the folder, looked at once a second at most.
+ * One small read at a time on a separate connection, shared by concurrent requests, with a timeout of half a second; no request waits
+ * for it. A table that is missing, locked, ahead of the code or behind it is a result, too. The folder is read at most once a second.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Client as PgClient } from 'pg';
@@ -15,7 +14,7 @@ import { quoted } from './ensure-schema.ts';
 export interface ExecutedMigration {
   name: string;
   batch: number;
-  /** Milliseconds since 1970; null where the table has none. */
+  /** Milliseconds since 1970; null if the table has none. */
   at: number | null;
 }
 
@@ -23,20 +22,20 @@ export interface ExecutedMigration {
 export interface MigrationFact {
   /**
    * `behind`: some are pending. `ahead`: the table names some that the code does not have (and some may be pending too).
-   * `missing`: there is no table. `locked`: it could not be read within the time. `unavailable`: the database does not answer.
+   * `missing`: there is no table. `locked`: it could not be read within the time. `unavailable`: the database does not reply.
    */
   state: 'ok' | 'behind' | 'ahead' | 'missing' | 'locked' | 'unavailable';
   schema: string;
   table: string;
-  /** In the order they ran; empty where the table could not be read. */
+  /** In the order they ran; empty if the table could not be read. */
   executed: readonly ExecutedMigration[];
   /** In the folder, not in the table. */
   pending: readonly string[];
   /** In the table, not in the folder. */
   unknown: readonly string[];
-  /** Milliseconds from the question to the answer. */
+  /** Milliseconds that the read took. */
   durationMs: number;
-  /** One sentence; null where all is well. */
+  /** One sentence; null if everything is fine. */
   message: string | null;
 }
 
@@ -60,7 +59,7 @@ const TIMEOUT_MS = 500;
 /** The server gives up a locked table a little earlier than we do, so that the connection stays of use. */
 const SERVER_SHARE = 0.6;
 const NAMES_EVERY_MS = 1000;
-/** Milliseconds before a database that did not answer is asked again. */
+/** Milliseconds before a database that did not reply is tried again. */
 const PAUSE_MS = 1000;
 
 /** SQLSTATE: undefined_table, invalid_schema_name; query_canceled, which is how a lock shows. */
@@ -96,7 +95,7 @@ function parse(text: string): ExecutedMigration[] {
 
 type Lists = Pick<MigrationFact, 'state' | 'executed' | 'pending' | 'unknown' | 'message'>;
 
-/** The table against the folder. */
+/** Compares the table with the folder. */
 function compare(text: string, known: readonly string[]): Lists {
   const executed = parse(text);
   const done = new Set(executed.map(({ name }) => name));

@@ -1,10 +1,9 @@
 /**
- * What happens each time the database has come, or lacks the profiler's tables: the profiler's migrations, and in dev
- * the owner's, these until they have succeeded once.
+ * Prepares the database each time it becomes available or lacks the profiler's tables: runs the profiler's migrations and, in dev, the
+ * owner's until they have succeeded once.
  *
- * A migration that fails is said in a sentence, once a minute, and does not keep the database from being used: requests
- * are answered, the Migrations panel says what is missing, and the storage says so too. Only a database that goes away
- * meanwhile counts as not reached.
+ * A failed migration is reported once a minute and does not prevent the use of the database: requests are served, and the Migrations
+ * panel and the storage say what is missing. Only a lost connection counts as an unavailable database.
  */
 import type { Prepare } from './connection.ts';
 import { withTimeouts } from './connection-settings.ts';
@@ -30,7 +29,7 @@ export interface PrepareOptions {
 const LOG_EVERY_MS = 60_000;
 const CONNECT_MS = 5000;
 
-/** SQLSTATE classes of a server that is not there: connection, shutdown. */
+/** SQLSTATE classes of an unavailable server: connection, shutdown. */
 const AWAY = /^(08|57P)/;
 
 function isAway(error: unknown): boolean {
@@ -45,7 +44,7 @@ function isAway(error: unknown): boolean {
 
 export function createPrepare(options: PrepareOptions): Prepare {
   const { schema, redact, log, ownerFolder } = options;
-  /** Sentences and when they were said. */
+  /** Sentences and when they were last reported. */
   const said = new Map<string, number>();
   let ownerRan = false;
 
@@ -56,7 +55,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
     log(sentence);
   }
 
-  /** False where the migrations failed. */
+  /** False if the migrations failed. */
   async function say(run: Promise<MigrationRun>, whose: string): Promise<boolean> {
     try {
       const { executed } = await run;

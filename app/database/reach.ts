@@ -1,8 +1,8 @@
 /**
- * Reaching the database: one try, and trying again until it answers.
+ * Connects to the database: one try, or retries until it replies.
  *
  * Pauses grow from 0.1 to 1.2 s, each with jitter, so that many processes do not come at once and a database that is
- * back is seen within 2 s. A refused password or a missing database is treated the same: somebody may be mending it.
+ * back is seen within 2 s. A refused password or a missing database is treated the same: somebody may be fixing it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
@@ -13,7 +13,7 @@ const LONGEST_PAUSE = 1200;
 const SHORT_TRY = 1500;
 const LONG_TRY = 5000;
 
-/** Connects, asks and closes. Rejects with what the driver or the server said. */
+/** Connects, runs a query and disconnects. Rejects with the error of the driver or the server. */
 export async function tryDatabase(
   settings: ConnectionSettings,
   timeoutMs: number,
@@ -21,7 +21,7 @@ export async function tryDatabase(
 ): Promise<void> {
   const { Client } = (await import('pg')).default;
   const client = new Client({ ...withTimeouts(settings, timeoutMs), query_timeout: timeoutMs });
-  // A server that goes away while we say goodbye is of no interest.
+  // An error while disconnecting doesn't matter.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -41,7 +41,7 @@ export function reasonOf(error: unknown): string {
 export interface UntilReachedOptions {
   /** One whole try. */
   attempt: (timeoutMs: number) => Promise<void>;
-  /** Told of each failure; returns the milliseconds to wait at least. */
+  /** Called for each failure; returns the minimum wait in milliseconds. */
   failed: (error: unknown) => number;
   signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** The database was asked for before it ever answered. `status` is that of the answer. */
+/** The database was used before it was ready. `status`: of the response. */
 export class DatabaseUnavailableError extends Error {
   readonly code = 'DATABASE_UNAVAILABLE';
   readonly status = 503;

@@ -1,9 +1,7 @@
 /**
- * The partitions of `hindsight_profiles`: which there are, and making the one that a moment falls into.
- *
- * A name holds its range, `hindsight_profiles_<from>_<until>` in milliseconds since 1970, so that a list of tables says
- * all. They are made ahead in the background and by the writer when it needs one; where that fails (rights, a lock) the
- * default partition takes the rows. Made by ATTACH, which lets writers and searches on other partitions go on.
+ * Lists and creates the partitions of `hindsight_profiles`. Their names contain their range, `hindsight_profiles_<from>_<until>` in
+ * milliseconds since 1970. They are created ahead in the background, or by the writer that needs one; if that fails (privileges, a
+ * lock), rows go to the default partition. ATTACH is used because it doesn't block work on other partitions.
  */
 import { type Client, inTransaction, type Pool, quoted } from './pool.ts';
 
@@ -22,22 +20,22 @@ export interface Partition {
   from: number;
   /** Exclusive. */
   until: number;
-  /** What its comment says: counted by some process when its time was over. */
+  /** Counts in its comment, made by some process after its range had ended. */
   size?: PartitionSize;
 }
 
 const NAME = /^hindsight_profiles_(\d+)_(\d+)$/;
-/** Moments further from now than these go into the net. */
+/** Times further from now than these go to the default partition. */
 const OLDEST = 31 * 24 * 3_600_000;
 const NEWEST = 24 * 3_600_000;
-/** What a row may have beside its document, which leaves it; a lower number drives out URLs, which searches read. */
+/** Toast target: bytes of a row without its document; with a lower number URLs, which searches read, are moved out of the row as well. */
 const ROW_BYTES = 512;
 const LOCK_WAIT_MS = 1000;
 const CREATE_MS = 5000;
 
 const SIZE = /^(\d+) requests, (\d+) bytes$/;
 
-/** The comment of a partition that holds so much. */
+/** The comment with the counts of a partition. */
 export function noteOf({ requests, bytes }: PartitionSize): string {
   return `${requests} requests, ${bytes} bytes`;
 }
@@ -67,7 +65,7 @@ export async function listPartitions(client: Client | Pool, schema: string): Pro
     .sort((a, b) => a.from - b.from);
 }
 
-/** The part of the grid around `at` that no partition has; null where one holds it already. */
+/** The free range around `at`, aligned to the width; null if a partition contains `at`. */
 export function gapAround(at: number, width: number, partitions: readonly Partition[]): Partition | null {
   let from = Math.floor(at / width) * width;
   let until = from + width;
@@ -93,7 +91,7 @@ async function create(client: Client, schema: string, gap: Partition): Promise<v
   );
 }
 
-/** Makes what is missing for `moments`; returns all partitions. Processes take turns. */
+/** Creates missing partitions for `moments`, under a lock; returns all partitions. */
 async function ensurePartitions(
   client: Client,
   options: { schema: string; width: number; moments: readonly number[]; now: number },
@@ -117,13 +115,13 @@ async function ensurePartitions(
 }
 
 export interface PartitionKeeper {
-  /** Makes sure of the partitions of these moments, as well as can be; a failure is said once a minute. */
+  /** Creates the partitions of these times if possible; a failure is reported once a minute. */
   prepare(client: Client, moments: readonly number[]): Promise<void>;
 }
 
 const AGAIN_AFTER_MS = 60_000;
 
-/** Knows which partitions there are, so that a writer asks the database only at a border. */
+/** Remembers the partitions, so that a writer queries them only when a new one is needed. */
 export function createPartitionKeeper(options: {
   schema: string;
   width: number;

@@ -22,7 +22,7 @@ export function createPool(PgPool: typeof pg.Pool, settings: PgSettings): Pool {
     idleTimeoutMillis: IDLE_MS,
     query_timeout: STATEMENT_WITHIN_MS,
   });
-  // The pool removes an idle connection that breaks; an event that nobody listens to would end the thread.
+  // The pool removes an idle connection that breaks; an `error` event without a listener would end the thread.
   pool.on('error', () => undefined);
   return pool;
 }

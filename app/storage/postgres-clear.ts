@@ -1,6 +1,6 @@
 /**
- * Everything goes but what is pinned: partitions whose time is over by dropping them, as retention does, the others by
- * truncating them, or by deleting rows where a pinned one is among them. What can't be had for a moment is tried again.
+ * Deletes everything except pinned profiles: drops old partitions, as retention does, and truncates the others, or deletes rows if
+ * pinned ones are among them. Tables that are locked are retried.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listPartitions, NET, PARENT, type Partition } from './partitions.ts';
@@ -12,7 +12,7 @@ import { dropPartition } from './purge-partition.ts';
 const TRIES = 10;
 const PAUSE_MS = 200;
 
-/** Undefined: another process was at it, or a lock was held. */
+/** Undefined: another process purges, or a lock was held. */
 async function patiently<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
     const done = await work();
@@ -48,7 +48,7 @@ export async function clearProfiles(store: Store): Promise<number> {
   const { pool, schema } = store;
   let gone = 0;
   for (const partition of await listPartitions(pool, schema)) {
-    // Dropping one counts none where it could not be had; what is left then is emptied.
+    // A partition that was locked is not dropped; its rows are deleted here.
     if (isOver(partition)) gone += await dropPartition(store, partition, { reasons: ['pinned'] });
   }
   for (const { name } of [...(await listPartitions(pool, schema)), { name: NET }])

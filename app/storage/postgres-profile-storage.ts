@@ -20,16 +20,16 @@ export interface StorageSettings {
   onUnusable?: () => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
-  /** Width of a partition in milliseconds; a whole partition goes at once. About a twelfth of the retention. */
+  /** Width of a partition in milliseconds; whole partitions are dropped. About a twelfth of the retention. */
   partitionMs?: number;
   /** Takes sentences about what works less well than it could. */
   say?: (sentence: string) => void;
-  /** Milliseconds that a page waits for a database that says nothing at all, beyond what a search may take. */
+  /** Milliseconds that a page waits for a database that does not reply, in addition to what a search may take. */
   replyTimeoutMs?: number;
 }
 
 export interface PostgresStorageOptions extends StorageSettings {
-  /** Where to connect, as `pg` takes it and a message can hold it; asked again after a failure. */
+  /** Settings for `pg` that can be sent to a thread; called again after a failure. */
   connection: () => Promise<PgSettings>;
   /** Starts the module `storage/postgres-thread`. */
   start: (options: OperationOptions) => Worker;
@@ -37,7 +37,7 @@ export interface PostgresStorageOptions extends StorageSettings {
 
 /** Milliseconds for a host to say where to connect. */
 const SETTINGS_WITHIN_MS = 5000;
-/** Milliseconds for work beside the requests, such as a lease of tokens. */
+/** Milliseconds for background work, such as a lease of tokens. */
 const CHORE_WITHIN_MS = 15_000;
 /** Milliseconds that work under way gets at close. */
 const CLOSE_WITHIN_MS = 1000;
@@ -53,7 +53,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     options.say ?? (() => undefined),
   );
   let settings: Promise<PgSettings> | null = null;
-  /** The last ones that were used: at the end of the process nobody can be asked. */
+  /** The last ones used: at the end of the process `connection` can't be awaited. */
   let knownSettings: PgSettings | null = null;
   let closed = false;
 
@@ -63,7 +63,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     transferred?: readonly ArrayBuffer[],
   ): Promise<Awaited<ReturnType<Operations[Name]>>> {
     try {
-      // Else the host would be asked where to connect once more.
+      // Don't call the host's `connection` again.
       if (closed) throw new Error('the storage is closed.');
       settings ??= rejectAfter(connection(), SETTINGS_WITHIN_MS);
       knownSettings = await settings;

@@ -136,7 +136,7 @@ async function purgeByLimit(
   return gone;
 }
 
-/** Profiles of all kinds but requests, which are counted with their partitions, and error pages, which go with their requests. */
+/** Profiles of all kinds except requests, which are counted with their partitions, and error pages, which are deleted with their requests. */
 async function purgeByKind(store: Store, limits: RetentionLimits): Promise<number> {
   const allowed = { profiler: limits.profilerCount, job: limits.count, command: limits.count };
   let gone = 0;
@@ -165,7 +165,7 @@ async function followPins({ pool, schema }: Store): Promise<void> {
   );
 }
 
-/** Exceptions have an age and a number of their own; pins only a number. */
+/** Exceptions have a separate age and number; pins only a number. */
 async function purgeExceptions(store: Store, { keepExceptions }: RetentionLimits): Promise<number> {
   if (keepExceptions === undefined) return 0;
   await followPins(store);

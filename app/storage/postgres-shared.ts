@@ -1,8 +1,6 @@
 /**
- * What many profiles refer to (settings, the table of routes), a row each in `hindsight_shared`.
- *
- * A row is used again hourly by each process that writes profiles which refer to it; those that no stored profile can
- * refer to any more go with the retention. Moments are the database's own.
+ * Shared parts (settings, the table of routes), one row each in `hindsight_shared`. Each process that writes profiles which refer to a
+ * row updates its time every hour; retention deletes rows that no stored profile can refer to. Times are the database's.
  */
 import type { SharedPart } from '../profiler/storage.ts';
 import { type Store, tableIn } from './pool.ts';
@@ -10,12 +8,12 @@ import { storable, storableDocument } from './text.ts';
 
 const NOW = '(extract(epoch from now()) * 1000)::bigint';
 const MINUTE = 60_000;
-/** Above the hour after which a part in use is kept anew, and what clocks may differ by. */
+/** More than the hour after which a part in use is stored again, plus differences between clocks. */
 const SLACK_MS = 2 * 3_600_000;
 
 const tableOf = ({ schema }: Store): string => tableIn(schema, 'hindsight_shared');
 
-/** In one order everywhere, so that two processes never wait for each other crosswise. */
+/** In the same order in all processes, so that they never deadlock. */
 export async function storeShared(store: Store, parts: readonly SharedPart[]): Promise<void> {
   if (parts.length === 0) return;
   const sorted = [...parts].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -37,7 +35,7 @@ export async function readShared(store: Store, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, text }) => [id, text]));
 }
 
-/** Deletes what was last used well before the oldest profile began; what is in use this moment is left. */
+/** Deletes parts that were last used well before the oldest profile started. */
 export async function purgeShared(store: Store): Promise<void> {
   const table = tableOf(store);
   await store.pool.query(

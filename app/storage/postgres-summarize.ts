@@ -1,9 +1,9 @@
 /**
- * Requests added up by route, in the server: one statement over the newest MOST_SUMMARIZED of the time asked for, found by
- * the index of time, so that its cost has a bound whatever is stored.
+ * Sums up requests by route in the database: one statement over the newest MOST_SUMMARIZED of a period, found by the index on time,
+ * so that its cost is limited.
  *
- * `newest` is read once; what is counted of it (figures, steps of time, durations, marks, both ends) is joined by the
- * columns of the group, which hold no null so that the joins can hash.
+ * `newest` is read once; the aggregates (figures, steps of time, durations, marks, both ends) are joined by the columns of the group,
+ * which are never null, so that hash joins work.
  */
 import { inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import {
@@ -88,7 +88,7 @@ interface SummaryRow {
   first: string;
   looked: number;
   whole: number;
-  /** Of all groups; what follows is null where there is none. */
+  /** Over all groups; the following columns are null if there is none. */
   groups: number;
   missed: boolean | null;
   route: string;
@@ -158,7 +158,7 @@ function conditionOf(group: RouteGroup | undefined): { sql: string; values: unkn
   return { sql: 'and route = $4 and method = $5', values: [storable(route), storable(method)] };
 }
 
-/** Stored moments are whole. */
+/** Stored times are whole milliseconds. */
 function whole(at: number): number {
   return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }

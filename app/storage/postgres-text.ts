@@ -1,7 +1,7 @@
 /**
- * A search for text: the newest profiles that match all else, chunk by chunk, their documents looked through in the server, and
- * what it finds read once more here, since a document is JSON whose own names match words too. It ends with a full page, at a
- * bound of profiles, or when the time of a search is nearly over, and says how far it came.
+ * Text search: searches the newest profiles that match all other filters in the database, chunk by chunk, and checks the matches here,
+ * because names in the JSON match words, too. It ends with a full page, at the limit of profiles, or shortly before the timeout, and
+ * says how many profiles it searched.
  */
 import { type Client, inTransaction, type Pool, withClient } from './pool.ts';
 import { escapedForJson, findText, type TextPlace } from '../profiler/find-text.ts';
@@ -11,10 +11,10 @@ import { type Condition, holds, likePattern } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 
-/** Profiles looked through at most, and at once. */
+/** Limits of the profiles searched: in all, and per chunk. */
 const MOST_LOOKED = 5000;
 const CHUNK = 250;
-/** Share of the time of a search after which no further chunk is begun. */
+/** Share of the timeout after which no further chunk is started. */
 const TIME_SHARE = 0.6;
 
 export interface TextQuery {
@@ -30,7 +30,7 @@ export interface TextQuery {
 interface Chunk {
   found: (ProfileRow & { document: string })[];
   looked: number;
-  /** The last one looked at. */
+  /** The last profile searched. */
   last: { token: string; started_at: string } | null;
 }
 

@@ -1,4 +1,4 @@
-/** The thread that speaks with PostgreSQL, so that neither encoding nor a slow database costs a request anything. Loaded as a worker only. */
+/** The thread that talks to PostgreSQL, so that neither encoding nor a slow database delays requests. Loaded only as a worker. */
 import { isDeepStrictEqual } from 'node:util';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { provideNavigator } from './navigator.ts';
@@ -18,7 +18,7 @@ export function serve(port: MessagePort, options: OperationOptions): void {
     port.postMessage(message);
   };
 
-  /** Where the settings are new, a pool before closes its connections when they are idle. */
+  /** With new settings a new pool is created; the old one closes its connections when they are idle. */
   async function operationsAt(settings: PgSettings): Promise<Operations> {
     const { default: pg } = await import('pg');
     if (current === null || !isDeepStrictEqual(current.settings, settings)) {

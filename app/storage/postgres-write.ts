@@ -1,10 +1,10 @@
 /**
- * A batch of profiles into PostgreSQL, in one transaction of two round trips: look the tokens up; COPY and commit. Where
- * the same request wrote before, that row is deleted in between.
+ * Writes a batch of profiles in one transaction of two round trips: select the tokens; COPY and commit. An earlier version of the same
+ * profile is deleted in between.
  *
- * A token that another request has is a clash: the stored profile stays, the newcomer is reported. Partitions can't
- * share a unique index, so the look-up is the guard across them, and each one's unique index the guard against two
- * writers at once: the second is refused by it and looks again.
+ * A token that another request has is a clash: the stored profile stays, the new one is reported. Partitions can't share a unique
+ * index, so the select prevents clashes across partitions, and the unique index of each prevents them between concurrent writers: the
+ * second one fails and retries.
  */
 import type { QueuedProfile } from '../profiler/storage.ts';
 import { COPY_FORMAT, copyData, copyFrom, partOf } from './copy-csv.ts';
@@ -14,10 +14,10 @@ import { ROW_COLUMNS, type WriteRow, writeRowOf } from './rows.ts';
 
 const STATEMENT_MS = 10_000;
 const TRIES = 10;
-/** SQLSTATE of what another writer at the same tokens causes: unique_violation, deadlock, serialization failure. */
+/** SQLSTATE of conflicts with another writer: unique_violation, deadlock, serialization failure. */
 const MET_ANOTHER = new Set(['23505', '40P01', '40001']);
 
-/** A batch made ready by the thread that serves: it goes to the one that writes without a copy. */
+/** A batch prepared by the main thread and transferred to the writer thread without a copy. */
 export interface Batch {
   rows: Omit<WriteRow, 'head' | 'bytes'>[];
   data: Uint8Array<ArrayBuffer>;
@@ -33,7 +33,7 @@ interface StoredRow {
 }
 
 export function batchOf(profiles: readonly QueuedProfile[]): Batch {
-  // In one order everywhere, so that two writers never wait for each other crosswise.
+  // In the same order in all processes, so that two writers never deadlock.
   const sorted = profiles
     .map(writeRowOf)
     .sort((a, b) => (a.token < b.token ? -1 : a.token > b.token ? 1 : 0));
@@ -45,7 +45,7 @@ function isSameRequest(a: Batch['rows'][number], b: Batch['rows'][number]): bool
   return a.process === b.process && a.startedAt === b.startedAt;
 }
 
-/** Places of those to be written: one per token, the last of each request. Those of another request under a token are clashes. */
+/** Rows to write: one per token, the latest version. Rows of another request with the same token are clashes. */
 function withoutRepeats({ rows }: Batch): { places: number[]; clashes: string[] } {
   const byToken = new Map<string, number>();
   const clashes: string[] = [];
@@ -57,7 +57,7 @@ function withoutRepeats({ rows }: Batch): { places: number[]; clashes: string[] 
   return { places: [...byToken.values()], clashes };
 }
 
-/** Compares a batch with what is stored already. */
+/** Compares a batch with the stored rows. */
 function compare(
   { rows }: Batch,
   places: readonly number[],
@@ -87,7 +87,7 @@ async function replaceAndCopy(
   { batch, places }: { batch: Batch; places: readonly number[] },
 ): Promise<string[]> {
   const tokens = places.map((place) => client.escapeLiteral(batch.rows[place]?.token ?? '')).join(',');
-  // Several statements in one message give several results.
+  // Several statements in one message return several results.
   const results = (await client.query(
     `begin; set local statement_timeout = ${STATEMENT_MS};
      select token, started_at, process, state from ${table} where token in (${tokens})`,
@@ -115,7 +115,7 @@ function metAnother(error: unknown): boolean {
   );
 }
 
-/** Stores all or nothing; returns the tokens whose profile was left out because another request has them. */
+/** Stores all or nothing; returns the tokens that clashed. */
 export async function writeProfiles(
   client: Client,
   { schema, partitions }: { schema: string; partitions: PartitionKeeper },

@@ -1,4 +1,4 @@
-/** The transaction of one step of retention: while no other process is at it, and without waiting long for a lock. */
+/** Transaction of one retention step: only while no other process purges, and without waiting long for locks. */
 import { type Client, inTransaction, type Store, withClient } from './pool.ts';
 
 const LOCK_WAIT_MS = 300;
@@ -10,7 +10,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && BUSY.has(error.code);
 }
 
-/** Undefined where another process purges, or where a lock can't be had now. */
+/** Undefined if another process purges, or a lock is held. */
 export async function alone<T>(
   { pool, schema }: Store,
   work: (client: Client) => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * A partition that goes: who survives is looked up first, then, in one short transaction, it is detached, the survivors
- * are put back (into the net, since their time has no partition any more) and the table is dropped.
+ * Drops a partition: finds the exceptions first; then, in one short transaction, detaches it, moves the exceptions to the default
+ * partition and drops the table.
  */
 import { pinnedTokens } from './pins.ts';
 import { quoted, type Store, tableIn } from './pool.ts';
@@ -13,17 +13,17 @@ interface Survivor {
   reason: string;
 }
 
-/** A condition whose values are numbered from `$1` on. */
+/** A condition with values from `$1`. */
 export interface Where {
   sql: string;
   values: readonly string[];
 }
 
-/** Most failed ones, and most routes, that survive of one partition. */
+/** Limits of the failed requests and of the routes whose exceptions outlive one partition. */
 const EXCEPTION_ERRORS = 100;
 const EXCEPTION_ROUTES = 200;
 
-/** Who outlives a table of profiles: `where` narrows it. The first reason counts. */
+/** Exceptions in a table of profiles, narrowed by `where`. The first reason counts. */
 async function survivorsOf(
   { pool, schema }: Store,
   relation: string,
@@ -65,7 +65,7 @@ async function countOf({ pool, schema }: Store, { name, size }: Partition): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** Returns how many went; none where it could not be had now. `reasons` narrows who survives; null: nobody does. */
+/** Returns how many profiles were deleted; 0 if the partition is locked. `reasons` narrows the exceptions; null: none. */
 export async function dropPartition(
   store: Store,
   partition: Partition,
@@ -99,7 +99,7 @@ export async function dropPartition(
   return gone ?? 0;
 }
 
-/** Marks rows of a relation that survive what deletes the rest of `where`; `reasons` narrows who does. */
+/** Marks the exceptions among the rows of `where`, before the others are deleted; `reasons` narrows them. */
 export async function markSurvivors(
   store: Store,
   relation: string,

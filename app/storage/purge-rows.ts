@@ -1,6 +1,6 @@
 /**
- * Deleting rows in bounded steps. Children (error pages) go with their parents, what was put beside a profile goes with
- * it. Rows are taken in the order of their tokens, as the writers do, so that the two never wait crosswise.
+ * Deletes rows in limited steps. Children (error pages) are deleted with their parents, amendments with their profile. Rows are
+ * locked in the order of their tokens, as by writers, so that the two never deadlock.
  */
 import type { ProfileKind } from '../profiler/context.ts';
 import { type Client, type Store, tableIn } from './pool.ts';
@@ -11,10 +11,10 @@ import { alone } from './purge-lock.ts';
 const STEP_ROWS = 500;
 
 export interface Rows {
-  /** The whole, or one partition. */
+  /** The whole table, or one partition. */
   relation: string;
   kind: ProfileKind;
-  /** A condition whose values are numbered from `$1` on. */
+  /** A condition with values from `$1`. */
   sql: string;
   values: readonly string[];
   /** Milliseconds after which the rest is left to the next round. */
@@ -43,7 +43,7 @@ async function deleteStep(store: Store, { relation, kind, sql, values }: Rows): 
     const from = children.length === 0 ? relation : PARENT;
     const deleted = await client.query(`delete from ${table(from)} where token = any($1)`, [gone]);
     await client.query(`delete from ${table('hindsight_amendments')} where token = any($1)`, [gone]);
-    // What was counted is no longer so.
+    // The counts in the comment are outdated.
     if (relation !== PARENT && relation !== NET)
       await client.query(`comment on table ${table(relation)} is null`);
     return deleted.rowCount ?? 0;
@@ -51,7 +51,7 @@ async function deleteStep(store: Store, { relation, kind, sql, values }: Rows): 
   return count ?? 0;
 }
 
-/** Returns how many went. */
+/** Returns how many were deleted. */
 export async function deleteRows(store: Store, rows: Rows): Promise<number> {
   const deadline = performance.now() + rows.withinMs;
   let total = 0;

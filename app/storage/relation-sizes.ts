@@ -1,7 +1,7 @@
 /**
- * How much each partition holds, newest first, the net last. A partition whose time is over is counted once, by one of
- * all processes, which writes it down as the table's comment; so a round of retention reads little more than what came
- * since. Deleting rows of a partition takes its comment away.
+ * Requests and bytes of each partition, newest first, the default partition last. A partition whose range has ended is counted once, by
+ * one process, which stores the counts as the table's comment, so that retention reads little more than what is new. Deleting rows of a
+ * partition removes its comment.
  */
 import { type Client, inTransaction, type Store, tableIn, withClient } from './pool.ts';
 import { listPartitions, NET, noteOf, type Partition, type PartitionSize } from './partitions.ts';
@@ -9,13 +9,13 @@ import { alone } from './purge-lock.ts';
 
 export interface RelationSize extends PartitionSize {
   name: string;
-  /** null for the net. */
+  /** null for the default partition. */
   partition: Partition | null;
-  /** Nothing new comes into it. */
+  /** Nothing is added to it any more. */
   closed: boolean;
 }
 
-/** Milliseconds after its end in which a partition may still get what ended late. */
+/** Milliseconds after its end in which requests that took long are still added to a partition. */
 const LATE_MS = 60_000;
 const SUM_TIMEOUT_MS = 10_000;
 
@@ -27,7 +27,7 @@ async function measure(client: Client, table: string, condition: string): Promis
   return { requests: Number(rows[0]?.requests ?? 0), bytes: Number(rows[0]?.bytes ?? 0) };
 }
 
-/** Undefined where another process purges. */
+/** Undefined if another process purges. */
 async function measureAndNote(
   store: Store,
   table: string,

@@ -13,29 +13,29 @@ export const INDEX_COLUMNS = COLUMN_ENTRIES.map(([, { column }]) => column);
 
 export const ROW_COLUMNS = [...INDEX_COLUMNS, 'document'];
 
-/** A profile made ready for COPY, with what says whether it may be written. */
+/** A profile prepared for COPY, with the fields that decide whether it is written. */
 export interface WriteRow {
   token: string;
-  /** As it is stored: whole milliseconds since 1970. */
+  /** As stored: whole milliseconds since 1970. */
   startedAt: number;
-  /** As it is stored. */
+  /** As stored. */
   process: string;
   final: boolean;
-  /** The row up to its document. */
+  /** The row without its document. */
   head: string;
   /** The document. */
   bytes: Uint8Array;
 }
 
-/** A row as `pg` gives it, by the names of the database; bigint as text. */
+/** A row as returned by `pg`, by column names; bigint as text. */
 export type ProfileRow = { token: string } & Readonly<Record<string, unknown>>;
 
-/** PostgreSQL's integer; one odd number must not cost its whole batch. */
+/** Limits of PostgreSQL's integer: one odd number must not make its whole batch fail. */
 function whole(value: number): number {
   return Number.isFinite(value) ? Math.max(-2_147_483_648, Math.min(2_147_483_647, Math.trunc(value))) : 0;
 }
 
-/** A sign before each label, which a search for a label does not meet. */
+/** A character before each label, which a search for a label skips. */
 const SIGNS = { bad: '!', warn: '~', info: '.' } as const;
 
 function marksText(marks: readonly FindingMark[]): string | null {
@@ -55,7 +55,7 @@ function wholeMoment(at: number): number {
   return Number.isFinite(at) ? Math.trunc(at) : 0;
 }
 
-/** An index entry's value as COPY takes it. */
+/** A value of an index row for COPY. */
 function storedValue(value: ProfileIndex[keyof ProfileIndex], type: Column['type']): ColumnValue {
   if (typeof value === 'object') return value === null ? null : marksText(value);
   if (typeof value === 'string' || type === 'double') return value;

@@ -1,6 +1,6 @@
 /**
- * The storage's thread as the serving one sees it: an operation goes over, its outcome comes back. The thread is started with the
- * first operation, and with the next one after it has ended; what it had not answered fails.
+ * Main-thread client of the storage's thread: sends operations, receives their results. The thread is started by the first operation, and
+ * again by the next one after it has ended; operations that it had not finished fail.
  */
 import type { Worker } from 'node:worker_threads';
 import type { PgSettings } from './pg-settings.ts';
@@ -32,11 +32,11 @@ export interface Thread {
   ask(order: Omit<Order, 'id'>, transferred?: readonly ArrayBuffer[]): Promise<unknown>;
   /** Blocks until the operation has ended, or for `withinMs`. */
   askSync(order: Omit<Order, 'id'>, transferred: readonly ArrayBuffer[], withinMs: number): void;
-  /** Ends it when it has answered, or after `withinMs`. */
+  /** Ends it when its operations have finished, or after `withinMs`. */
   close(withinMs: number): Promise<void>;
 }
 
-/** One that ends before it has answered anything is not started again for so long: it hardly ever would work. */
+/** A thread that ends before its first reply is not started again for so long: it would most likely fail again. */
 const START_AGAIN_MS = 10_000;
 
 export function createThread(start: () => Worker, say: (sentence: string) => void): Thread {

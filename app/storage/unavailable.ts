@@ -17,13 +17,13 @@ function messageOf(error: unknown): string {
   return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
 }
 
-/** Whether the tables are missing or not for this role, which migrations may mend. */
+/** Whether the tables are missing, or the role may not use them: migrations may fix that. */
 export function isUnusable(error: unknown): boolean {
   const code = codeOf(error) ?? '';
   return MISSING.has(code) || code === FORBIDDEN;
 }
 
-/** What of it goes from one thread to another. */
+/** The part of an error that is sent to the main thread. */
 export function failureOf(error: unknown): { message: string; code?: string } {
   const code = codeOf(error);
   return { message: messageOf(error), ...(code === null ? {} : { code }) };
@@ -41,12 +41,12 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
   return createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
 }
 
-/** Rejects where `work`, which goes on, has not settled in time: a database that hangs refuses nothing. */
+/** Rejects if `work` has not settled in time; `work` goes on. A database that hangs reports no error. */
 export async function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(createError('STORAGE_UNAVAILABLE', [`the database has not answered within ${ms / 1000} s.`]));
+      reject(createError('STORAGE_UNAVAILABLE', [`the database has not replied within ${ms / 1000} s.`]));
     }, ms);
   });
   try {

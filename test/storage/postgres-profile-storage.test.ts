@@ -98,10 +98,10 @@ function describePostgresStorage(server: () => TestServer): void {
       await trx.raw('lock table ??.hindsight_profiles', [SCHEMA]);
       const error: unknown = await storage.read('000001').catch((reason: unknown) => reason);
       expect(error).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
-      expect((error as Error).message).to.match(/has not answered within 0\.3 s/);
+      expect((error as Error).message).to.match(/has not replied within 0\.3 s/);
     });
     const late: unknown = await quick.find({ limit: 1, offset: 0 }).catch((reason: unknown) => reason);
-    expect((late as Error).message).to.match(/has not answered within 0\.3 s/);
+    expect((late as Error).message).to.match(/has not replied within 0\.3 s/);
   });
 
   it('says that its tables are missing, with no statement in the message', async () => {
