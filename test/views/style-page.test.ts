@@ -1,5 +1,4 @@
 /** The style page in a real browser: axe-core, light and dark; no overflow at any width; whole in print and without script. */
-import axe from 'axe-core';
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createServer, type Server } from 'node:http';
@@ -9,7 +8,8 @@ import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { setOwnHeaders } from '../../app/middleware/own-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { violationsInBothThemes } from '../support/axe.ts';
+import { launchBrowser, overflowsAt, type TestBrowser } from '../support/browser.ts';
 import { renderStylePage } from '../support/style-page.ts';
 
 /** Partials that more than one page shows. */
@@ -66,32 +66,26 @@ describe('the style page', () => {
       server?.close();
     });
 
-    for (const colorScheme of ['light', 'dark'] as const) {
-      it(`gives axe-core nothing to say, ${colorScheme}`, async () => {
-        const { page, problems } = await browser!.open({ colorScheme, viewport: { width: 1440, height: 900 } });
-        await page.goto(address);
-        // As text, outside the page's policy, which forbids inline script.
-        await page.evaluate(axe.source);
-        const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()');
-        expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`)).to.deep.equal([]); // prettier-ignore
-        expect(problems).to.deep.equal([]);
-        await page.context().close();
-      });
-    }
+    it('gives axe-core nothing to say, light and dark', async () => {
+      const { page, problems } = await browser!.open({ viewport: { width: 1440, height: 900 } });
+      await page.goto(address);
+      expect(await violationsInBothThemes(page)).to.deep.equal([]);
+      expect(problems).to.deep.equal([]);
+      await page.context().close();
+    });
 
-    for (const width of [390, 820, 1440, 2560]) {
-      it(`overflows nothing at ${width} px, with script and without, on screen and in print`, async () => {
-        for (const javaScriptEnabled of [true, false]) {
-          const { page } = await browser!.open({ javaScriptEnabled, viewport: { width, height: 900 } });
-          await page.goto(address);
-          const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-          expect(await page.evaluate(overflow), `script ${String(javaScriptEnabled)}`).to.equal(0);
-          await page.emulateMedia({ media: 'print' });
-          expect(await page.evaluate(overflow), 'print').to.equal(0);
-          await page.context().close();
+    it('overflows nothing from 390 px to 2,560 px, with script and without, on screen and in print', async () => {
+      for (const javaScriptEnabled of [true, false]) {
+        const { page } = await browser!.open({ javaScriptEnabled });
+        await page.goto(address);
+        for (const media of ['screen', 'print'] as const) {
+          await page.emulateMedia({ media });
+          const wide = await overflowsAt(page, [390, 820, 1440, 2560]);
+          expect(wide, `${media}, script ${String(javaScriptEnabled)}`).to.deep.equal([]);
         }
-      });
-    }
+        await page.context().close();
+      }
+    });
 
     it('is larger on a very wide screen, and no line of text longer than can be read', async () => {
       const { page } = await browser!.open({ viewport: { width: 2560, height: 1200 } });
