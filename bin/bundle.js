@@ -7,7 +7,16 @@ import { dirname, join, posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** What is started, imported from outside, or shared with an owner's routes, which must see the same classes. */
-const ENTRIES = ['index', 'service', 'server', 'migrate', 'errors', 'urls', 'storage/postgres-thread'];
+const ENTRIES = [
+  'index',
+  'testing',
+  'service',
+  'server',
+  'migrate',
+  'errors',
+  'urls',
+  'storage/postgres-thread',
+];
 
 /** `app` is the built folder. Where esbuild, or its program for this machine, is missing, what the compiler wrote runs as it is. */
 export async function bundle(app, root) {
@@ -82,9 +91,10 @@ async function bundleCommonJs(bundler, app) {
     // By this prefix the profiler knows its own frames in a stack, here too.
     outfile: join(folder, 'hindsight-profiler.js'),
   });
-  await bundler.build({ ...common, entryPoints: ['register.js'], outfile: join(folder, 'register.js') });
+  for (const name of ['register', 'testing'])
+    await bundler.build({ ...common, entryPoints: [`${name}.js`], outfile: join(folder, `${name}.js`) });
   writeFileSync(join(folder, 'index.js'), COMMONJS_DOOR);
-  copyTypes(app, folder, ['index', 'register']);
+  copyTypes(app, folder, ['index', 'testing', 'register']);
 }
 
 /** Types of the doors and of what they mention: as they stand in `app`, for a folder whose modules are CommonJS. */

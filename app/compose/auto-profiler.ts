@@ -52,10 +52,11 @@ export function createAutoProfiler(): AutoProfiler | null {
     warn(`${error.message} Nothing is recorded.`);
     return null;
   }
-  profilers.stepAside = () => {
+  const stepAside = (): void => {
     void profiler?.close();
     profiler = profilers.stepAside = null;
   };
+  profilers.stepAside = stepAside;
   let announced = false;
 
   return {

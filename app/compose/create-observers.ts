@@ -29,6 +29,7 @@ import { observeJobs } from '../observe/jobs.ts';
 import { observeLabels } from '../observe/labels.ts';
 import { createLayerObserver } from '../observe/layers.ts';
 import { createLogGate } from '../observe/logs.ts';
+import { createManual, type Manual } from '../observe/manual.ts';
 import { observeMail } from '../observe/mail.ts';
 import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
 import { observeNest } from '../observe/nestjs.ts';
@@ -87,6 +88,7 @@ export interface Observers {
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp: (req: IncomingMessage) => void;
   dump: Dump;
+  manual: Manual;
   /** `file:line` where a layer was registered; null where not known. */
   sourceOf: (layer: object) => string | null;
   applications: MountedApplications;
@@ -184,6 +186,7 @@ export function createObservers(options: ObserverOptions): Observers {
     sourceOf,
     applications,
     dump: createDump({ tracker, findCaller }),
+    manual: createManual({ tracker, recorder, takes, findCaller }),
     watchKnex(knex, instance) {
       knexes++;
       closing.push(

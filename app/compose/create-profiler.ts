@@ -201,6 +201,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
         redactText,
       }).attach(server);
     },
+    ...observers.manual,
     dump: observers.dump,
     sourceOf: observers.sourceOf,
     observe(name, exports) {

@@ -54,6 +54,9 @@ export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: 
       throw error;
     },
     refuse: () => nothing,
+    span: (_name, work) => work(),
+    fact: () => false,
+    record: async (_kind, _name, work) => work(),
     dump: (value) => value,
     sourceOf: () => null,
     observe: nothing,

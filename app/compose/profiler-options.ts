@@ -7,6 +7,7 @@ import type { Watch } from '../middleware/watch.ts';
 import type { Dump } from '../observe/dump.ts';
 import type { CompilingEngine, RenderingApp } from '../observe/ejs.ts';
 import type { FoundLibrary } from '../observe/libraries.ts';
+import type { Manual } from '../observe/manual.ts';
 import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
 import type { Context, ContextLimits } from '../profiler/context.ts';
@@ -70,7 +71,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   warn?: (sentence: string) => void;
 }
 
-export interface Profiler {
+export interface Profiler extends Manual {
   /** False: nothing is recorded, and every function passes on. */
   isOn: boolean;
   /** Puts `watch` and `pages` in front of everything in an Express application; returns what undoes it. `hindsight(app)` calls it. */

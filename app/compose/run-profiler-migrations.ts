@@ -14,6 +14,6 @@ export type HostMigrationOptions = { schema: string } & (
 /** Rejects with a MigrationError whose message says what to do. Several processes that start at once migrate once. */
 export async function runProfilerMigrations(options: HostMigrationOptions): Promise<MigrationRun> {
   const { schema } = options;
-  if (options.knex !== undefined) return run({ knex: options.knex as Knex, schema });
+  if (options.knex !== undefined) return run({ knex: options.knex as unknown as Knex, schema });
   return runProfilerMigrationsAt(await settingsIn(options.connection), schema);
 }

@@ -19,6 +19,7 @@ import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { runtimePanel } from './runtime/index.ts';
 import { securityPanel } from './security/index.ts';
+import { spansPanel } from './spans/index.ts';
 import { timelinePanel } from './timeline/index.ts';
 import { viewsPanel } from './views/index.ts';
 
@@ -45,6 +46,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     mailPanel,
     jobsPanel,
     processesPanel,
+    spansPanel,
     runtimePanel,
     securityPanel,
     createConfigurationPanel(configuration),

@@ -1,0 +1,117 @@
+/** What the application records by itself: a span of work, a fact of its own kind, a profile of a command. Never fails the work. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { FactName, Facts } from '../profiler/facts.ts';
+import { cutText } from '../profiler/plain.ts';
+import type { Recorder } from '../profiler/recorder.ts';
+import { describeError } from '../profiler/thrown-value.ts';
+import type { FindCaller } from './caller.ts';
+import { recordError } from './errors-seen.ts';
+
+export interface SpanFact {
+  name: string;
+  startMs: number;
+  /** null while it runs. */
+  durationMs: number | null;
+  /** Index of the span around it; null if there is none. */
+  inside: number | null;
+  error: string | null;
+  caller: string | null;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    span: SpanFact;
+  }
+}
+
+export interface Manual {
+  /** Runs `work` and records how long it took, until its promise settles. Outside a request it only runs it. */
+  span<T>(name: string, work: () => T): T;
+  /** Adds a fact to the request that runs, for a panel of your own; false outside a request, or above the recording limit. */
+  fact<N extends FactName>(kind: N, data: Facts[N]): boolean;
+  /** Runs `work` as a profile of its own: a script, a cron job. */
+  record<T>(kind: 'command', name: string, work: () => T | Promise<T>): Promise<T>;
+}
+
+export interface ManualOptions {
+  tracker: ContextTracker;
+  recorder: Pick<Recorder, 'openWork' | 'finish'>;
+  /** Whether a command is recorded. */
+  takes: () => boolean;
+  findCaller?: FindCaller;
+}
+
+const NAME_LENGTH = 200;
+const SPAN_BYTES = 300;
+
+function sizeOf(data: unknown): number {
+  try {
+    return JSON.stringify(data).length;
+  } catch {
+    return 0;
+  }
+}
+
+export function createManual({ tracker, recorder, takes, findCaller }: ManualOptions): Manual {
+  const open = new AsyncLocalStorage<{ context: Context; index: number }>();
+
+  const span: Manual['span'] = (name, work) => {
+    const context = tracker.current();
+    if (context === undefined || context.isFull('span')) return work();
+    const around = open.getStore();
+    const fact: SpanFact = {
+      name: cutText(name, NAME_LENGTH),
+      startMs: context.elapsedMs(),
+      durationMs: null,
+      inside: around?.context === context ? around.index : null,
+      error: null,
+      caller: findCaller?.({ below: span }) ?? null,
+    };
+    const index = context.all('span').length;
+    context.add('span', fact, SPAN_BYTES);
+    const end = (): void => {
+      fact.durationMs = context.elapsedMs() - fact.startMs;
+    };
+    const fail = (error: unknown): never => {
+      end();
+      const { name: kind, message } = describeError(error);
+      fact.error = cutText(`${kind}: ${message}`, NAME_LENGTH);
+      throw error;
+    };
+    return open.run({ context, index }, () => {
+      let result: ReturnType<typeof work>;
+      try {
+        result = work();
+      } catch (error) {
+        return fail(error);
+      }
+      if (result instanceof Promise) {
+        const settled: Promise<unknown> = result.then((value: unknown) => {
+          end();
+          return value;
+        }, fail);
+        return settled as typeof result;
+      }
+      end();
+      return result;
+    });
+  };
+
+  return {
+    span,
+    fact: (kind, data) => tracker.current()?.add(kind, data, sizeOf(data)) ?? false,
+    async record(_kind, name, work) {
+      if (!takes()) return work();
+      const context = recorder.openWork('command', { label: 'COMMAND', name: cutText(name, NAME_LENGTH) });
+      try {
+        return await tracker.run(context, async () => work());
+      } catch (error) {
+        recordError(context, error, { origin: 'work' });
+        throw error;
+      } finally {
+        recorder.finish(context);
+      }
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import express from 'express';
+import { setImmediate as turn } from 'node:timers/promises';
+import request from 'supertest';
+import hindsight, { createProfiler, type Panel } from '../../app/index.ts';
+import { showPanel } from '../../app/testing.ts';
+import type { SpansData } from '../../app/panels/spans/index.ts';
+
+declare module '../../app/profiler/facts.ts' {
+  interface Facts {
+    ticket: { id: number };
+  }
+}
+
+const ticketPanel: Panel<{ ids: number[] }> = {
+  name: 'tickets',
+  title: 'Tickets',
+  collect(context) {
+    const facts = context.all('ticket');
+    return facts.length === 0 ? null : { ids: facts.map(({ id }) => id) };
+  },
+  summary: ({ ids }) => ({ text: String(ids.length), tone: 'plain' }),
+  empty: () => ({ what: 'No ticket was sold.' }),
+  present: ({ ids }) => ({
+    sections: [{ id: 'tickets', title: 'Tickets', rows: ids.map((id) => ({ label: `ticket ${id}` })) }],
+  }),
+};
+
+describe('what an application records by itself', () => {
+  it('are spans, also nested, asynchronous and failing, and facts for a panel of its own', async () => {
+    const app = express();
+    const profiler = hindsight(app, { panels: [ticketPanel], warn: () => undefined });
+    app.get('/', async (_request, response) => {
+      const seven = await profiler.span('outer', async () => {
+        await turn();
+        return profiler.span('inner', () => 7);
+      });
+      const failed = await profiler
+        .span('broken', () => Promise.reject(new Error('no')))
+        .catch((error: unknown) => (error as Error).message);
+      profiler.fact('ticket', { id: 5 });
+      response.json({ seven, failed });
+    });
+    const { text: json, headers } = await request(app).get('/').expect(200);
+    expect(JSON.parse(json)).to.deep.equal({ seven: 7, failed: 'no' });
+    const { profile } = (await profiler.profiles.read(headers['x-debug-token']!))!;
+    const { spans } = profile.panels.spans!.data as SpansData;
+    expect(spans.map(({ name, inside, error }) => [name, inside, error])).to.deep.equal([
+      ['outer', null, null],
+      ['inner', 0, null],
+      ['broken', null, 'Error: no'],
+    ]);
+    for (const span of spans) {
+      expect(span.durationMs).to.be.a('number');
+      expect(span.caller).to.match(/^test\/observe\/manual\.test\.ts:\d+$/);
+    }
+    expect(profile.panels.tickets!.data).to.deep.equal({ ids: [5] });
+    const { text } = await request(app).get(`/_profiler/${profile.token}?panel=spans`).expect(200);
+    expect(text).to.include('outer').and.include('Error: no');
+    await profiler.close();
+  });
+
+  it('only run outside of a request', async () => {
+    const profiler = createProfiler({ warn: () => undefined });
+    expect(profiler.span('x', () => 1)).to.equal(1);
+    expect(() => profiler.span('x', () => { throw new Error('own'); })).to.throw('own'); // prettier-ignore
+    expect(profiler.fact('ticket', { id: 1 })).to.equal(false);
+    await profiler.close();
+  });
+
+  it('are commands: profiles of their own, with their spans and what they throw', async () => {
+    const profiler = createProfiler({ warn: () => undefined });
+    expect(await profiler.record('command', 'import', () => profiler.span('read', () => 3))).to.equal(3);
+    const thrown: unknown = await profiler
+      .record('command', 'broken', () => {
+        throw new Error('no import');
+      })
+      .catch((error: unknown) => error);
+    expect((thrown as Error).message).to.equal('no import');
+    const { rows } = await profiler.profiles.find({ kinds: ['command'], limit: 10, offset: 0 });
+    expect(rows.map(({ kind, error }) => [kind, error !== null]).sort()).to.deep.equal([
+      ['command', false],
+      ['command', true],
+    ]);
+    await profiler.close();
+  });
+});
+
+describe('express-hindsight/testing', () => {
+  it('shows what a panel makes of facts', () => {
+    const { data, rows } = showPanel(ticketPanel, (context) => context.add('ticket', { id: 9 }));
+    expect(data).to.deep.equal({ ids: [9] });
+    expect(rows?.sections?.[0]?.rows).to.deep.equal([{ label: 'ticket 9' }]);
+    expect(showPanel(ticketPanel, () => undefined)).to.deep.equal({ data: null, rows: null });
+  });
+});
