@@ -154,7 +154,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|var|\\.dist-|bench/peers)' },
+    exclude: { path: '^(dist|var|\\.dist-|bench/(peers|hosts))' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

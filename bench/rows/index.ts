@@ -1,5 +1,6 @@
 /** The rows in the order of the report. */
 import type { Row } from '../harness/row.ts';
+import { hosts } from './hosts.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
 import { pages } from './pages.ts';
@@ -25,4 +26,4 @@ export const rows: readonly Row[] = [
 ];
 
 /** Asked for by name only. */
-export const furtherRows: readonly Row[] = [controlOnly];
+export const furtherRows: readonly Row[] = [controlOnly, hosts];

@@ -1,0 +1,114 @@
+/**
+ * What recording costs in applications that nobody here wrote, attached by `node --import express-hindsight/register` with default
+ * settings, against the same application without it and with dd-trace, in turns.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Bench } from '../harness/bench.ts';
+import type { Figure } from '../harness/figure.ts';
+import { benchFolder, rootFolder } from '../harness/folders.ts';
+import { addedOf, compareInTurns, ratioOf } from '../harness/pairs.ts';
+import { installPeers, preloadOf, type Variant } from '../harness/peers.ts';
+import { type MeasuredProcess, startProcess } from '../harness/process.ts';
+import type { Row } from '../harness/row.ts';
+import { quantile } from '../harness/statistics.ts';
+
+interface Host {
+  name: string;
+  path: string;
+  hasDatabase?: boolean;
+}
+
+const FOLDER = join(benchFolder, 'hosts');
+const HOSTS: readonly Host[] = [
+  { name: 'nest', path: '/cats/1' },
+  { name: 'json-server', path: '/posts/1' },
+  { name: 'node-red', path: '/red/settings' },
+  { name: 'unleash', path: '/api/admin/projects', hasDatabase: true },
+];
+const VARIANTS: readonly Variant[] = ['bare', 'hindsight', 'dd-trace'];
+const MUST = 1.6;
+
+function install(log: (line: string) => void): void {
+  if (existsSync(join(FOLDER, 'node_modules', '.package-lock.json'))) return;
+  log('Installing the applications into bench/hosts …');
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: FOLDER,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+async function serve(bench: Bench, host: Host, variant: Variant): Promise<MeasuredProcess> {
+  const preload = preloadOf(variant);
+  const register = pathToFileURL(join(rootFolder, 'dist', 'cjs', 'register.js')).href;
+  const nodeOptions =
+    variant === 'hindsight' ? ['--import', register] : preload === null ? [] : ['--require', preload];
+  const env: Record<string, string> = { PROFILER: 'on', HOME: process.env.HOME ?? '/' };
+  if (preload !== null) env.BENCH_COLLECTOR = (await bench.collector()).address;
+  if (host.hasDatabase === true) env.BENCH_DATABASE = JSON.stringify((await bench.database()).connection);
+  return startProcess({ file: join(FOLDER, `${host.name}.cjs`), nodeOptions, env, readyPath: host.path });
+}
+
+interface Measured {
+  figures: Figure[];
+  ratio: number;
+}
+
+async function measure(bench: Bench, host: Host): Promise<Measured> {
+  const running: MeasuredProcess[] = [];
+  try {
+    for (const variant of VARIANTS) running.push(await serve(bench, host, variant));
+    const [base, ...others] = running as [MeasuredProcess, ...MeasuredProcess[]];
+    const { pairs, sliceMs } = bench.options;
+    const found = await compareInTurns(base, others, { path: host.path, pairs, sliceMs, warmUp: 2000 });
+    const ratios = found.map((each) => ratioOf(each, ({ cpuAll }) => cpuAll));
+    const figures = VARIANTS.slice(1).flatMap((variant, index): Figure[] => {
+      const spread = ratios[index];
+      const added = addedOf(found[index] ?? [], ({ cpuAll }) => cpuAll);
+      const must = variant === 'hindsight' ? { must: MUST } : {};
+      const name = `${host.name}: ${variant}`;
+      return [
+        {
+          goal: null,
+          what: `${name}, CPU`,
+          value: spread?.median ?? NaN,
+          unit: 'x bare',
+          ...must,
+          ...(spread === undefined ? {} : { spread }),
+        },
+        { goal: null, what: `${name}, CPU added`, value: added.median, unit: 'µs', spread: added },
+      ];
+    });
+    return { figures, ratio: ratios[0]?.median ?? NaN };
+  } finally {
+    for (const server of running) await server.stop();
+  }
+}
+
+export const hosts: Row = {
+  name: 'hosts',
+  what: 'CPU in four applications from npm, against bare and dd-trace',
+  async run(bench) {
+    install(bench.log);
+    installPeers(bench.log);
+    const measured: Measured[] = [];
+    for (const host of HOSTS) {
+      bench.log(`  ${host.name}`);
+      measured.push(await measure(bench, host));
+    }
+    const ratios = measured.map(({ ratio }) => ratio);
+    return [
+      ...measured.flatMap(({ figures }) => figures),
+      {
+        goal: null,
+        what: 'median of the applications',
+        value: quantile(ratios, 0.5),
+        unit: 'x bare',
+        must: 1.4,
+        aim: 1.25,
+      },
+    ];
+  },
+};
