@@ -10,7 +10,14 @@ import { findBinaries, readBinaries } from './binaries.ts';
 import { cannotRun, ensureCluster } from './cluster.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import { DEFAULT_HOMES, findPlaces, nameSocketFolder, type Places } from './places.ts';
-import { clearStale, clearUnwritten, type Postmaster, readPostmaster, stateOf, stopUnwatched } from './postmaster.ts';
+import {
+  clearStale,
+  clearUnwritten,
+  type Postmaster,
+  readPostmaster,
+  stateOf,
+  stopUnwatched,
+} from './postmaster.ts';
 import { FLUSH_COMMITS } from './settings.ts';
 import { type Hold, joinUsers, launch } from './watch.ts';
 
