@@ -59,8 +59,11 @@ export { default } from './index.js';
 export { createAutoProfiler } from './compose/auto-profiler.js';
 `;
 /** Without what is for register.js alone. */
-const COMMONJS_DOOR = `const { createAutoProfiler, ...door } = require('./hindsight-profiler.js');
-module.exports = Object.defineProperty(door, '__esModule', { value: true });
+const COMMONJS_DOOR = `Object.defineProperty(exports, '__esModule', { value: true });
+const { createAutoProfiler, ...door } = require('./hindsight-profiler.js');
+Object.assign(exports, door);
+// By name, for those who read the names without running the file.
+exports.default = door.default;
 `;
 
 /** The door for `require`, with all that a host loads in one file: Jest can't require ES modules, nor import any. */
