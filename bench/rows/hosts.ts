@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import type { Bench } from '../harness/bench.ts';
 import type { Figure } from '../harness/figure.ts';
 import { benchFolder, rootFolder } from '../harness/folders.ts';
-import { addedOf, compareInTurns, ratioOf } from '../harness/pairs.ts';
+import { addedOf, compareInTurns, ratioOf, type Slice } from '../harness/pairs.ts';
 import { installPeers, preloadOf, type Variant } from '../harness/peers.ts';
 import { type MeasuredProcess, startProcess } from '../harness/process.ts';
 import type { Row } from '../harness/row.ts';
@@ -30,6 +30,7 @@ const HOSTS: readonly Host[] = [
 ];
 const VARIANTS: readonly Variant[] = ['bare', 'hindsight', 'dd-trace'];
 const MUST = 1.6;
+const cpuOf = ({ cpuAll }: Slice): number => cpuAll;
 
 function install(log: (line: string) => void): void {
   if (existsSync(join(FOLDER, 'node_modules', '.package-lock.json'))) return;
@@ -63,10 +64,10 @@ async function measure(bench: Bench, host: Host): Promise<Measured> {
     const [base, ...others] = running as [MeasuredProcess, ...MeasuredProcess[]];
     const { pairs, sliceMs } = bench.options;
     const found = await compareInTurns(base, others, { path: host.path, pairs, sliceMs, warmUp: 2000 });
-    const ratios = found.map((each) => ratioOf(each, ({ cpuAll }) => cpuAll));
+    const ratios = found.map((each) => ratioOf(each, cpuOf));
     const figures = VARIANTS.slice(1).flatMap((variant, index): Figure[] => {
       const spread = ratios[index];
-      const added = addedOf(found[index] ?? [], ({ cpuAll }) => cpuAll);
+      const added = addedOf(found[index] ?? [], cpuOf);
       const must = variant === 'hindsight' ? { must: MUST } : {};
       const name = `${host.name}: ${variant}`;
       return [
@@ -91,8 +92,11 @@ export const hosts: Row = {
   name: 'hosts',
   what: 'CPU in four applications from npm, against bare and dd-trace',
   async run(bench) {
-    install(bench.log);
-    installPeers(bench.log);
+    const log = (line: string): void => {
+      bench.log(line);
+    };
+    install(log);
+    installPeers(log);
     const measured: Measured[] = [];
     for (const host of HOSTS) {
       bench.log(`  ${host.name}`);

@@ -39,17 +39,19 @@ function publishMade(command: Command): void {
     channel.asyncStart.publish(message);
     channel.asyncEnd.publish(message);
   };
-  command.resolve = (value) => {
+  const resolved: typeof resolve = (value) => {
     message.result = value;
     end();
     resolve(value);
   };
-  command.reject = (error) => {
+  const rejected: typeof reject = (error) => {
     message.error = error;
     channel.error.publish(message);
     end();
     reject(error);
   };
+  command.resolve = resolved;
+  command.reject = rejected;
   if (made !== undefined) return;
   messages.set(command, message);
   channel.start.publish(message);

@@ -42,7 +42,7 @@ function watchEvents(message: MysqlQuery, command: Command): void {
   const { emit } = command;
   if (typeof emit !== 'function') return;
   let isOver = false;
-  command.emit = function (name, ...args) {
+  const tracedEmit: typeof emit = function (this: unknown, name, ...args) {
     if (name === 'error') publishError(query, message, args[0]);
     if (name === 'end' && !isOver) {
       isOver = true;
@@ -50,6 +50,7 @@ function watchEvents(message: MysqlQuery, command: Command): void {
     }
     return Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]);
   };
+  command.emit = tracedEmit;
 }
 
 function tracedQuery(connection: object, args: unknown[], original: Callback): unknown {

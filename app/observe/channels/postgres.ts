@@ -32,16 +32,18 @@ export const postgresChannels = { query };
 function watchEnd(message: PostgresQuery): void {
   const sent = message.query;
   const { resolve, reject } = sent;
-  sent.resolve = (result) => {
+  const resolved: typeof resolve = (result) => {
     message.result = result;
     publishEnd(query, message);
     return resolve(result);
   };
-  sent.reject = (error) => {
+  const rejected: typeof reject = (error) => {
     publishError(query, message, error);
     publishEnd(query, message);
     return reject(error);
   };
+  sent.resolve = resolved;
+  sent.reject = rejected;
 }
 
 function prototypeOf(exports: unknown): object | null {

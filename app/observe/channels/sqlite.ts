@@ -80,7 +80,7 @@ function iterated(message: SqliteQuery, call: () => unknown): unknown {
   for (const name of ['next', 'return'] as const) {
     const method = rows[name];
     if (method === undefined) continue;
-    rows[name] = function (this: unknown, ...args) {
+    const counted: Method = function (this: unknown, ...args) {
       try {
         const result = Reflect.apply(method, this, args) as { done?: boolean };
         if (result.done === true) end();
@@ -92,6 +92,7 @@ function iterated(message: SqliteQuery, call: () => unknown): unknown {
         throw error;
       }
     };
+    rows[name] = counted;
   }
   return rows;
 }
