@@ -1,38 +1,36 @@
 /**
- * Does one of these texts begin somewhere in a text? The cheap question before the expensive one: each three characters in
- * a row are looked up in a small table, and only where that hits the beginnings are compared.
- *
- * A beginning that is cut off, by the end of the text or by the mark of a cut, counts from three characters on.
+ * Finds positions in a text where one of many strings may begin. A hash of each three consecutive characters is looked up in a small
+ * table, and strings are compared only on a hit. A string truncated by the end of the text or by CUT counts if three characters are left.
  */
 
-/** What marks a cut, in `cutText` and everywhere else. */
+/** Marks truncated text, in `cutText` and everywhere else. */
 export const CUT = '…';
-/** Least characters of a value at a cut that are looked for. */
+/** Minimum length of a truncated value that is searched for. */
 export const SHORTEST_HEAD = 3;
-/** Characters compared; what begins alike is alike enough for this question. */
+/** Characters compared: enough to say that a value may begin here. */
 const COMPARED = 8;
-/** Of the sum over three characters, each shifted by five more than the next: the fourth falls off by itself. */
+/** Mask of the rolling hash of three characters. Each is shifted by five bits more than the next, so the fourth drops out. */
 const SUM = (1 << 13) - 1;
 const CUT_CODE = CUT.charCodeAt(0);
 
-/** Heads of one sum that are compared. */
+/** Maximum number of heads with the same hash that are compared. */
 const MOST_ALIKE = 12;
-/** Instead of more: stands everywhere. */
+/** Replaces more heads than that: it matches at any position. */
 const ANY = '';
 
 export interface Heads {
-  /** By sum: whether three characters of it begin one of the texts. */
+  /** By hash: whether a string begins with three characters of that hash. */
   isSum: Uint8Array;
-  /** The sum that ends with a character. */
+  /** The rolling hash after one more character. */
   nextSum: (sum: number, code: number) => number;
-  /** Whether one of the texts stands where the characters of `sum` begin, which end at `at`. */
+  /** Whether one of the strings begins at the three characters that end at `at` and have the hash `sum`. */
   standsAt: (text: string, at: number, sum: number) => boolean;
 }
 
-/** Where the next of the texts may begin, from `from` on; -1: nowhere. */
+/** The next position, not before `from`, where one of the strings may begin; -1: none. */
 export type HeadScan = (text: string, from?: number) => number;
 
-/** Whether `head` stands at `from`, perhaps cut off. */
+/** Whether `text` has `head` at `from`, perhaps truncated. */
 function beginsAt(text: string, from: number, head: string): boolean {
   for (let offset = 0; offset < head.length; offset++) {
     const at = from + offset;
@@ -53,7 +51,7 @@ function sumOf(head: string): number {
   return sum;
 }
 
-/** `texts`: of three characters or more. */
+/** `texts`: at least three characters each. */
 export function createHeads(texts: readonly string[]): Heads {
   const isSum = new Uint8Array(SUM + 1);
   const heads = new Map<number, string[]>();

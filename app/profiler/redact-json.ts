@@ -1,21 +1,21 @@
 /**
- * JSON inside a text -> the same text with the values of secret names masked: whole, cut off anywhere, in the middle of a
- * log line, or kept as a string inside other JSON. One pass by hand: expressions either backtrack on such texts or need
- * limits of length, behind which a secret would stay.
+ * Masks the values of secret names in JSON inside a text. The JSON may be complete, truncated anywhere, in the middle of a log line,
+ * or a string inside other JSON. A hand-written scanner, because regular expressions either backtrack on such texts or need length
+ * limits, and a secret beyond the limit would stay.
  */
 import { MASK } from './redact-rules.ts';
 
 export interface JsonMasking {
   isSecretName: (name: string) => boolean;
-  /** Told of each text that was masked. */
+  /** Called with each string that was masked. */
   learn: (name: string, value: string) => void;
 }
 
-/** JSON in a string in JSON in a string …: deeper is not looked at. */
+/** Maximum nesting of JSON in strings inside JSON. */
 const DEEPEST_STRING = 5;
 const LONGEST_NAME = 400;
 
-/** Position behind the closing quote of the string that opens at `start`; the end of the text where it is cut off. */
+/** Position after the closing quote of the string that opens at `start`; the end of the text if the string is truncated. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -31,7 +31,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** What a string literal, perhaps cut off, stands for; null where it is none. */
+/** The value of a string literal, perhaps truncated; null if it isn't one. */
 function decode(literal: string): string | null {
   const closed = literal.length > 1 && literal.endsWith('"');
   for (const candidate of closed
@@ -40,7 +40,7 @@ function decode(literal: string): string | null {
     try {
       return JSON.parse(candidate) as string;
     } catch {
-      // Cut off inside an escape, or no JSON.
+      // Truncated inside an escape, or not JSON.
     }
   }
   return null;
@@ -104,7 +104,7 @@ export function maskJson(text: string, masking: JsonMasking, depth = 0): string 
     return end;
   }
 
-  /** A string that holds JSON: masked inside, and written as a string again. */
+  /** Masks the JSON inside a string and encodes it as a string again. */
   function maskInside(start: number, end: number): boolean {
     const literal = text.slice(start, end);
     if (depth >= DEEPEST_STRING || !literal.includes('\\"') || !literal.includes(':')) return false;
@@ -124,7 +124,7 @@ export function maskJson(text: string, masking: JsonMasking, depth = 0): string 
       const value = skipSpace(text, colon + 1);
       at = isSecretName(name) ? maskValue(name, value) : value;
     } else if (maskInside(at, end) || end === text.length) at = end;
-    // What closes this string may open the next one: in a text that is no JSON, nobody knows.
+    // In a text that is not JSON, the closing quote of this string may also open the next one.
     else at = end - 1;
     if (at >= text.length) break;
   }

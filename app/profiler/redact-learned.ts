@@ -1,21 +1,21 @@
 /**
- * The masks of what requests gave as secrets. Making one costs as much as using it on a whole profile, and the same cookie
- * comes with every request of a session: the masks last used are kept, in the memory of the process and nowhere else.
+ * Masks for the secret values that requests contained, cached because creating one costs as much as masking a whole profile, and
+ * every request of a session sends the same cookie. The cache exists in the memory of the process only.
  */
 import { createMemory } from './redact-memory.ts';
 import { createValueMask, type ValueMask } from './redact-values.ts';
 
 const MOST_MASKS = 32;
-/** Characters of all values together; a mask takes some fifty times as many bytes. */
+/** Characters of all values together; a mask takes about fifty times as many bytes. */
 const LONGEST_REMEMBERED = 1000;
 
-/** No two sets of values have the same: each value stands behind its length. */
+/** Unique per set of values, because each value is preceded by its length. */
 function keyOf(values: readonly string[]): string {
   return values.map((value) => `${value.length}:${value}`).join('');
 }
 
 export interface LearnedMasks {
-  /** null where there is nothing to mask. */
+  /** null if there is nothing to mask. */
   maskOf(values: ReadonlySet<string>): ValueMask | null;
 }
 

@@ -1,13 +1,13 @@
 /**
- * What masking remembers from request to request, so that it need not be worked out again: in the memory of the process
- * only, bounded in number and in bytes.
+ * Caches that masking uses across requests, so that it does not repeat work. They exist in the memory of the process only, and are
+ * bounded in entries and bytes.
  */
 
 const LATIN1_ONLY = /^[\0-\xff]*$/;
-/** Parts of strings below this length are copies already. */
+/** V8 copies shorter substrings anyway. */
 const SHORTEST_PART = 13;
 
-/** The same text in memory of its own: a part of a string keeps the whole of it alive for as long as it is remembered. */
+/** Copies a text, because a cached substring would keep the whole string alive. */
 export function copyText(text: string): string {
   if (text.length < SHORTEST_PART) return text;
   const encoding = LATIN1_ONLY.test(text) ? 'latin1' : 'utf16le';
@@ -19,7 +19,7 @@ export interface Memory<V> {
   set(key: string, value: V): void;
 }
 
-/** Two generations of `most` entries: what is asked for again lives on when the older one goes. */
+/** Two generations of `most` entries: an entry that is read again survives when the older generation is evicted. */
 export function createMemory<V>(most: number): Memory<V> {
   let young = new Map<string, V>();
   let old = new Map<string, V>();
@@ -46,21 +46,21 @@ export function createMemory<V>(most: number): Memory<V> {
 
 export interface TextMemory {
   has(text: string): boolean;
-  /** Remembers a text that is given for the second time: most never come again. */
+  /** Stores a text when it is added for the second time, because most texts occur only once. */
   add(text: string): void;
-  /** Of the texts that it holds. */
+  /** Size of the stored texts. */
   readonly bytes: number;
 }
 
 const SLOTS = 8192;
 const MOST_BYTES = 4 * 1024 * 1024;
-/** Longer texts are not remembered: an upload is not sent twice. */
+/** Longer texts are not stored: an upload is not sent twice. */
 const LONGEST_TEXT = 16_500;
 const BYTES_PER_CHARACTER = 2;
-/** Texts up to this length differ in their ends, most of them. */
+/** Most texts up to this length differ at their ends. */
 const SHORT_TEXT = 64;
 
-/** Of a few characters of it, since hashing a whole page costs as much as reading it. */
+/** Hashes a few characters only, because hashing a whole page costs as much as scanning it. */
 function hashOf(text: string): number {
   const samples = text.length <= SHORT_TEXT ? 8 : 16;
   const step = (text.length - 1) / (samples - 1);
@@ -73,8 +73,8 @@ function hashOf(text: string): number {
 }
 
 /**
- * A table with one place for each hash: a lookup is one comparison, and no text, whoever chose it, can make it two.
- * Where the bytes come to their limit, places are given up in turn.
+ * A table with one slot per hash: a lookup is one comparison, and no untrusted text can make it more. At the byte limit, slots are
+ * evicted in turn.
  */
 export function createTextMemory(): TextMemory {
   const texts = new Array<string | null>(SLOTS).fill(null);

@@ -1,41 +1,40 @@
 /**
- * Tables for the question whether a text names a secret at all, so that the rules by name, which take addresses, forms,
- * markup and JSON apart, run only over texts in which they could find something. They may say yes where nothing is found;
- * they never say no where something would be: any name that a rule cuts out of a text and that is a secret's holds
+ * State tables that tell whether a text may contain a secret name, so that the expensive rules by name (addresses, forms, markup,
+ * JSON) run only on such texts. False positives are possible, false negatives are not: every secret name in a text contains
  *
- * - one of `words` between two boundaries: a character that is no letter or digit, an end, or the step of `userToken`, or
- * - the letters of one of `joined` in a row, whatever else stands between them: `api-key`, `a.p.i.key`.
+ * - one of `words` between two boundaries (a character that is not a letter or digit, an end, or the case change of `userToken`), or
+ * - the letters of one of `joined` in order, with any other characters between them: `api-key`, `a.p.i.key`.
  *
- * Two automata of Aho and Corasick: one over words with their boundaries, one over letters and digits alone. Names that
- * are written with escapes (`pass%77ord`) are not known here: whoever asks looks for escapes himself.
+ * Two Aho-Corasick automata: one over words with boundaries, one over letters and digits only. Escaped names (`pass%77ord`) are not
+ * recognised here; the caller checks for escapes.
  */
 
-/** Classes of characters, the columns of a table: letters, digits, and all else. */
+/** Character classes, the columns of a table: letters, digits, and everything else. */
 export const CLASSES = 64;
 export const OTHER = 0;
-/** What turns into a letter when it is put in lower case: taken for a name, whatever stands around it. */
+/** Characters that become an ASCII letter in lower case. They count as a match, whatever surrounds them. */
 export const TREACHEROUS = 63;
-/** Of the classes 1 to 62. */
+/** The characters of classes 1 to 62. */
 export const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const LETTERS = 26;
 /** The first class of each kind. */
 const CAPITALS = 27;
 const DIGITS = 53;
 const BOUNDARY = '|';
-/** In a table instead of the next state: found. */
+/** Marks a match in a table, in place of the next state. */
 export const FOUND = -1;
 
 interface Node {
-  /** Place of its row, or of the first of its rows. */
+  /** Index of its row, or of the first of its rows. */
   state: number;
   next: Map<string, Node>;
-  /** Where the longest end of what was read begins another pattern. */
+  /** The node of the longest suffix that begins another pattern. */
   fallback: Node | null;
   /** A pattern ends here. */
   found: boolean;
 }
 
-/** `rows`: per node. */
+/** `rows`: number of rows per node. */
 function createNode(count: number, rows: number): Node {
   return { state: count * rows * CLASSES, next: new Map(), fallback: null, found: false };
 }
@@ -48,7 +47,7 @@ function follow(from: Node | null, character: string): Node | undefined {
   return undefined;
 }
 
-/** A node for each beginning of the patterns, shorter ones first: the first is that of nothing. */
+/** A node for each prefix of the patterns, shorter ones first; the first is the empty prefix. */
 function createNodes(patterns: readonly string[], rows: number): [Node, ...Node[]] {
   const root = createNode(0, rows);
   let count = 1;
@@ -72,20 +71,20 @@ function createNodes(patterns: readonly string[], rows: number): [Node, ...Node[
   return nodes;
 }
 
-/** Class of a small letter or a digit. */
+/** Class of a lower-case letter or a digit. */
 function classOf(character: string): number {
   return ALPHABET.indexOf(character) + 1;
 }
 
-/** Class of its capital; that of a digit itself. */
+/** Class of the upper-case letter; for a digit, its own class. */
 function capitalOf(character: string): number {
   return classOf(character.toUpperCase());
 }
 
 /**
- * Two rows per node, the second for after a small letter or digit, where a capital begins a word. A row is that of the
- * fallback, save for what goes on from its own node. Every pattern begins and ends with a boundary: the node behind the
- * first is where each word starts, and a second one is always an end.
+ * Two rows per node; the second applies after a lower-case letter or digit, where a capital begins a word. A row is a copy of its
+ * fallback's row plus the node's own transitions. Every pattern begins and ends with a boundary: after the first one a word starts, and
+ * a second one is always a match.
  */
 function createWordTable(words: readonly string[]): { words: Int32Array; start: number } {
   const [root, ...nodes] = createNodes(
@@ -120,7 +119,7 @@ function createWordTable(words: readonly string[]): { words: Int32Array; start: 
   return { words: table, start: start.state };
 }
 
-/** What is no letter or digit is passed over. */
+/** Skips characters that are not letters or digits. */
 function createJoinedTable(joined: readonly string[]): Int32Array {
   const nodes = createNodes(joined, 1);
   const table = new Int32Array(nodes.length * CLASSES);
@@ -136,20 +135,20 @@ function createJoinedTable(joined: readonly string[]): Int32Array {
 }
 
 export interface SecretNames {
-  /** In lower case, of letters and digits. */
+  /** In lower case, letters and digits only. */
   words: readonly string[];
   joined: readonly string[];
 }
 
-/** A state is the place of its row; the next one stands in it under the class of the next character. */
+/** A state is the index of its row. The row contains the next state for each character class. */
 export interface NameTables {
   words: Int32Array;
-  /** The state of `words` before the first character; that of `joined` is 0. Behind the last one comes OTHER. */
+  /** Initial state of `words`; that of `joined` is 0. The caller adds OTHER after the last character. */
   start: number;
   joined: Int32Array;
 }
 
-/** Words of other characters are in no name, and left out. */
+/** Words with other characters are omitted, because no name contains them. */
 export function createNameTables({ words, joined }: SecretNames): NameTables {
   const possible = words.filter((word) => /^[a-z0-9]+$/.test(word));
   return { ...createWordTable(possible), joined: createJoinedTable(joined) };

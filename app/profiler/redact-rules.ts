@@ -1,4 +1,4 @@
-/** Which values are secret by their name, and what stays readable of them. redact.ts applies these rules. */
+/** Decides which values are secret by their name, and which part of them stays readable. redact.ts applies these rules. */
 
 import { createMemory } from './redact-memory.ts';
 import type { SecretNames } from './redact-names.ts';
@@ -15,7 +15,7 @@ const SECRET_JOINED = [
   'creditcard', 'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'xauthkey', 'secwebsocketprotocol',
 ]; // prettier-ignore
 const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
-/** Names with a secret word but no secret: our own headers, and descriptions. */
+/** Names that contain a secret word but have no secret value: our own headers, and descriptions. */
 const PUBLIC_NAMES = new Set([
   'xdebugtoken',
   'xdebugtokenlink',
@@ -29,7 +29,7 @@ const PUBLIC_NAMES = new Set([
 
 /** Of a long name both ends are checked, so that padding can't hide a word. */
 const NAME_END = 200;
-/** Longer names are not remembered. */
+/** Longer names are not cached. */
 const LONGEST_REMEMBERED = 100;
 const MOST_REMEMBERED = 2500;
 
@@ -42,7 +42,7 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** Words that make a name secret; `extra` in any case. */
+/** Words that make a name secret. `extra` may be in upper or lower case. */
 export function secretNames(extra: readonly string[]): SecretNames {
   return { words: [...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())], joined: SECRET_JOINED };
 }
@@ -63,7 +63,7 @@ export function createNameRule(names: SecretNames): (name: string) => boolean {
   };
 }
 
-/** Values of a secret name that are no secrets: a scheme, a constant, a placeholder of SQL. */
+/** Values that are not secret even under a secret name: a scheme, a constant, an SQL placeholder. */
 export const NO_VALUE = /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|\?|\$\d+)$/i;
 
 export function decodeName(name: string): string {
@@ -74,7 +74,7 @@ export function decodeName(name: string): string {
   }
 }
 
-/** The name of `theme=dark` stays readable; without `=` everything is value. */
+/** The name in `theme=dark` stays readable; without `=` the whole text is the value. */
 function maskCookie(pair: string): string {
   const at = pair.indexOf('=');
   return at === -1 ? pair.replace(/\S.*/, MASK) : `${pair.slice(0, at)}=${MASK}`;
@@ -82,15 +82,15 @@ function maskCookie(pair: string): string {
 
 const PROTOCOLS = 'sec-websocket-protocol';
 /**
- * Names of protocols are short with few digits, and none that is registered with IANA has digits together with letters of both cases. A
- * secret that looks like such a name is not recognised.
+ * Protocol names are short and contain few digits. No name registered with IANA contains digits together with letters of both cases.
+ * A secret that looks like such a name is not recognised.
  */
 const PROTOCOL = /^(?!(?:\D*\d){5})(?!(?=.*\d)(?=.*[a-z]).*[A-Z])[\w.+-]{1,24}$/;
 const TELLS_SECRET = /bearer|token|auth|jwt|secret|key|password|sid|session|ticket|credential/i;
 
 /**
- * The list of protocols is the only header that a page can set for a WebSocket, so applications send tokens in it: alone, after a name
- * (`bearer, …`), or joined to one.
+ * The protocol list is the only header that a page can set for a WebSocket, so applications send tokens in it: alone, after a name
+ * (`bearer, …`), or appended to one.
  */
 function protocolSecrets(value: string): string[] {
   const members = value.split(',').map((member) => member.trim());
@@ -108,7 +108,7 @@ function maskProtocols(value: string): string {
     .join(',');
 }
 
-/** What stays readable of a value masked by name: the scheme of an Authorization, names of cookies and of protocols. */
+/** Masks a value by its name. Still readable: the scheme of an Authorization header, and names of cookies and protocols. */
 export function maskByName(name: string, value: string): string {
   const lower = name.toLowerCase();
   if (lower === 'cookie') return value.replace(/[^;]+/g, maskCookie);
@@ -118,7 +118,7 @@ export function maskByName(name: string, value: string): string {
   return scheme === null ? MASK : `${scheme[1] ?? ''} ${MASK}`;
 }
 
-/** Limits of the values learned from one request: number and length. */
+/** Limits on the values learned from one request: number and length. */
 const MOST_LEARNED = 100;
 const LONGEST_LEARNED = 1000;
 
@@ -137,9 +137,9 @@ function partsOf(name: string, value: string): string[] {
   return [credentials, pair.replace(/^[^:]*:/, '')];
 }
 
-/** Secret parts of a value masked by name, to be masked elsewhere in the same request, too. */
+/** Collects the secret parts of a value masked by name, to mask them everywhere in the same request. */
 export function learn(name: string, value: string, into: Set<string>): void {
-  // The remark that cutText appends is not part of the value.
+  // The note that cutText appends is not part of the value.
   const whole = value.replace(/… \(\d+ more characters\)$/, '');
   for (const part of partsOf(name.toLowerCase(), whole)) {
     for (const spelling of part.includes('%') ? [part, decodeName(part)] : [part]) {

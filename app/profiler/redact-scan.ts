@@ -1,6 +1,6 @@
 /**
- * One pass over a text, which tells what of a secret it could hold: most texts hold nothing, and no rule need look at them.
- * Sound, not exact: where it says that there is no name, no value, no shape, the rules find none.
+ * One pass over a text that tells which kinds of secrets it may contain. Most texts contain none, so no rule has to run on them.
+ * False positives are possible, false negatives are not.
  */
 import { createHeads } from './redact-heads.ts';
 import {
@@ -13,11 +13,11 @@ import {
   TREACHEROUS,
 } from './redact-names.ts';
 
-/** What a text holds, as bits. */
+/** What a text contains, as bits. */
 export const HOLDS = {
-  /** `%`, a backslash or `&`: something may be written otherwise than it is looked for. */
+  /** `%`, a backslash or `&`: something may be escaped. */
   escape: 0x40,
-  /** `@`, the end of a password in an address. */
+  /** `@`, which ends a password in an address. */
   at: 0x80,
   /** `=`, `:` or `<`: a name may have a value. */
   pair: 0x100,
@@ -28,10 +28,10 @@ export const HOLDS = {
 } as const;
 
 const CLASS = CLASSES - 1;
-/** `İ` and the sign of Kelvin. */
+/** `İ` and the Kelvin sign. */
 const TREACHEROUS_CODES = [0x130, 0x212a];
 
-/** The class of each character, and the bits that it brings. */
+/** The class of each character, and the bits that it sets. */
 function createCharacters(): Uint16Array {
   const characters = new Uint16Array(0x10000).fill(OTHER);
   const mark = (text: string, bit: number): void => {
@@ -50,7 +50,7 @@ function createCharacters(): Uint16Array {
 
 const CHARACTERS = createCharacters();
 
-/** `heads`: texts, of three characters or more, whose beginning is looked for. */
+/** `heads`: strings of at least three characters whose beginnings are searched for. */
 export function createScan(names: SecretNames, heads: readonly string[]): (text: string) => number {
   const { words, start, joined } = createNameTables(names);
   const { isSum, nextSum, standsAt } = createHeads(heads);

@@ -1,16 +1,16 @@
 /**
- * Secrets by their shape: what is one whatever its name. Each shape is looked for only in texts that hold the characters it
- * begins with; an expression over a whole page costs fifty times as much.
+ * Masks secrets by their shape, whatever their name. Each shape is searched for only in texts that contain its first characters,
+ * because a regular expression over a whole page costs fifty times as much.
  */
 import { MASK } from './redact-rules.ts';
 
 interface Shape {
-  /** One of these stands at its beginning. */
+  /** Strings that the shape can begin with. */
   heads: readonly string[];
   mask: (text: string) => string;
 }
 
-/** Runs of characters that a JSON web token is made of: `header.payload.signature`, the last perhaps cut off. */
+/** `run`: characters that a JSON Web Token may contain. Masks `header.payload.signature`, the last part perhaps truncated. */
 function maskWebTokens(run: string): string {
   if (!run.includes('eyJ')) return run;
   const parts = run.split('.');
@@ -56,7 +56,7 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** Where none of these stands in a text, only a password in an address can be found in it. */
+/** A text without any of these can contain only a password in an address. */
 export const SHAPE_HEADS = SHAPES.flatMap(({ heads }) => heads);
 
 /** `scheme://user:password@host`. */
@@ -65,7 +65,7 @@ function maskAddresses(text: string): string {
   return text.replace(/([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*):[^\s/@'"<>]+@/gi, `$1:${MASK}@`);
 }
 
-/** The same where it stands percent-encoded in an address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
+/** The same, percent-encoded in another address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
 function maskEncodedAddresses(text: string): string {
   if (!/%(?:25){0,3}40/.test(text)) return text;
   return text.replace(
@@ -74,7 +74,7 @@ function maskEncodedAddresses(text: string): string {
   );
 }
 
-/** `holdsHead`: one of SHAPE_HEADS may stand in the text. */
+/** `holdsHead`: the text may contain one of SHAPE_HEADS. */
 export function maskShapes(text: string, holdsHead: boolean): string {
   const result = maskEncodedAddresses(maskAddresses(text));
   if (!holdsHead) return result;

@@ -1,9 +1,9 @@
 /**
- * Secrets inside a text, by name and by shape: `name=value`, `name: value`, JSON, XML, form fields in HTML, multipart parts,
- * addresses with a password, tokens and keys that show what they are. In: text. Out: text, and what was found told to `learn`.
+ * Masks secrets in a text by name: `name=value`, `name: value`, JSON, XML, form fields in HTML, multipart parts. Masked values are
+ * reported to `learn`.
  *
- * Each rule finds the name first and looks at the value after that, as far as it goes: a value is masked whole however long,
- * and a text that was cut inside one is masked to its end. All of it takes time linear in the length of the text.
+ * Each rule first finds the name and then reads the whole value, however long; if the text was truncated inside the value, it is
+ * masked to the end. All rules take time linear in the length of the text.
  */
 import { maskJson } from './redact-json.ts';
 import { decodeName, MASK, NO_VALUE } from './redact-rules.ts';
@@ -17,10 +17,10 @@ const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*
 const PAIR_IN_ESCAPED_JSON =
   /(\\{1,16}"([^"\\]{1,200})\\{1,16}"\s{0,20}:\s{0,20})\\{1,16}"[\s\S]*?(\\{1,16}"|$)/g;
 const NAME_IN_TEXT = /\b([A-Za-z][\w.-]{2,60})(\s{0,20}(?:[:=]|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
-/** What follows the name: a quoted text, or a word, which a scheme may precede. */
+/** The value after the name: a quoted text, or a word, perhaps preceded by a scheme. */
 const VALUE_IN_TEXT =
   /"[^"]*"?|'[^']*'?|`[^`]*`?|(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
-/** Headers whose value goes to the end of the line. */
+/** Headers whose value extends to the end of the line. */
 const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
 const LITERAL = /^["'`]/;
@@ -31,10 +31,10 @@ const FIELD_VALUE = /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|[^\s
 const PART =
   /(\bname="([^"\r\n]{1,200})"[^\r\n]{0,500}\r?\n(?:[^\r\n]{1,500}\r?\n){0,5}\r?\n)([\s\S]*?)(?=\r?\n--|$)/g;
 
-/** A pair or JSON that the value of a parameter may hold: `q=token%3A%20x`. */
+/** The value of a parameter may contain a pair or JSON: `q=token%3A%20x`. */
 const HOLDS_ENCODED = /%(?:22|3[ad])|%[\da-f]{2}[\w.-]{2,60}[:=]/i;
 
-/** Text or JSON as the value of a parameter. */
+/** Masks text or JSON in the value of a parameter. */
 function maskEncoded(pair: string, value: string, masking: TextMasking): string {
   const plain = decodeName(value);
   const masked = maskLoosePairs(maskJson(plain, masking), masking, false);
@@ -54,7 +54,7 @@ function maskQuery(text: string, masking: TextMasking): string {
   });
 }
 
-/** The element's whole content; to the end of the text where the element is cut off. */
+/** Masks the whole content of an element, up to the end of the text if the element is truncated. */
 function maskElements(text: string, { isSecretName, learn }: TextMasking): string {
   let result = '';
   let done = 0;
@@ -97,7 +97,7 @@ function maskParts(text: string, { isSecretName, learn }: TextMasking): string {
   });
 }
 
-/** `isCode`: in an excerpt of source only a literal can be a secret: `token: string` is none. */
+/** `isCode`: in a source excerpt only a literal can be a secret; `token: string` is not one. */
 function maskLoosePairs(text: string, { isSecretName }: TextMasking, isCode: boolean): string {
   let result = '';
   let done = 0;
@@ -120,7 +120,7 @@ function maskLoosePairs(text: string, { isSecretName }: TextMasking, isCode: boo
   return done === 0 ? text : result + text.slice(done);
 }
 
-/** All the rules by name. `isCode`: the text is an excerpt of source. */
+/** Applies all rules by name. `isCode`: the text is a source excerpt. */
 export function maskPairs(text: string, masking: TextMasking, isCode: boolean): string {
   if (isCode) return maskLoosePairs(text, masking, true);
   let result = text;
@@ -135,20 +135,20 @@ export function maskPairs(text: string, masking: TextMasking, isCode: boolean): 
   return maskLoosePairs(result, masking, false);
 }
 
-/** Escapes of letters in JSON: they can spell a name, or stand beside one, unseen by a scan. */
+/** Escapes in JSON that contain a letter: they can hide a name from the scan, as part of it or beside it. */
 const LETTER_ESCAPE = /\\[bfnrtu]/;
-/** The last escape of a string that has a colon behind it. */
+/** The last escape of a string that is followed by a colon. */
 const ESCAPED_JSON_NAME = /\\[^"][^"\\]*"\s*:/;
 /** The last escape of a name in a query. */
 const ESCAPED_QUERY_NAME = /%[^%=&?;\s"'<>]*=/;
-/** Names of form fields are cut there, perhaps in the middle of a word. */
+/** FIELD_NAME truncates names at this length, perhaps in the middle of a word. */
 const LONGEST_FIELD_NAME = 200;
 
 function endsFieldName(text: string, at: number): boolean {
   return /["'\s<>]/.test(text.charAt(at));
 }
 
-/** Whether so many characters stand in a row that the name of a form field could be cut in them. */
+/** Whether a run of characters is long enough for the name of a form field to be truncated in it. */
 export function mayCutFieldName(text: string): boolean {
   if (text.length < LONGEST_FIELD_NAME || !text.includes('<')) return false;
   let start = 0;
@@ -161,7 +161,7 @@ export function mayCutFieldName(text: string): boolean {
   return false;
 }
 
-/** In a query a name may be written in percent escapes, or stand in text or JSON that is. */
+/** In a query, percent-encoding may hide a name, also one inside an encoded text or JSON value. */
 function isQueryUnseen(text: string, masking: TextMasking): boolean {
   return (
     text.includes('%') &&
@@ -170,7 +170,7 @@ function isQueryUnseen(text: string, masking: TextMasking): boolean {
   );
 }
 
-/** In JSON a name may be written in escapes, or stand in JSON that is itself a string. */
+/** In JSON, escapes may hide a name, also one in JSON that is itself a string. */
 function isJsonUnseen(text: string, masking: TextMasking): boolean {
   return (
     text.includes('\\') &&
@@ -180,7 +180,7 @@ function isJsonUnseen(text: string, masking: TextMasking): boolean {
   );
 }
 
-/** By name, in a text of which a scan says that it names no secret: names that a scan can not read. */
+/** Masks by name if the scan found no secret name: for names that the scan can't read. */
 export function maskUnseenPairs(text: string, masking: TextMasking): string {
   const isUnseen = mayCutFieldName(text) || isQueryUnseen(text, masking) || isJsonUnseen(text, masking);
   return isUnseen ? maskPairs(text, masking, false) : text;

@@ -1,7 +1,7 @@
 /**
- * Applies the masking of texts to a tree of plain JSON. The hottest part of recording: what is clean stays as it is
- * (copy on write), a path is written down only where something is masked, and what was found clean is remembered, since
- * names, patterns, places and pages repeat from request to request. Recursion is bounded by a depth cap.
+ * Masks the texts in a tree of plain JSON. This is the hottest part of recording: clean parts are not copied (copy on write), a path
+ * is printed only if something is masked, and clean texts are cached, because names, patterns, places and pages repeat from request to
+ * request. Recursion has a depth limit.
  */
 import { createMemory, type TextMemory } from './redact-memory.ts';
 import { learn, MASK, maskByName } from './redact-rules.ts';
@@ -15,14 +15,14 @@ export interface MaskedValue {
 
 /** One walk over one tree. */
 export interface Pass {
-  /** Names and numbers on the way to where the walk is; what lies behind `depth` is of an earlier place. */
+  /** Names and indexes of the current place; entries from `depth` on are left over from an earlier place. */
   path: (string | number)[];
   depth: number;
-  /** Whether that is in lines of source. */
+  /** Whether the current place is in lines of source. */
   isCode: boolean;
-  /** Secrets that texts and fields gave away. */
+  /** Secret values found in texts and fields. */
   learned: Set<string>;
-  /** Every text that is left, masked: sooner looked through than the tree. */
+  /** Every text of the tree, after masking: faster to search than the tree. */
   texts: string[];
   masked: MaskedValue[];
 }
@@ -30,7 +30,7 @@ export interface Pass {
 export interface TreeRules {
   isSecretName: (name: string) => boolean;
   maskText: (text: string, pass: Pass) => string;
-  /** A key that holds a known value, masked. */
+  /** Masks known values in a key. */
   maskKey: (key: string) => string;
   clean: TextMemory;
 }
@@ -38,22 +38,22 @@ export interface TreeRules {
 const DEEPEST = 40;
 /** Masked places listed per profile. */
 const LISTED_PLACES = 200;
-/** No rule finds anything in less. */
+/** No rule finds anything in a shorter text. */
 const SHORTEST_FIND = 5;
 const LONGEST_KEY = 100;
 const MOST_KEYS = 2500;
 
 type Fields = Record<string, unknown>;
 
-/** What is known of a key. */
+/** Cached properties of a key. */
 interface Key {
   name: string;
   isSecret: boolean;
-  /** Without known values. */
+  /** The name with known values masked. */
   safe: string;
-  /** Nothing of it needs a second look. */
+  /** The key needs no special treatment. */
   isPlain: boolean;
-  /** What followed last time: profiles have the same keys in the same order, so that most are found without looking. */
+  /** The key that followed last time. Profiles have the same keys in the same order, so most need no lookup. */
   next: Key | null;
 }
 
@@ -74,14 +74,14 @@ export function note({ masked, path, depth }: Pass, rule: MaskedValue['rule']): 
   if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path.slice(0, depth)), rule });
 }
 
-/** Lines of source, which the panels of exceptions and queries hold; a field that a client names so is none. */
+/** Whether a place is a source excerpt of the exception or database panel, and not a client's field named `excerpt`. */
 function isExcerpt(path: Pass['path'], at: number): boolean {
   if (path[0] !== 'panels') return false;
   if (path[1] === 'database') return at === 5 && path[3] === 'excerpts';
   return path[1] === 'exception' && path[at - 2] === 'frames';
 }
 
-/** A copy with one field changed; `__proto__` is a field like any other. */
+/** Sets one field of the copy; `__proto__` is a field like any other. */
 function withField(copy: Fields, key: string, value: unknown): void {
   if (key !== '__proto__') copy[key] = value;
   else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
@@ -127,7 +127,7 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     return result;
   }
 
-  /** Everything below a secret name is masked, numbers and nested fields too; what is only a yes or no stays. */
+  /** Masks everything below a secret name, including numbers and nested fields, but not booleans. */
   function secret(name: string, value: unknown, depth: number, pass: Pass): unknown {
     if (value === null || value === undefined || value === '' || typeof value === 'boolean') return value;
     pass.depth = depth;
@@ -153,7 +153,7 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     return copy ?? list;
   }
 
-  /** The secret name of a field. `{ name: 'authorization', value: '…' }`: a row of a table carries it beside its value. */
+  /** The secret name of a field. In a table row it is in another field: `{ name: 'authorization', value: '…' }`. */
   function secretOf(source: Fields, key: Key): string | null {
     if (key.name === 'value' && typeof source.name === 'string') {
       return keyOf(source.name).isSecret ? source.name : null;
@@ -161,7 +161,7 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     return key.isSecret ? key.name : null;
   }
 
-  /** A field whose key needs a look. */
+  /** A field whose key needs special treatment. */
   function walkField(source: Fields, key: Key, under: string | null, depth: number, pass: Pass): unknown {
     const { isCode } = pass;
     if (key.name === 'excerpt') pass.isCode = isExcerpt(pass.path, depth);
@@ -172,7 +172,7 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
 
   function walkFields(source: Fields, under: string | null, depth: number, pass: Pass): Fields {
     let copy: Fields | null = null;
-    // A list of its keys for each object would cost more than to ask about each key.
+    // Object.keys would create a list for each object, which costs more than checking each key.
     for (const name in source) {
       if (!isOwn.call(source, name)) continue;
       const item = source[name];
@@ -189,7 +189,7 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     return copy ?? source;
   }
 
-  /** `under`: the secret name that the value stands below. */
+  /** `under`: the secret name above the value, or null. */
   function walk(value: unknown, under: string | null, depth: number, pass: Pass): unknown {
     if (typeof value === 'string') {
       return under === null ? text(value, depth, pass) : secret(under, value, depth, pass);
@@ -207,8 +207,8 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
 }
 
 /**
- * Puts in place what became of texts that hold what this request gave as a secret. Keys stay, lest a client could take any
- * field out of its profile by giving the name of the field as a password.
+ * Replaces texts that contain a secret value of this request by their masked form. Keys are not masked, because otherwise a client
+ * could remove any field from its profile by sending the name of the field as a password.
  */
 export function forget(
   value: unknown,

@@ -1,6 +1,6 @@
 /**
- * Known values -> a function that masks them in a text: in every spelling under which they turn up, and where a limit of
- * length cut one in two, so that its first half does not stay behind.
+ * Known values -> a function that masks them in a text, in every encoding in which they may occur, and also their first half if the
+ * text was truncated inside a value.
  */
 import { createHeadScan, CUT, type HeadScan, SHORTEST_HEAD } from './redact-heads.ts';
 import { MASK } from './redact-rules.ts';
@@ -9,15 +9,15 @@ export type ValueMask = (text: string) => string;
 
 /** Shorter values would be masked inside ordinary words. */
 export const SHORTEST_KNOWN_VALUE = 8;
-/** Longer ones are known by their beginning: they may have been cut themselves. */
+/** Longer values are recognised by their beginning, because they may have been truncated themselves. */
 const LONG_VALUE = 200;
-/** Spelled with each of its characters escaped or not; longer values cost too much for what is rare. */
+/** Up to this length a value is also found with any of its characters escaped. That is rare, and too expensive for longer values. */
 const LONGEST_TOLERANT = 100;
-/** Shorter texts were not cut: no limit of a profile is lower, save that of a preview. */
+/** Shorter texts were not truncated: except for previews, no length limit of a profile is lower. */
 const SHORTEST_CUT_TEXT = 48;
-/** Spellings compared in one text; each takes some hundred nanoseconds. */
+/** Spellings compared in one text; each takes about a hundred nanoseconds. */
 const MOST_TRIES = 100;
-/** Written the same in an address, in JSON and in markup. */
+/** Values that look the same in an address, in JSON and in markup. */
 const PLAIN_VALUE = /^[\w.~-]+$/;
 const MAYBE_ESCAPED = /%[\da-f]{2}|\\u|\\["'/\\bfnrt]|&[a-z#]/i;
 
@@ -54,7 +54,7 @@ function percentSpellings(value: string): string[] {
   ];
 }
 
-/** Base64 at any offset, without the characters that depend on the neighbours. */
+/** Base64 at any offset, without the characters that depend on neighbouring bytes. */
 function base64Spellings(value: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const text = Buffer.from('\0'.repeat(offset) + value).toString('base64');
@@ -79,12 +79,12 @@ function spellingsOf(value: string): string[] {
   return [...readable, hex, hex.toUpperCase(), ...base64Spellings(value)];
 }
 
-/** Every spelling of the values that are long enough to be told from ordinary words. */
+/** Every spelling of the values that are too long to be ordinary words. */
 export function spellingsOfAll(values: readonly string[]): string[] {
   return [...new Set(values.filter((value) => value.length >= SHORTEST_KNOWN_VALUE).flatMap(spellingsOf))];
 }
 
-/** A percent escape of one byte, in either case, itself encoded once or twice more. */
+/** The percent-encoding of one byte, in upper or lower case, itself encoded up to two more times. */
 function percent(byte: number): string {
   const digits = byte.toString(16).padStart(2, '0');
   const either = Array.from(digits).map((digit) =>
@@ -127,7 +127,7 @@ function tolerantOf(values: readonly string[]): RegExp | null {
   );
 }
 
-/** The spellings by their first characters, longest first. */
+/** Groups the spellings by their first characters, longest first. */
 function groupByHead(spellings: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const spelling of [...spellings].sort((a, b) => b.length - a.length)) {
@@ -139,7 +139,7 @@ function groupByHead(spellings: readonly string[]): Map<string, string[]> {
   return groups;
 }
 
-/** Masks the beginning of a spelling where a text ends. */
+/** Masks the beginning of a spelling at the end of a text. */
 function createEndMask(groups: ReadonlyMap<string, readonly string[]>): ValueMask {
   const longest = Math.max(...[...groups.values()].map(([spelling]) => spelling?.length ?? 0));
   return (text) => {
@@ -152,7 +152,7 @@ function createEndMask(groups: ReadonlyMap<string, readonly string[]>): ValueMas
   };
 }
 
-/** Masks what stands before each mark of a cut, and at the end of a text long enough to have been cut unmarked. */
+/** Masks truncated spellings before each CUT, and at the end of a text that may have been truncated without a mark. */
 function maskCuts(text: string, maskEnd: ValueMask): string {
   let result = '';
   let done = 0;
@@ -164,7 +164,7 @@ function maskCuts(text: string, maskEnd: ValueMask): string {
   return result + (text.length >= SHORTEST_CUT_TEXT ? maskEnd(rest) : rest);
 }
 
-/** Where what is known by its beginning ends. */
+/** End of a long value, of which only the beginning is known. */
 function endOfOpen(text: string, from: number): number {
   let at = from;
   while (at < text.length && !/[\s"'&<>]/.test(text.charAt(at))) at++;
@@ -172,9 +172,9 @@ function endOfOpen(text: string, from: number): number {
 }
 
 /**
- * Masks whole spellings, the longest where several begin. By hand, since to compile an expression over the spellings of
- * values that only one request knows costs a hundred times as much as to use it; by that expression where a text is made
- * to look like them everywhere.
+ * Masks whole spellings; if several begin at one position, the longest. Hand-written, because compiling a regular expression for
+ * values of a single request costs a hundred times as much as using it. The expression is used only for texts that were crafted to
+ * resemble a spelling everywhere.
  */
 function createWholeMask(groups: ReadonlyMap<string, readonly string[]>, find: HeadScan): ValueMask {
   let expression: RegExp | null = null;
@@ -208,11 +208,11 @@ function createWholeMask(groups: ReadonlyMap<string, readonly string[]>, find: H
 
 export interface KnownValues {
   mask: ValueMask;
-  /** For a text in which no spelling begins: looks only for values whose first characters are escaped, where `escapes`. */
+  /** For a text in which no spelling begins: with `escapes`, finds values whose first characters are escaped. */
   maskEscaped: ValueMask;
 }
 
-/** null where there is nothing to mask. `escapes`: also with single characters escaped in ways that no encoder chooses. */
+/** null if there is nothing to mask. `escapes`: also finds values with single characters escaped as no encoder would do it. */
 export function createValueMask(
   values: readonly string[],
   { escapes = false }: { escapes?: boolean } = {},
