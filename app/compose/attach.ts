@@ -1,7 +1,7 @@
 /**
- * Puts a profiler in front of everything that an Express application does, whenever that is asked for: `app.handle`, which the application
- * calls for each request and which mounting calls for a sub-application, is replaced by one that goes through `watch` and `pages` first. A
- * layer of its own would have to be registered before all others, and Express reads `strict routing` when the first one is.
+ * Runs a profiler before everything else in an Express application, also if routes are registered already. Express calls `app.handle` for
+ * each request and for a mounted application; our replacement calls `watch` and `pages` first. Middleware would have to be registered before
+ * all other middleware, and Express reads `strict routing` when the first is registered.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfigError } from '../config.ts';
@@ -11,7 +11,7 @@ import type { Profiler } from './profiler-options.ts';
 type Next = (error?: unknown) => void;
 export type Handle = (this: unknown, req: IncomingMessage, res: ServerResponse, next?: Next) => unknown;
 
-/** What is used of an application of Express 4 or 5. */
+/** The part of an Express 4 or 5 application that we use. */
 export interface ExpressApplication {
   (req: IncomingMessage, res: ServerResponse, next?: Next): unknown;
   handle: Handle;
@@ -21,7 +21,7 @@ export interface ExpressApplication {
 
 type Recording = Pick<Profiler, 'watch' | 'pages'>;
 
-/** On an application: its profiler. Known to every copy of this package in a process, built as ES module or CommonJS. */
+/** Property of an application: its profiler. The same symbol in every copy of this package in a process (ES module or CommonJS). */
 const PROFILER = Symbol.for('express-hindsight.profiler');
 
 export function isExpressApplication(value: unknown): value is ExpressApplication {
@@ -35,7 +35,7 @@ export function isExpressApplication(value: unknown): value is ExpressApplicatio
   );
 }
 
-/** Throws a ConfigError where `value` is no application. */
+/** Throws a ConfigError if `value` is not an application. */
 export function requireApplication(value: unknown): ExpressApplication {
   if (isExpressApplication(value)) return value;
   throw new ConfigError(
@@ -44,20 +44,20 @@ export function requireApplication(value: unknown): ExpressApplication {
   );
 }
 
-/** The profiler that an application was given before; null where it has none. */
+/** The profiler attached to an application; null if it has none. */
 export function profilerOf(app: ExpressApplication): Profiler | null {
   return (app as { [PROFILER]?: Profiler })[PROFILER] ?? null;
 }
 
-/** On a `handle` that goes through a profiler. */
+/** Property of a `handle` that calls a profiler. */
 const PROFILED = Symbol.for('express-hindsight.profiled');
 
-/** Whether an application has a profiler, or that of its process, in front of it. */
+/** Whether an application is recorded by its own profiler or by that of the process. */
 export function isProfiled(app: ExpressApplication): boolean {
   return profilerOf(app) !== null || PROFILED in app.handle;
 }
 
-/** `handle` behind `watch` and `pages` of the profiler that `of` names for the application; null: as it was. */
+/** Wraps `handle` with `watch` and `pages` of the profiler that `of` returns for the application; null: `handle` runs alone. */
 export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => Recording | null): Handle {
   function profiled(
     this: ExpressApplication,
@@ -71,7 +71,7 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
     Object.setPrototypeOf(req, this.request);
     Object.setPrototypeOf(res, this.response);
     const go = (): unknown => Reflect.apply(handle, this, [req, res, next]);
-    // Each call more stands in the stacks of the application.
+    // Each additional call would appear in the application's stacks.
     profiler.watch(
       req,
       res,
@@ -88,7 +88,7 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
   return profiled as Handle;
 }
 
-/** Attaches a profiler to one application; returns what detaches it. Throws a ConfigError where it has another profiler. */
+/** Attaches a profiler to one application; returns the function that detaches it. Throws a ConfigError if it has a profiler. */
 export function attach(value: object, profiler: Profiler): () => void {
   const app = requireApplication(value);
   if (profilerOf(app) !== null) throw new ConfigError('attach:', 'this application has a profiler already.');
@@ -100,7 +100,7 @@ export function attach(value: object, profiler: Profiler): () => void {
   return () => {
     attached = false;
     if (profilerOf(app) === profiler) Reflect.deleteProperty(app, PROFILER);
-    // Where somebody has wrapped ours, it stays, and passes everything on.
+    // If somebody has wrapped our function, it stays and only calls the original.
     if (app.handle === profiled) app.handle = handle;
   };
 }

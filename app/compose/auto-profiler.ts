@@ -1,6 +1,6 @@
 /**
- * The profiler of `express-hindsight/register`: one for all Express applications of a process, of whatever copy of Express. It goes in
- * front of each by the prototype of applications, before their first layer, and steps aside where the code makes a profiler of its own.
+ * The profiler of `express-hindsight/register`: one for all Express applications of a process, whatever their copy of Express. It wraps
+ * `handle` on the prototype of applications, so it runs before their first middleware. It stops if the code creates a profiler itself.
  */
 import type { Server } from 'node:net';
 import { ConfigError, hostEnvironment } from '../config.ts';
@@ -38,7 +38,7 @@ function originOf(server: Server): string | null {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
-/** null where the settings are wrong (it says so) or the code has a profiler already. */
+/** null if the settings are invalid (a warning says so) or the code has created a profiler already. */
 export function createAutoProfiler(): AutoProfiler | null {
   const profilers = processProfilers();
   if (profilers.made > 0) return null;

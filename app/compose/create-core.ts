@@ -1,4 +1,4 @@
-/** What records requests, and what reads them back: tokens -> recorder -> writer -> storage -> profiles. */
+/** Creates the parts that record requests and read them back: tokens -> recorder -> writer -> storage -> profiles. */
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
@@ -20,7 +20,7 @@ import { urls } from '../urls.ts';
 
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
-/** Milliseconds that the end of a process may take longer, if its database hangs. */
+/** Milliseconds by which a database that hangs may delay the end of the process. */
 const STORE_AT_EXIT_MS = 2000;
 
 export interface CoreOptions {
@@ -42,7 +42,7 @@ export interface Core {
   profiles: Profiles;
   writer: Writer;
   takes: Sampler['takes'];
-  /** Leases tokens from the storage, once there is one, and reads whether recording is paused. */
+  /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
   refill(): Promise<void>;
   /** Stores what is queued, within `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;

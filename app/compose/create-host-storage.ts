@@ -1,4 +1,4 @@
-/** Where a host's profiles go that names no storage: a PostgreSQL, by its URL alone, or the memory of the process. */
+/** The storage of a host that passes none: a PostgreSQL, if a URL is set, else the memory of the process. */
 import { createDeferredStorage } from '../profiler/deferred-storage.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
@@ -7,7 +7,7 @@ import { runProfilerMigrations } from './run-profiler-migrations.ts';
 
 const SCHEMA = 'hindsight';
 
-/** Profiles wait while the tables are made; where that fails, they stay in memory. */
+/** Profiles are buffered while the tables are created; if that fails, they are stored in memory. */
 export function createHostStorage(
   url: string | null | undefined,
   warn: (sentence: string) => void,

@@ -1,6 +1,6 @@
 /**
- * All observers of one profiler. Libraries that a host passes (a Knex, an application, an EJS) are added one by one; `close` undoes
- * all of it.
+ * Creates all observers of one profiler. Libraries that a host passes (a Knex, an application, an EJS) are added one by one. `close`
+ * restores everything.
  */
 import type { Knex } from 'knex';
 import { observeCache } from '../observe/cache.ts';
@@ -71,7 +71,7 @@ export interface ObserverOptions {
   root: string;
   /** Translates places of built files. */
   maps: SourceMaps;
-  /** The Router of the host's Express, where it can't be found: in a bundle. */
+  /** The Router of the host's Express, if it can't be found, as in a bundle. */
   Router?: RouterLibrary | undefined;
   /** Plans slow statements after the response; absent: none. */
   explainer?: Explainer | undefined;
@@ -81,7 +81,7 @@ export interface ObserverOptions {
 
 export interface Observers {
   libraries: Libraries;
-  /** Of those found, the ones that send queries, and the Knex instances that were handed over. */
+  /** The libraries found that send queries, and the Knex instances that were passed in. */
   databases: () => readonly FoundLibrary[];
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
@@ -89,7 +89,7 @@ export interface Observers {
   observeApp: (req: IncomingMessage) => void;
   dump: Dump;
   manual: Manual;
-  /** `file:line` where a layer was registered; null where not known. */
+  /** `file:line` where a layer was registered; null if unknown. */
   sourceOf: (layer: object) => string | null;
   applications: MountedApplications;
   /** The response is over. */
@@ -131,7 +131,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const queries = createQueryRecorder({ tracker, findCaller });
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
-  /** Libraries that are observed where they are found: how they publish, and who listens. */
+  /** Libraries that are observed if they are found: how they publish, and which observer subscribes. */
   const observed: { patches: readonly LibraryPatch[]; listen: () => { close(): void } }[] = [
     { patches: [pgPatch], listen: () => observePg({ tracker, queries }) },
     { patches: [postgresPatch], listen: () => observePostgres({ queries }) },

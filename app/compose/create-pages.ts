@@ -29,7 +29,7 @@ export interface PageHandlerOptions {
   frontEnds: ReadonlySet<string>;
   authorize: GuardOptions['authorize'];
   redactText: (text: string) => string;
-  /** Name of the storage, once there is one. */
+  /** Name of the storage, once it is available. */
   storageName: () => string;
 }
 

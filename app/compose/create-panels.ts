@@ -24,7 +24,7 @@ export interface HostFacts {
   databases: () => readonly FoundLibrary[];
 }
 
-/** The profiler's code, where the service is the application: everything except the owner's `app/routes`. */
+/** The profiler's code, if the service is the application: everything except the owner's `app/routes`. */
 const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
   ...[
     'compose',
@@ -42,7 +42,7 @@ const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
   ...['config', 'errors', 'index', 'migrate', 'paths', 'server', 'service', 'urls'].map(
     (file) => `${folder}${file}.`,
   ),
-  // Files that the build joins (bin/bundle.js).
+  // Files that the build bundles (bin/bundle.js).
   `${folder}hindsight-`,
 ]);
 

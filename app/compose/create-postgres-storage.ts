@@ -1,4 +1,4 @@
-/** The storage in PostgreSQL, as a host and the service make it. Its thread starts with the first thing that it is asked for. */
+/** Creates the PostgreSQL storage for hosts and for the service. Its thread starts with the first call. */
 import { createError } from '../errors.ts';
 import { requirePackage, startWorker } from '../paths.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
@@ -12,18 +12,18 @@ import {
 export type HostStorageOptions = StorageSettings &
   (
     | {
-        /** Asked where it connects; the profiler has connections of its own. */
+        /** Provides the connection settings only; the profiler opens its own connections. */
         knex: () => HostKnex | Promise<HostKnex>;
         connection?: undefined;
       }
     | {
-        /** A URL, settings of `pg`, or what makes either when somebody connects. */
+        /** A URL, settings of `pg`, or a function that returns either when a connection is opened. */
         connection: GivenConnection;
         knex?: undefined;
       }
   );
 
-/** Throws at start where the Knex is there already and can't tell where it connects; one that is made later is asked then. */
+/** Throws at start if the Knex exists already and has no usable connection settings; one that is created later is checked then. */
 function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
   let made: HostKnex | Promise<HostKnex>;
   try {
@@ -35,7 +35,7 @@ function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
   else connectionOf(made);
 }
 
-/** The driver is a peer: a host that keeps its profiles in memory installs none. */
+/** The driver is a peer dependency: a host that stores profiles in memory does not need it. */
 function requireDriver(): void {
   try {
     requirePackage.resolve('pg');
@@ -47,7 +47,7 @@ function requireDriver(): void {
   }
 }
 
-/** Throws where the settings can't be used. */
+/** Throws if the settings can't be used. */
 export function createPostgresStorage({ knex, connection, ...settings }: HostStorageOptions): ProfileStorage {
   requireDriver();
   if (knex !== undefined) checkAtStart(knex);

@@ -1,6 +1,6 @@
 /**
- * The database as the service holds it, before anything of a database is loaded: what it takes (forty modules, then
- * Knex, the driver and the embedded server) is of no use to the first answer, and would double the time until it.
+ * The service's access to its database, without loading anything for it. The first response needs none of it (forty modules, Knex, the
+ * driver, the embedded server), and loading it would double the time until that response.
  */
 import { DatabaseUnavailableError } from '../database/unavailable.ts';
 import type { DatabaseAccess, DatabaseAccessOptions } from './open-database.ts';

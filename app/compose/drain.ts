@@ -8,16 +8,16 @@ import { createOpenList } from '../profiler/open-list.ts';
 const ACCEPT_WITHIN = 1500;
 /** Turns of the event loop without a connection after which none waits. */
 const IDLE_TURNS = 2;
-/** Milliseconds after which the other workers do not listen either. */
+/** Milliseconds after which the other workers have closed the port, too. */
 const OTHERS_CLOSE = 250;
-/** Milliseconds in which requests are still taken from connections that are open at close. */
+/** Milliseconds in which requests are still accepted on connections that are open at close. */
 const LAST_REQUESTS = 250;
 /** Milliseconds that running requests get to end at close. */
 const DRAIN = 3000;
 /** Milliseconds after listening that the first request has before the database is loaded. */
 const FIRST_RESPONSE_WITHIN = 100;
 
-/** Node accepts one connection in each turn of its event loop: those that wait when a busy server is closed would be reset. */
+/** Node accepts one connection per turn of its event loop. If a busy server closed at once, waiting connections would be reset. */
 async function acceptWaiting(server: Server): Promise<void> {
   const deadline = performance.now() + ACCEPT_WITHIN;
   let idle = 0;
@@ -31,8 +31,8 @@ async function acceptWaiting(server: Server): Promise<void> {
 }
 
 /**
- * Returns the function that closes a server. Once nobody listens on the port any more, each running response gets `connection:
- * close`, so that its client connects anew. Idle connections are not closed at once: a request may be on its way already, and would
+ * Returns the function that closes a server. Once the port is closed, each running response gets `connection: close`, so that its
+ * client opens a new connection. Idle connections are not closed at once: a request may be on its way already, and would
  * be reset. `isShared`: other workers listen on the port, and end now too.
  */
 export function createDrain(server: Server, { isShared }: { isShared: boolean }): () => Promise<void> {
@@ -72,7 +72,7 @@ export function createDrain(server: Server, { isShared }: { isShared: boolean })
 
 /**
  * Resolves when a listening server has sent its first response, or got no request for a while: loading the database's modules
- * would delay whoever asks while the process starts.
+ * would delay requests that arrive while the process starts.
  */
 export function firstResponse(server: Server): Promise<void> {
   if (!server.listening) return Promise.resolve();

@@ -1,13 +1,13 @@
-/** The door of two lines: a profiler for one application, mounted in front of all of it. */
+/** The two-line entry point: creates a profiler for one application and attaches it. */
 import { ConfigError, hostEnvironment } from '../config.ts';
 import { profilerOf, requireApplication } from './attach.ts';
 import { createProfiler } from './create-profiler.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 
 /**
- * Records each request to `app`, also where it is called after routes were registered, and serves the profiler's pages below
- * `/_profiler`. Options that are not given are read from the environment (`PROFILER_*`). Called again for the same application, it
- * returns the same profiler.
+ * Records each request to `app`, even if routes are registered already, and serves the profiler's pages below `/_profiler`. Options
+ * that are not passed are read from the environment (`PROFILER_*`). A second call without options for the same application returns the
+ * same profiler.
  */
 export function hindsight(app: object, options: ProfilerOptions = {}): Profiler {
   const application = requireApplication(app);

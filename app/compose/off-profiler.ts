@@ -1,4 +1,4 @@
-/** What a host gets where nothing is to be recorded: every function is there and passes on, and nothing is observed, stored or shown. */
+/** The profiler of a host that records nothing: every function exists and passes on; nothing is observed, stored or shown. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
@@ -29,7 +29,7 @@ export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: 
     process: '',
     warn: nothing,
   });
-  // Nothing comes to be stored: no timer is needed.
+  // Nothing is stored, so no timer is needed.
   const closed = core.close(0);
 
   const detaching: (() => void)[] = [];

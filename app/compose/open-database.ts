@@ -1,8 +1,6 @@
 /**
- * Which database the service uses, and what happens when it comes: the owner's PostgreSQL, the embedded one, or, where
- * neither can be had, none (profiles stay in bounded memory, and the log says so).
- *
- * Loaded and opened after the service listens (database-access.ts), and never waited for by a request.
+ * Opens the database of the service: the owner's PostgreSQL or the embedded one. If neither is available, profiles are stored in bounded
+ * memory, and the log says so. Loaded and opened after the service listens (database-access.ts); no request waits for it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
@@ -29,11 +27,11 @@ export interface DatabaseAccessOptions {
   log: (sentence: string) => void;
   /** Default: the service's own `migrations/`. */
   migrationsFolder?: string;
-  /** Milliseconds between tries of an embedded server that can't be used. Default: a minute. */
+  /** Milliseconds between attempts to start the embedded server. Default: a minute. */
   retryMs?: number;
-  /** Called once with the owner's pool, before anybody uses it. */
+  /** Called once with the owner's pool, before it is used. */
   onKnex: (knex: Knex) => void;
-  /** Called once, when there is somewhere to keep profiles. */
+  /** Called once, when the storage is available. */
   onStorage: (storage: ProfileStorage) => void;
 }
 
@@ -41,13 +39,13 @@ export interface DatabaseAccess {
   /** The owner's pool; throws a 503 before it exists. */
   knex(): Knex;
   /**
-   * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when
-   * there is none to wait for.
+   * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when there is no
+   * database to wait for.
    */
   open(): Promise<void>;
-  /** Where to connect; rejects while there is nowhere. */
+  /** Where to connect; rejects while there is no server. */
   connection(): Promise<ConnectionSettings>;
-  /** Starts the read of the migration table for a request, beside it. */
+  /** Starts to read the migration table for a request, without delaying it. */
   readMigrations(context: Context): void;
   close(): Promise<void>;
 }
@@ -56,7 +54,7 @@ const CONNECT_MS = 5000;
 const MINUTE = 60_000;
 const PARTITION_WIDTHS = [10, 60, 2 * 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
 
-/** A dozen partitions or so: each one more costs every search a little, each one less makes it go in bigger pieces. */
+/** About a dozen partitions: more slow down every search, fewer delete larger pieces at once. */
 function partitionWidth(retentionHours: number): number {
   const retentionMs = retentionHours * 60 * MINUTE;
   return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
@@ -78,7 +76,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     return embedded.ensure();
   }
 
-  /** False where the embedded server can't be used; `missing` tells why. */
+  /** False if the embedded server can't be used; `missing` contains the reason. */
   async function startEmbedded(say: (sentence: string) => void): Promise<boolean> {
     try {
       embedded = await startEmbeddedPostgres({ varDir: config.varDir, log: say });
@@ -136,7 +134,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     options.onStorage(createMemoryStorage());
   }
 
-  /** Gives the owner a database as soon as there is one. Profiles stay in memory: those that are there refer to each other. */
+  /** Connects the owner's pool as soon as there is a server. Profiles stay in memory, because those already stored refer to each other. */
   async function retryEmbedded(): Promise<void> {
     do await sleep(options.retryMs ?? MINUTE, undefined, { ref: false });
     while (!closing && !(await startEmbedded(() => undefined)));
@@ -145,7 +143,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     await connect();
   }
 
-  /** Resolves when the database is there for the first time; to null where it is closed before. */
+  /** Resolves when the database is ready for the first time, or to null if it is closed before. */
   async function connect(): Promise<Database | null> {
     missing = 'it is not ready yet';
     const opened = (database = create());
@@ -170,7 +168,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
       throw new DatabaseUnavailableError(`The database can't be used now: ${missing}.`);
     },
     async open() {
-      // Takes 0.1 s to load: meanwhile the embedded server makes its folder.
+      // Takes 0.1 s to load, while the embedded server creates its folder.
       if (config.debug || config.database !== null) void import('knex').catch(() => undefined);
       if (!config.debug) {
         if (config.database === null) missing = 'DATABASE_URL is not set';

@@ -16,7 +16,7 @@ const MORE = [
 
 /** Name and value of each. */
 export function pageHeaders(): readonly (readonly [name: string, value: string])[] {
-  // Without Sec-Fetch-Site (plain HTTP) we tell a foreign form by its Origin, which no-referrer would hide.
+  // Without Sec-Fetch-Site (plain HTTP) we recognise a foreign form by its Origin, which no-referrer would hide.
   const own = ownHeaders().map(
     ([name, value]) => [name, name === 'referrer-policy' ? 'same-origin' : value] as const,
   );

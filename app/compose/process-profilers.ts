@@ -1,11 +1,11 @@
 /**
- * Profilers of one process that have to know of each other, so module state would not do: one that the code makes takes the place of the
- * one that `express-hindsight/register` makes, whichever copy of this package (ES module, CommonJS) either comes from.
+ * A profiler that the code creates replaces the one of `express-hindsight/register`. The state is global, not of this module, because the
+ * two may come from different copies of this package (ES module, CommonJS).
  */
 interface ProcessProfilers {
-  /** Those that the code made, while they are open. */
+  /** Number of open profilers that the code created. */
   made: number;
-  /** Ends the one of `register`. */
+  /** Closes the profiler of `register`. */
   stepAside: (() => void) | null;
 }
 
@@ -16,7 +16,7 @@ export function processProfilers(): ProcessProfilers {
   return (holder[KEY] ??= { made: 0, stepAside: null });
 }
 
-/** Notes a profiler that the code makes; returns what notes its end. */
+/** Counts a profiler that the code creates; returns the function that reports its end. */
 export function noteProfiler(): () => void {
   const profilers = processProfilers();
   let noted = true;

@@ -22,9 +22,9 @@ import type { ErrorPages } from './create-error-pages.ts';
 
 /** Includes the profiler's settings: app/config/settings.ts, and the README's table. */
 export interface ProfilerOptions extends Partial<ProfilerSettings> {
-  /** Whether anything is recorded; default: what `PROFILER` says (`on` or `off`), else everywhere except where `NODE_ENV` is `production`. */
+  /** Whether anything is recorded. Default: the variable `PROFILER` (`on` or `off`), else on unless `NODE_ENV` is `production`. */
   enabled?: boolean;
-  /** PostgreSQL to store profiles in, instead of `storage`: tables are made in its schema `hindsight`. Needs the package `pg`. */
+  /** PostgreSQL to store profiles in, instead of `storage`. Tables are created in its schema `hindsight`. Needs the package `pg`. */
   databaseUrl?: string | null;
   /** Where profiles are stored; default: the memory of this process. */
   storage?: ProfileStorage;
@@ -42,7 +42,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   redactor?: Redactor;
   limits?: ContextLimits;
   /**
-   * Folder in which a process leaves some tokens for the next one; absent: the first requests get tokens that the storage has not
+   * Folder in which a process stores some tokens for the next one. Absent: the first requests get tokens that the storage has not
    * leased.
    */
   tokenFolder?: string;
@@ -56,7 +56,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;
-  /** `express.Router`, where it can't be learned from the application in time: to show what was registered before. */
+  /** `express.Router`. Needed to show where layers were registered before the profiler has seen the application. */
   Router?: RouterLibrary;
   /**
    * Goes with Node 22. Creates the requests and responses of a server of one Express application with the prototypes that
@@ -65,7 +65,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   adoptPrototypes?: boolean;
   /** Called once per request, inside its context, to add facts to it. */
   onRequest?: readonly ((context: Context) => void)[];
-  /** Libraries that are observed (docs/libraries.md): all that are found, none, or only these. Default: all. */
+  /** Observed libraries (docs/libraries.md): all that are found, none, or only these. Default: all. */
   observe?: boolean | readonly string[];
   /** Receives the profiler's own warnings; default: stderr. */
   warn?: (sentence: string) => void;
@@ -74,7 +74,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
 export interface Profiler extends Manual {
   /** False: nothing is recorded, and every function passes on. */
   isOn: boolean;
-  /** Puts `watch` and `pages` in front of everything in an Express application; returns what undoes it. `hindsight(app)` calls it. */
+  /** Runs `watch` and `pages` before everything else in an Express application; returns the function that undoes it. `hindsight(app)` calls it. */
   attach(app: object): () => void;
   watch: Watch;
   /** `(req, res, next)`: responds to everything below `/_profiler`. */
@@ -85,15 +85,15 @@ export interface Profiler extends Manual {
   notFound: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
   /** Responds to an error found outside the middleware. */
   respondWithError: ErrorPages['respond'];
-  /** Responds to what the HTTP parser refuses with the error page, too; returns the function that stops it. */
+  /** Also sends the error page for requests that the HTTP parser refuses; returns the function that stops it. */
   refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
   /** Shows a value in the dump panel; returns it. */
   dump: Dump;
-  /** `file:line` where a layer of a router was registered; null where not known. */
+  /** `file:line` where a layer of a router was registered; null if unknown. */
   sourceOf: (layer: object) => string | null;
   /**
-   * By hand, for a library that is in a bundle, or was loaded as an ES module before the profiler: `profiler.observe('pg', pg)`. Others are
-   * found.
+   * Observes a library that can't be found automatically, because it is bundled or was loaded as an ES module before the profiler:
+   * `profiler.observe('pg', pg)`.
    */
   observe(name: string, exports: unknown): void;
   /** The libraries that were found in this process. */
@@ -101,13 +101,13 @@ export interface Profiler extends Manual {
   watchKnex(knex: HostKnex, instance?: string): void;
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
-  /** Records all lines of winston's loggers, wherever they are written; other loggers need no call. */
+  /** Records all lines of winston's loggers, whatever their transport. Other loggers need no call. */
   watchWinston(winston: WinstonLibrary): void;
   profiles: Profiles;
   redactor: Redactor;
-  /** Leases tokens from the storage, once there is one, and reads whether recording is paused. */
+  /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
   refillTokens(): Promise<void>;
   counters(): WriterCounters;
-  /** Makes open profiles final, stores what is queued within `timeoutMs`, undoes all observation. */
+  /** Completes open profiles, stores the queue within `timeoutMs`, and restores everything that was observed. */
   close(timeoutMs?: number): Promise<WriterCounters>;
 }

@@ -1,4 +1,4 @@
-/** Makes the profiler's tables for a host, on its Knex or, where it has none, on one that is opened for that alone. */
+/** Creates the profiler's tables for a host, with the host's Knex or with a connection opened for this alone. */
 import type { Knex } from 'knex';
 import type { MigrationRun } from '../database/profiler-migrations.ts';
 import { runProfilerMigrations as run, runProfilerMigrationsAt } from '../database/run-migrations.ts';
@@ -7,7 +7,7 @@ import { type GivenConnection, settingsIn } from '../storage/pg-settings.ts';
 
 export type HostMigrationOptions = { schema: string } & (
   | { knex: HostKnex; connection?: undefined }
-  /** A URL, settings of `pg`, or what makes either. */
+  /** A URL, settings of `pg`, or a function that returns either. */
   | { connection: GivenConnection; knex?: undefined }
 );
 

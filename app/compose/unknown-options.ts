@@ -1,4 +1,4 @@
-/** Options of `createProfiler` that it does not know, each with the nearest one that it does: a typing error, or of another edition. */
+/** Finds unknown options of `createProfiler`, each with the closest known one: typing errors, or options of another version. */
 import { profilerSettings, hostSettings } from '../config/settings.ts';
 import { editDistance } from '../middleware/nearest-routes.ts';
 import type { ProfilerOptions } from './profiler-options.ts';
@@ -26,7 +26,7 @@ const KNOWN: Record<Exclude<keyof ProfilerOptions, Setting>, true> = {
   observe: true,
   warn: true,
 };
-/** Letters that two names have to share at their beginning, or may differ in. */
+/** Letters that two names must share at their beginning, or in which they may differ. */
 const SAME_START = 5;
 const DIFFERENT = 2;
 
@@ -38,7 +38,7 @@ function nearest(name: string, known: readonly string[]): readonly string[] {
   return known.filter((other) => editDistance(lower, other.toLowerCase(), DIFFERENT) <= DIFFERENT);
 }
 
-/** A sentence for each. */
+/** One sentence per unknown option. */
 export function unknownOptions(options: object): string[] {
   const known = [...Object.keys(profilerSettings), ...Object.keys(hostSettings), ...Object.keys(KNOWN)];
   return Object.keys(options)

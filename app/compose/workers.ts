@@ -7,18 +7,18 @@ import cluster, { type Address, type Worker } from 'node:cluster';
 import { isIPv6 } from 'node:net';
 
 export interface Workers {
-  /** Sends the signal to the workers; they store what they have, and `ended` resolves when the last one is gone. */
+  /** Sends the signal to the workers. They store their profiles, and `ended` resolves when the last one has ended. */
   end(signal: NodeJS.Signals): void;
   /** The exit code, once no worker is left. */
   readonly ended: Promise<number>;
 }
 
-/** One of the slots that are always filled. */
+/** One worker position; if its worker dies, it is filled again. */
 interface Place {
   number: number;
   worker: Worker | null;
   startedAt: number;
-  /** Milliseconds before the next worker starts, while they die young. */
+  /** Milliseconds before the next worker starts, if the last one died soon after its start. */
   pauseMs: number;
 }
 
@@ -26,7 +26,7 @@ interface Place {
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Longer than a worker's own last resort. */
+/** Longer than the time after which a worker ends itself. */
 const KILL_AFTER_MS = 27_000;
 
 /** Whether this process is one of several; false in the primary. */
@@ -34,7 +34,7 @@ export function isWorker(): boolean {
   return cluster.isWorker;
 }
 
-/** Calls `gone` when the primary has vanished; Node would end this process at once, with what is not stored yet. */
+/** Calls `gone` when the primary has died. Node would end this process at once and lose profiles that are not stored yet. */
 export function onPrimaryGone(gone: () => void): void {
   const { worker } = cluster;
   worker?.once('disconnect', () => {
@@ -77,7 +77,7 @@ export function startWorkers(options: { count: number; say: (sentence: string) =
     fill(place);
   }
 
-  /** The port is ours: the other workers follow. */
+  /** The first worker listens: start the others. */
   function opened(address: Address): void {
     if (listening) return;
     listening = true;

@@ -1,9 +1,9 @@
 /**
- * The profiler's own tables: profiles, what is put beside them later, the settings shared by all processes, and the
- * counter that tokens are leased from.
+ * The profiler's own tables: profiles, amendments added to them later, the settings shared by all processes, and the sequence that
+ * tokens are leased from.
  *
- * The document is `text`, not jsonb: jsonb refuses U+0000, doubles the server's work and is never searched into.
- * All that lists show, filter and sort by stands in columns. Names are written with their schema (no search path).
+ * The document is `text`, not jsonb: jsonb refuses U+0000 and doubles the server's work, and we never search inside the document. Lists
+ * show, filter and sort by columns only. Names include their schema, because no search path is set.
  */
 import type { Knex } from 'knex';
 

@@ -1,11 +1,11 @@
 /**
- * Profiles in partitions by time, so that what is too old goes by dropping a table instead of by deleting rows.
+ * Partitions profiles by time, so that old ones are deleted by dropping a table instead of deleting rows.
  *
- * The default partition is the net for moments without a partition, keeps what outlives its own, and is the template
- * of all others: its indexes are copied, the parent has none. A token is unique within each partition (a partitioned
- * table can't have such an index as a whole); the writer looks across them before it stores.
+ * The default partition receives rows that fit no other partition and rows that outlive theirs. It is also the template of all others:
+ * its indexes are copied, and the parent has none. A token is unique within each partition, because a partitioned table can't have that
+ * index as a whole; the writer checks all partitions before it stores.
  *
- * What is stored becomes a partition by itself, as it lies: nothing is copied, nothing is lost.
+ * The existing table becomes a partition unchanged: nothing is copied or lost.
  */
 import type { Knex } from 'knex';
 import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
@@ -16,7 +16,7 @@ const COLUMNS =
   'token, kind, state, parent, child, method, url, origin, status, route, client_address, started_at, duration_ms, ' +
   'process, error, queries, findings, mark, bytes, document';
 
-/** Each serves a search that must be quick among a million; see docs/decisions/0009. */
+/** Each index serves a search that must be fast among a million profiles; see docs/decisions/0009. */
 const INDEXES = [
   'create unique index on ??.?? (token)',
   'create index on ??.?? (started_at desc, token)',
@@ -30,7 +30,7 @@ const INDEXES = [
   'create index on ??.?? (duration_ms desc nulls last)',
 ];
 
-/** Runs `work`; false where the server refuses it. */
+/** Runs `work`; false if the server refuses it. */
 async function tryTo(knex: Knex, work: (trx: Knex.Transaction) => Promise<unknown>): Promise<boolean> {
   try {
     await knex.transaction(work);
@@ -72,7 +72,7 @@ async function dropIndexes(knex: Knex, schema: string, table: string): Promise<v
   for (const { indexname } of found.rows) await knex.raw('drop index ??.??', [schema, indexname]);
 }
 
-/** Long documents leave the row, so that searching reads little; lz4 where the server has it. */
+/** Moves long documents out of the row (TOAST), so that a search reads little. */
 async function keepRowsShort(knex: Knex, schema: string, table: string): Promise<void> {
   await knex.raw('alter table ??.?? set (toast_tuple_target = 128)', [schema, table]);
 }

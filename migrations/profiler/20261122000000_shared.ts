@@ -1,6 +1,6 @@
 /**
- * Text that many profiles refer to (settings, the table of routes), once instead of in each document: by a hash of its
- * content, with the moment of its last use, so that retention knows what no stored profile can refer to any more.
+ * Stores text that many profiles refer to (settings, the table of routes) once instead of in each document, under a hash of its
+ * content. The time of its last use tells retention which texts no stored profile refers to any more.
  */
 import type { Knex } from 'knex';
 import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';

@@ -1,19 +1,19 @@
 /**
- * Indexes that a search and its total need no row for, in a third less space, and rows that keep their URL.
+ * Indexes from which a search and its total are read without the rows, in a third less space. URLs stay in the row.
  *
- * An address, a route or a status stands once per page of an index instead of beside each time: within a partition there
- * are few enough rows of one to be sorted. Time ascends, so that what comes last is put last and pages fill up; it is
- * read backwards. The kind is a condition, which costs no byte and lets matches be counted in the index alone.
+ * An address, a route or a status is stored once per index page instead of with each time; a partition has few enough rows of each to
+ * sort them. Time is ascending, so that new entries are appended and pages fill up, and is read backwards. The kind is a condition of
+ * the index, which takes no space and allows counting matches in the index alone.
  *
- * The template changes, and with it all later partitions; those there are keep the indexes they have, which serve too,
- * until they go.
+ * Only the template changes, and with it all later partitions. Existing partitions keep their indexes, which also work, until they
+ * are dropped.
  */
 import type { Knex } from 'knex';
 import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
 
 const NET = 'hindsight_profiles_default';
 
-/** Without the one of tokens, the trigrams, and that of parents, which stay. */
+/** Matches the indexes to replace. Those on tokens, trigrams and parents stay. */
 const REPLACED = /\((started_at DESC|kind, started_at DESC|client_address|status|route|duration_ms)/;
 
 const INDEXES = [
@@ -24,11 +24,11 @@ const INDEXES = [
   "(started_at) where kind = 'request' and status >= 400 and status < 500",
   "(started_at) where kind = 'request' and (error is not null or status >= 500)",
   "(route) where kind = 'request'",
-  // Backwards: the longest first, those without a duration last.
+  // Read backwards: the longest first, those without a duration last.
   "(duration_ms nulls first) where kind = 'request'",
 ];
 
-/** Bytes that a row may have beside its document, which leaves the row; a lower number drives out URLs too. */
+/** Bytes of a row without its document, which is moved out of the row. A lower number would move URLs out, too. */
 const ROW_BYTES = 512;
 
 async function partitionsOf(knex: Knex, schema: string): Promise<string[]> {
@@ -55,7 +55,7 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
   for (const columns of INDEXES) await knex.raw(`create index on ??.?? ${columns}`, [schema, NET]);
 }
 
-/** Nothing: the release before finds what it needs in these as well. */
+/** Does nothing: the previous release works with these indexes, too. */
 export async function down(): Promise<void> {
   await Promise.resolve();
 }

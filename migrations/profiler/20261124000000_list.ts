@@ -1,8 +1,8 @@
 /**
- * What the list folds and marks by: where a redirect leads, which page asked for a subresource, the badges of findings.
- * All are null for most requests, which costs a row nothing.
+ * Columns by which the list groups and marks requests: target of a redirect, page that requested a subresource, badges of findings.
+ * All are null for most requests, which takes no space in a row.
  *
- * As before the template gets the index, and with it all later partitions; those there are find by the indexes they have.
+ * As before, only the template and all later partitions get the index; existing partitions are searched with their own indexes.
  */
 import type { Knex } from 'knex';
 import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
