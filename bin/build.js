@@ -1,12 +1,12 @@
 /**
- * Builds `dist` from the sources with TypeScript, and joins what starts together (bundle.js).
+ * Builds `dist` from the sources with TypeScript and bundles it (bundle.js).
  *
  *   node bin/build.js --check         reports type errors and fails on them
- *   node bin/build.js --if-stale      does nothing where `dist` is as new as the sources and has the types of the doors
- *   node bin/build.js --if-possible   for `prepare`: says what is missing and succeeds where TypeScript is not installed
+ *   node bin/build.js --if-stale      does nothing if `dist` is as new as the sources and contains the types of the entry points
+ *   node bin/build.js --if-possible   for `prepare`: if TypeScript is not installed, says so and succeeds
  *
- * The new build is made beside the old one and takes its place at the end: a process that starts meanwhile never loads
- * half of it, outputs of deleted sources go, and a failed build leaves the old one.
+ * The new build is written beside the old one and replaces it at the end. So a process that starts meanwhile never loads half a build,
+ * outputs of deleted sources disappear, and a failed build keeps the old one.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const NOT_INSTALLED =
   'TypeScript is not installed (NODE_ENV=production or --omit=dev), so there is no build yet: ' +
   'on Node.js 22.18 or later the service runs from its sources; else run `npm ci --include=dev`.';
 
-/** Returns null on success, else what the compiler said. */
+/** Returns null on success, else the compiler's output. */
 function compile(outDir, options) {
   const compiler = join(root, 'node_modules', 'typescript', 'lib', 'tsc.js');
   const { status, stdout, stderr, error } = spawnSync(
@@ -31,7 +31,7 @@ function compile(outDir, options) {
   return error?.message ?? (`${stdout}${stderr}`.trim() || `tsc ended with ${status}`);
 }
 
-/** Puts `fresh` in the place of `dist`. */
+/** Replaces `dist` by `fresh`. */
 function exchange(fresh) {
   const dist = join(root, 'dist');
   const old = `${fresh}-old`;
@@ -40,7 +40,7 @@ function exchange(fresh) {
   rmSync(old, { recursive: true, force: true });
 }
 
-/** Returns null on success, else what went wrong. `options` go to the compiler. */
+/** Returns null on success, else the error. `options` are passed to the compiler. */
 export async function build(options) {
   const startedAt = new Date();
   const fresh = join(root, `.dist-${process.pid}`);
@@ -56,7 +56,7 @@ export async function build(options) {
     exchange(fresh);
     return null;
   } catch (error) {
-    // Another process that built at the same time may have been first.
+    // Another process may have finished the same build first.
     return stateOfBuild() === 'fresh' ? null : error.message;
   } finally {
     rmSync(fresh, { recursive: true, force: true });

@@ -1,12 +1,12 @@
 /**
- * Joins the built modules that start together into a few files: opening two hundred takes longer than running them. What lies in
- * sub-folders stays beside them as the compiler wrote it, for an owner's routes and tools.
+ * Bundles the built modules into a few files, because opening two hundred files takes longer than running them. The compiler's output
+ * in subfolders stays beside them, for an owner's routes and tools.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** What is started, imported from outside, or shared with an owner's routes, which must see the same classes. */
+/** Modules that are started, imported from outside, or shared with an owner's routes, which must get the same classes. */
 const ENTRIES = [
   'index',
   'testing',
@@ -18,11 +18,11 @@ const ENTRIES = [
   'storage/postgres-thread',
 ];
 
-/** `app` is the built folder. Where esbuild, or its program for this machine, is missing, what the compiler wrote runs as it is. */
+/** `app` is the built folder. Without esbuild, or its binary for this machine, the compiler's output runs unbundled. */
 export async function bundle(app, root) {
   const bundler = await import('esbuild').catch(() => null);
   if (bundler === null) return;
-  // First, because the other puts its own in the place of what it reads.
+  // First, because the other bundle overwrites the files that this one reads.
   await bundleCommonJs(bundler, app);
   await bundler.build({
     absWorkingDir: app,
@@ -30,7 +30,7 @@ export async function bundle(app, root) {
     outdir: app,
     outbase: app,
     allowOverwrite: true,
-    // By this prefix the profiler knows its own frames in a stack.
+    // The profiler recognises its own stack frames by this prefix.
     chunkNames: 'hindsight-[hash]',
     bundle: true,
     splitting: true,
@@ -38,10 +38,10 @@ export async function bundle(app, root) {
     platform: 'node',
     target: 'node20.19',
     minifyWhitespace: true,
-    // Short enough to be shown where something uncaught ends the process.
+    // Node prints the source line of an uncaught error: keep it short.
     lineLimit: 160,
     packages: 'external',
-    // The owner's: frames of it are named by its own file.
+    // The owner's code: its stack frames must name its own file.
     external: ['./routes/index.js'],
     sourcemap: true,
     sourcesContent: false,
@@ -50,7 +50,7 @@ export async function bundle(app, root) {
   await shortenToolbar(bundler, app, root);
 }
 
-/** Where a bundle in CommonJS lies; as `import.meta.url`. */
+/** The URL of a CommonJS bundle, in place of `import.meta.url`. */
 const HERE = `const hindsightUrl = require('node:url').pathToFileURL(__filename).href;`;
 
 const ALL_FOR_HOSTS = `
@@ -58,7 +58,7 @@ export * from './index.js';
 export { default } from './index.js';
 export { createAutoProfiler } from './compose/auto-profiler.js';
 `;
-/** Without what is for register.js alone. */
+/** Omits the export that only register.js needs. */
 const COMMONJS_DOOR = `Object.defineProperty(exports, '__esModule', { value: true });
 const { createAutoProfiler, ...door } = require('./hindsight-profiler.js');
 Object.assign(exports, door);
@@ -66,7 +66,7 @@ Object.assign(exports, door);
 exports.default = door.default;
 `;
 
-/** The door for `require`, with all that a host loads in one file: Jest can't require ES modules, nor import any. */
+/** The entry point for `require`, everything that a host loads in one file: Jest can neither require nor import ES modules. */
 async function bundleCommonJs(bundler, app) {
   const folder = join(dirname(app), 'cjs');
   mkdirSync(folder, { recursive: true });
@@ -79,10 +79,10 @@ async function bundleCommonJs(bundler, app) {
     target: 'node20.19',
     minifyWhitespace: true,
     lineLimit: 160,
-    // The package's own dependencies are ES modules, and come in.
+    // The package's other dependencies are ES modules and are bundled.
     external: ['pg'],
     legalComments: 'eof',
-    // An `import()` is a `require` then.
+    // Turns `import()` into `require`.
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'hindsightUrl' },
     banner: { js: HERE },
@@ -91,7 +91,7 @@ async function bundleCommonJs(bundler, app) {
   await bundler.build({
     ...common,
     stdin: { contents: ALL_FOR_HOSTS, resolveDir: app },
-    // By this prefix the profiler knows its own frames in a stack, here too.
+    // The profiler recognises its own stack frames by this prefix, here too.
     outfile: join(folder, 'hindsight-profiler.js'),
   });
   for (const name of ['register', 'testing'])
@@ -100,7 +100,7 @@ async function bundleCommonJs(bundler, app) {
   copyTypes(app, folder, ['index', 'testing', 'register']);
 }
 
-/** Types of the doors and of what they mention: as they stand in `app`, for a folder whose modules are CommonJS. */
+/** Copies the types of the entry points, and the types that these import, to the folder of CommonJS modules. */
 function copyTypes(app, folder, names) {
   const seen = new Set();
   const copy = (path) => {
@@ -117,7 +117,7 @@ function copyTypes(app, folder, names) {
   for (const name of names) copy(name);
 }
 
-/** Writes the toolbar's script with short names, because every page of a host loads it. Without it the script is joined when it is asked for. */
+/** Minifies the toolbar's script, because every page of a host loads it. Without this file it is joined at the first request for it. */
 async function shortenToolbar(bundler, app, root) {
   const module = join(app, 'controllers', 'profiler', 'toolbar-script.js');
   const { joinToolbar } = await import(pathToFileURL(module).href);

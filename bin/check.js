@@ -1,24 +1,24 @@
 /**
- * `npm run check`: everything that a machine can say about the code, a step on each processor, the longest first. Ends at the first
- * failure with the tool's own words; a tool that passes is silent.
+ * `npm run check`: all static checks, one step per processor at a time, the longest first. Ends at the first failure and prints the
+ * tool's output; the output of a tool that passes is not shown.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { root } from './entry.js';
 
-/** A run of dependency-cruiser over fewer modules saw nothing, whatever it reports. */
+/** If dependency-cruiser finds fewer modules, it was misconfigured, whatever it reports. */
 const FEWEST_MODULES = 30;
 
-/** Ends what still runs when a step has failed. */
+/** Ends the running steps when one has failed. */
 const abort = new AbortController();
 
-/** `npm pack` would build `dist` anew, while others read it. */
+/** Otherwise `npm pack` would rebuild `dist` while other steps read it. */
 const env = { ...process.env, npm_config_ignore_scripts: 'true' };
 
-/** `problem`: what the tool said where it failed, else null. */
+/** `problem`: the output of a tool that failed, else null. */
 function run(tool, ...options) {
-  // Windows has .cmd files in node_modules/.bin, which need a shell; the options are our own and hold no space.
+  // Windows has .cmd files in node_modules/.bin, which need a shell; our options contain no spaces.
   const windows = process.platform === 'win32';
   const child = spawn(join(root, 'node_modules', '.bin', tool), options, {
     cwd: root,
@@ -76,7 +76,7 @@ const steps = [
   ['package (publint)', () => problemOf('publint', '--strict')],
 ];
 
-/** Takes one step after the other, for as long as none has failed. */
+/** Runs one step after the other until one fails. */
 async function lane() {
   for (let next = steps.shift(); next !== undefined && !abort.signal.aborted; next = steps.shift()) {
     const [name, step] = next;

@@ -1,6 +1,6 @@
 /**
- * Chooses the code to run: `dist` where it is as new as the sources, else a new build, else the sources themselves. Plain
- * JavaScript without a dependency: after `npm ci` without install scripts there is no `dist`, without development dependencies no TypeScript.
+ * Chooses the code to run: `dist` if it is as new as the sources, else a new build, else the sources themselves. Plain JavaScript
+ * without dependencies, because without install scripts there is no `dist`, and without development dependencies no TypeScript.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** What `dist` is made of, and by. */
+/** The sources of `dist`, and the files that build it. */
 const SOURCES = ['app', 'bin', 'public', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json'];
 
 /** Explains in one sentence why nothing can be run, and what to do. */
@@ -27,7 +27,7 @@ function changedAfter(path, moment) {
   );
 }
 
-/** `missing`, `stale` or `fresh`. An image that holds no sources has nothing to renew the build from: it is fresh. */
+/** `missing`, `stale` or `fresh`. In an image without sources the build is always fresh, because nothing can renew it. */
 export function stateOfBuild() {
   if (!existsSync(join(root, 'dist', 'app'))) return 'missing';
   if (!existsSync(join(root, 'app'))) return 'fresh';
@@ -40,7 +40,7 @@ export function hasTypeScript() {
   return existsSync(join(root, 'node_modules', 'typescript', 'lib', 'typescript.js'));
 }
 
-/** Returns null on success, else what went wrong. */
+/** Returns null on success, else the error. */
 async function renew(state) {
   if (!hasTypeScript()) return 'TypeScript is not installed';
   process.stderr.write(`Building (${state === 'missing' ? 'no build yet' : 'sources changed'}) …\n`);
@@ -56,7 +56,7 @@ export async function entryOf(name) {
   const state = stateOfBuild();
   const problem = state === 'fresh' ? null : await renew(state);
   if (problem === null) return built;
-  // Goes with Node 20: from 22.18 on Node.js runs TypeScript by itself.
+  // Remove with Node 20: from 22.18 on, Node.js runs TypeScript itself.
   const runsSources = Boolean(process.features.typescript);
   if (!runsSources && state === 'missing')
     throw new StartError(

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Brings the database up to date: the Procfile's `release` process, and `npm run release`. */
+/** Migrates the database: the Procfile's `release` process, and `npm run release`. */
 import { entryOf, StartError } from './entry.js';
 
 try {

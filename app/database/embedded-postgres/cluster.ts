@@ -1,4 +1,4 @@
-/** The data folder: made whole or not at all, and checked before a server is started on it. Never deleted. */
+/** The data folder: created completely or not at all, checked before a server starts on it, and never deleted. */
 import { randomBytes } from 'node:crypto';
 import { access, constants, readdir, readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -7,7 +7,7 @@ import { codeOf, EmbeddedPostgresError, unwritable } from './errors.ts';
 import type { Places } from './places.ts';
 import { INITDB_ARGUMENTS } from './settings.ts';
 
-/** The major version that made the cluster; null where the folder is missing or empty. */
+/** The major version of the cluster; null if the folder is missing or empty. */
 async function versionOf(data: string): Promise<string | null> {
   try {
     return (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim();
@@ -32,7 +32,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Folders of clusters whose making was killed: each is named by the process that made it. */
+/** Unfinished clusters of killed processes: the folder name contains the pid. */
 async function leftovers(base: string): Promise<string[]> {
   const names = await readdir(base);
   const pidOf = (name: string): number => Number(/^init-(\d+)-/.exec(name)?.[1] ?? process.pid);
@@ -61,13 +61,13 @@ async function initialise(places: Places): Promise<void> {
   try {
     await rename(fresh, data);
   } catch (error) {
-    // Another process was first: its cluster counts.
+    // Another process was first: use its cluster.
     await remove([fresh]);
     if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(codeOf(error))) throw error;
   }
 }
 
-/** The binaries are there but the system does not run them, or not as that user. */
+/** The binaries exist, but the system can't run them, or not as that user. */
 export function cannotRun({ native, runAs }: Places, error: unknown): EmbeddedPostgresError {
   const code = codeOf(error) || String(error);
   const what =
@@ -77,7 +77,7 @@ export function cannotRun({ native, runAs }: Places, error: unknown): EmbeddedPo
   return new EmbeddedPostgresError(`${what} (${code}); set DATABASE_URL to a PostgreSQL of your own.`, error);
 }
 
-/** Makes the cluster where there is none; throws where it is of another major version. */
+/** Creates the cluster if there is none; throws if it has another major version. */
 export async function ensureCluster(places: Places, major: string): Promise<void> {
   const { data } = places;
   const version = await versionOf(data);

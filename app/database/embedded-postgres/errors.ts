@@ -1,10 +1,10 @@
-/** Why there is no embedded server, as a sentence that says what to do. */
+/** Why the embedded server is not available; the message says what to do. */
 
 export class EmbeddedPostgresError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'EmbeddedPostgresError';
-    // Whoever starts the service reads a sentence: frames would only hide it.
+    // The message is enough to fix the cause: stack frames would only hide it.
     this.stack = message;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The embedded PostgreSQL: one call that starts the server of a folder or joins the one that runs on it. In: VAR_DIR. Out: where to
- * connect, and a hold that keeps the server running until it is released or the process ends. Read binaries, places, cluster, watch.
+ * The embedded PostgreSQL: one call starts the server of VAR_DIR or joins the running one. It returns the connection settings and a hold,
+ * which keeps the server running until it is released or the process ends. Read binaries, places, cluster and watch next.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,11 +25,11 @@ export { EmbeddedPostgresError } from './errors.ts';
 
 export interface EmbeddedServer {
   readonly connection: ConnectionSettings;
-  /** Process number of the server. */
+  /** Process id of the server. */
   readonly pid: number;
-  /** Where to connect now: starts the server anew where it has ended. Asked before each connection. */
+  /** Where to connect; restarts the server if it has ended. Called before each connection. */
   ensure(): Promise<ConnectionSettings>;
-  /** Flushes commits to disk and lets go; the server ends when nobody holds it any more. */
+  /** Flushes commits to disk and releases the hold; the server stops after its last hold is released. */
   stop(): Promise<void>;
 }
 
@@ -38,14 +38,14 @@ export interface EmbeddedOptions {
   log: (sentence: string) => void;
   /** Folder with `bin`, `lib` and `share`; default: that of the installed package. */
   native?: string;
-  /** Where root keeps what its server's user could not reach otherwise. */
+  /** Folders in which root stores files that the server's user could not reach elsewhere. */
   homes?: readonly string[];
-  /** Seconds the server stays after its last user: a service that restarts finds it running. */
+  /** Seconds for which the server runs on after its last hold, so that a restarted service finds it running. */
   linger?: number;
 }
 
 const DEFAULT_LINGER = 2;
-/** Milliseconds for a start, with the recovery after a crash. */
+/** Milliseconds for a start, including recovery after a crash. */
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 5;
 const FLUSH_MS = 1000;
@@ -53,7 +53,7 @@ const FLUSH_MS = 1000;
 interface Running {
   postmaster: Postmaster;
   hold: Hold;
-  /** Settles when the server has ended; absent where another process started it. */
+  /** Settles when the server has ended; absent if another process started it. */
   exited?: Promise<unknown>;
 }
 
@@ -61,7 +61,7 @@ function readLog({ log }: Places): Promise<string> {
   return readFile(log, 'utf8').catch(() => '');
 }
 
-/** What PostgreSQL wrote last about its failure. */
+/** PostgreSQL's last log message about its failure. */
 function failureIn(said: string): string | undefined {
   const lines = said.split('\n');
   const failure = lines.findLast((line) => /FATAL|PANIC|error while loading/.test(line));
@@ -75,14 +75,14 @@ function damaged({ data, log }: Places, reason: string): EmbeddedPostgresError {
   );
 }
 
-/** Joins the server that runs on the folder, if one does. `wait`: one starts or stops. */
+/** Joins the server that runs on the folder; null if there is none. `wait`: one is starting or stopping. */
 async function joinRunning(places: Places): Promise<Running | 'wait' | null> {
   const postmaster = await readPostmaster(places.data);
   if (postmaster === null) {
     await clearUnwritten(places);
     return null;
   }
-  // First among its users, then a look whether it is not just stopping.
+  // Join first, then check the state: it may be stopping already.
   const hold = joinUsers(postmaster.connection.host);
   const state = await stateOf(postmaster);
   if (state === 'open' && hold !== null) return { postmaster, hold };
@@ -92,7 +92,7 @@ async function joinRunning(places: Places): Promise<Running | 'wait' | null> {
   return state === 'gone' ? null : 'wait';
 }
 
-/** Starts a server on the folder; null where another process was quicker. */
+/** Starts a server on the folder; null if another process was faster. */
 async function startServer(places: Places, linger: number): Promise<Running | null> {
   const socketFolder = nameSocketFolder(places);
   const logged = (await readLog(places)).length;
@@ -111,7 +111,7 @@ async function startServer(places: Places, linger: number): Promise<Running | nu
   }
   hold.release();
   const log = await readLog(places);
-  // The shell may have emptied it. Another server's lines may be among them.
+  // The shell may have truncated the log. It may also contain lines of another server.
   const said = log.slice(logged <= log.length ? logged : 0);
   const reason = failureIn(said);
   if (code === undefined)
@@ -120,7 +120,7 @@ async function startServer(places: Places, linger: number): Promise<Running | nu
     throw cannotRun(places, error);
   });
   if (code === 126 || code === 127) throw cannotRun(places, reason ?? `exit code ${code}`);
-  // Another one has just made the lock file, or has written it already.
+  // Another server has created the lock file.
   if (/lock file .* (?:is empty|already exists)|shared memory block .* still in use/.test(said)) return null;
   throw damaged(places, reason ?? `exit code ${code}`);
 }
@@ -149,7 +149,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const binaries = await (native === undefined ? findBinaries() : readBinaries(native));
   const [major = ''] = binaries.version.split('.');
 
-  /** Looks for the places each time: the folder may have been deleted meanwhile. */
+  /** Finds the places each time, because the folder may have been deleted. */
   async function begin(): Promise<Running> {
     const begun = await startOrJoin(await findPlaces({ varDir, binaries, homes, log }), major, linger);
     const ended = (): void => {

@@ -1,7 +1,7 @@
 /**
- * Where the server's files lie: `VAR_DIR/postgres`; for root, what the server's user can't reach there moves to
- * `/var/lib/express-hindsight/<hash of VAR_DIR>`, else `/var/tmp`. Root never writes inside a folder that another user owns: what
- * must be copied is put together beside it and renamed into it.
+ * Where the server's files are: in `VAR_DIR/postgres`. For root, files that the server's user can't reach there are in
+ * `/var/lib/express-hindsight/<hash of VAR_DIR>`, else in `/var/tmp`. Root never writes inside a folder that another user owns: it
+ * creates a copy beside the folder and renames it into the folder.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,7 +17,7 @@ export const DEFAULT_HOMES: readonly string[] = ['/var/lib/express-hindsight', '
 export interface Places {
   /** Folder with `bin`, `lib` and `share`. */
   native: string;
-  /** Holds the rest; of the server's user, 0700. */
+  /** Contains everything else. Owned by the server's user, mode 0700. */
   base: string;
   data: string;
   log: string;
@@ -31,7 +31,7 @@ export interface PlaceOptions {
   log: (sentence: string) => void;
 }
 
-/** Makes a 0700 folder of the server's user, or checks that the existing one is that and no link. */
+/** Creates a folder of the server's user with mode 0700, or checks that the existing one is such a folder and not a link. */
 async function privateFolder(folder: string, runAs: RunAs): Promise<string> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -54,7 +54,7 @@ async function privateFolder(folder: string, runAs: RunAs): Promise<string> {
   return folder;
 }
 
-/** The first of `homes` where root can keep folders: real, of root, writable by nobody else. */
+/** The first of `homes` that root can use: not a link, owned by root, not writable by others. */
 async function findHome(homes: readonly string[]): Promise<string> {
   let reason: unknown;
   for (const home of homes) {
@@ -75,13 +75,13 @@ async function findHome(homes: readonly string[]): Promise<string> {
   throw unwritable(homes.join(' or '), reason);
 }
 
-/** The folder in a home for this project. */
+/** The folder of this project in a home. */
 async function homeFolder({ varDir, homes }: PlaceOptions, runAs: RunAs): Promise<string> {
   const hash = createHash('sha256').update(varDir).digest('hex').slice(0, 16);
   return privateFolder(join(await findHome(homes), hash), runAs);
 }
 
-/** Copies the binaries into `folder`, whole or not at all; an existing copy of this version is used. */
+/** Copies the binaries into `folder`, completely or not at all. An existing copy of this version is used. */
 async function copyBinaries({ native, version }: Binaries, folder: string, runAs: RunAs): Promise<string> {
   const target = join(folder, `native-${version}`);
   if (existsSync(target)) return target;
@@ -95,7 +95,7 @@ async function copyBinaries({ native, version }: Binaries, folder: string, runAs
     if (runAs !== undefined) await runProgram('chown', ['-hR', `${runAs.uid}:${runAs.gid}`, copy], undefined);
     await rename(copy, target);
   } catch (error) {
-    // Another process may have put its own there first.
+    // Another process may have created its copy first.
     if (!existsSync(target)) throw unwritable(folder, error);
   } finally {
     await rm(fresh, { recursive: true, force: true });
@@ -103,7 +103,7 @@ async function copyBinaries({ native, version }: Binaries, folder: string, runAs
   return target;
 }
 
-/** With its parents. By hand, because Node's own says ENOENT of a read-only file system. */
+/** Creates a folder with its parents. Node's recursive mkdir would report ENOENT on a read-only file system. */
 async function makeFolders(folder: string): Promise<void> {
   try {
     await mkdir(folder);
@@ -115,7 +115,7 @@ async function makeFolders(folder: string): Promise<void> {
   }
 }
 
-/** VAR_DIR/postgres, or the same in a home where the server's user can't enter it. */
+/** `VAR_DIR/postgres`; if the server's user can't enter it, the same in a home. */
 async function findBase(options: PlaceOptions, runAs: RunAs): Promise<string> {
   const { varDir, log } = options;
   await makeFolders(varDir);
@@ -129,7 +129,7 @@ async function findBase(options: PlaceOptions, runAs: RunAs): Promise<string> {
   return folder;
 }
 
-/** Finds the places, and makes those that are missing. */
+/** Finds the places, and creates missing ones. */
 export async function findPlaces(options: PlaceOptions): Promise<Places> {
   const { varDir, binaries } = options;
   const runAs = await serverAccount(join(varDir, 'postgres', 'data'));
@@ -142,10 +142,10 @@ export async function findPlaces(options: PlaceOptions): Promise<Places> {
   return { native, base, data: join(base, 'data'), log: join(base, 'postgres.log'), runAs };
 }
 
-/** A socket's path may have 103 bytes at least on every system; PostgreSQL adds a lock file beside it. */
+/** Every system allows at least 103 bytes for a socket's path; PostgreSQL adds a lock file beside it. */
 const LONGEST_SOCKET_PATH = 90;
 
-/** Names a folder that does not exist yet, for the socket of one server: below the base, or where that path is too long in a temporary folder. */
+/** A new name for the socket folder of one server: below the base or, if that path is too long, in a temporary folder. */
 export function nameSocketFolder({ base }: Places): string {
   const name = randomBytes(3).toString('hex');
   const folder = join(base, 'run', name);

@@ -1,6 +1,6 @@
 /**
- * What `postmaster.pid` says about a server, and whether that is still true. The file outlives a crash, and its process number may
- * be another program's by then, or another container's; so the socket that it names is asked.
+ * Reads `postmaster.pid` and checks whether its server still runs. The file survives a crash, and its pid may belong to another program
+ * or container by then, so we connect to the socket that it names.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ export interface Postmaster {
   ready: boolean;
 }
 
-/** Milliseconds for an answer. */
+/** Milliseconds for a connection attempt. */
 const ANSWER_MS = 2000;
-/** Milliseconds in which a starting server writes into the file that it has made. */
+/** Milliseconds within which a starting server writes to the file that it has created. */
 const WRITTEN_WITHIN_MS = 10_000;
 
 export async function readPostmaster(data: string): Promise<Postmaster | null> {
@@ -30,7 +30,7 @@ export async function readPostmaster(data: string): Promise<Postmaster | null> {
   return { pid: Number(pid), connection, ready: /^ready/m.test(text) };
 }
 
-/** `open`: sessions are let in; `busy`: not now, as it starts or stops; `gone`: nothing listens on the socket. */
+/** `open`: accepts sessions; `busy`: is starting or stopping; `gone`: nothing listens on the socket. */
 export async function stateOf({ connection }: Postmaster): Promise<'open' | 'busy' | 'gone'> {
   try {
     await tryDatabase(connection, ANSWER_MS);
@@ -40,7 +40,7 @@ export async function stateOf({ connection }: Postmaster): Promise<'open' | 'bus
   }
 }
 
-/** Runs a command as the server's user, if the file still names the server that was seen, and removes its socket folder. */
+/** If the file still names the same server, runs a command as the server's user and removes the socket folder. */
 async function end({ native, data, runAs }: Places, seen: Postmaster, command: string): Promise<void> {
   const script = `cd "$1" && read -r now <postmaster.pid && [ "$now" = "$2" ] || exit
     ${command} && rm -f "$3/users" "$3"/.s.PGSQL.* && rmdir "$3"`;
@@ -48,21 +48,21 @@ async function end({ native, data, runAs }: Places, seen: Postmaster, command: s
   await runProgram('/bin/sh', ['-c', script, 'sh', ...args], runAs);
 }
 
-/** Stops a server that lost its watch, also under those who still use it: `ensure` leads them to the next one. */
+/** Stops a server whose shell has ended, even if it is still used: `ensure` connects its users to the next one. */
 export function stopUnwatched(places: Places, seen: Postmaster): Promise<void> {
   return end(places, seen, '"$4" stop -D "$1" -m fast -t 10');
 }
 
 /**
- * Clears what a dead server left. PostgreSQL would respect its number where another process has it now; the file stays, with a
- * number that no system gives out, because by it PostgreSQL looks for sessions of the old server that still run.
+ * Clears the file of a dead server. PostgreSQL would not start if its pid belongs to another process now. The file is kept, with a pid
+ * that no system assigns, because PostgreSQL uses it to find sessions of the old server that still run.
  */
 export function clearStale(places: Places, seen: Postmaster): Promise<void> {
   const command = `sed '1s/.*/2147483647/' postmaster.pid >postmaster.pid.new && mv postmaster.pid.new postmaster.pid`;
   return end(places, seen, command);
 }
 
-/** Removes a file that a crash left empty: PostgreSQL takes it for that of a server that is just starting, and never starts. */
+/** Removes a file that a crash left empty: PostgreSQL would assume that another server is starting, and never start. */
 export async function clearUnwritten({ data, runAs }: Places): Promise<void> {
   const file = join(data, 'postmaster.pid');
   const found = await stat(file).catch(() => null);

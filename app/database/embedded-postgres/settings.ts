@@ -1,6 +1,6 @@
 /**
- * How the embedded server is set up: small, for one machine and a handful of processes. Killing processes never damages the data and loses
- * no commit older than 0.6 s (decision 8). `io_method=sync` and the zeros spare processes that this size has no use for.
+ * Settings of the embedded server: small, for one machine and a few processes. Killing processes never damages the data and loses no
+ * commit older than 0.6 s (decision 8). `io_method=sync` and the zeros avoid background processes that a small server doesn't need.
  */
 const SERVER_SETTINGS = [
   'listen_addresses=',
@@ -22,11 +22,11 @@ const SERVER_SETTINGS = [
   'autovacuum_worker_slots=1',
   'min_wal_size=32MB',
   'max_wal_size=256MB',
-  // After a crash the log is read again; asking for every file of the cluster to be written first would take seconds.
+  // Recovery would otherwise first fsync every file of the cluster, which takes seconds.
   ...(process.platform === 'linux' ? ['recovery_init_sync_method=syncfs'] : []),
   'timezone=UTC',
   'log_timezone=UTC',
-  // Starts, stops and failures of the server; no statement of a session, so that no value of one lands in the log.
+  // Logs starts, stops and failures of the server, but no statements, so that no values are logged.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_checkpoints=off',
@@ -35,12 +35,12 @@ const SERVER_SETTINGS = [
 export const SERVER_ARGUMENTS: readonly string[] = SERVER_SETTINGS.flatMap((setting) => ['-c', setting]);
 
 /**
- * An empty message in the write-ahead log, with the flag that waits until it is on disk: commits do not wait, so a process that ends in
- * order waits once. Where the whole container is killed right afterwards, nothing that was stored is lost.
+ * Writes an empty message to the write-ahead log and waits until it is on disk. Commits do not wait, so a process waits once before it
+ * exits: if the container is killed right afterwards, no stored profile is lost.
  */
 export const FLUSH_COMMITS = `select pg_logical_emit_message(false, 'hindsight', '', true)`;
 
-/** Small log segments and no wait for the disk: initdb takes a third less. Locale: bytewise order, Unicode upper and lower case. */
+/** Small WAL segments and no fsync: initdb takes a third less time. Locale: bytewise order, Unicode upper and lower case. */
 export const INITDB_ARGUMENTS: readonly string[] = [
   '--username=postgres',
   '--auth=trust',

@@ -1,6 +1,6 @@
 /**
- * Starts the server below a small shell, which stops it when its last user has ended, however that was. The kernel tells the shell
- * who is there: who starts the server holds the shell's standard input, who joins holds the named pipe `users` (decision 8).
+ * Starts the server below a small shell, which stops it when its last user has ended, even if it was killed. The process that starts the
+ * server holds the shell's standard input, others hold the named pipe `users`; the kernel closes both for a dead process (decision 8).
  */
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
@@ -12,8 +12,8 @@ import type { Places } from './places.ts';
 import { SERVER_ARGUMENTS } from './settings.ts';
 
 /**
- * Arguments: socket folder, log, seconds to linger, then the server's command. Who joins writes a line, so that one who came while
- * the server lingers is noticed. What does not end within five seconds of a fast shutdown is ended at once; the next start recovers.
+ * Arguments: socket folder, log, seconds to linger, then the server's command. A process that joins writes a line, so that the shell
+ * notices it while the server lingers. If a fast shutdown takes five seconds, an immediate one follows; the next start recovers.
  */
 const SCRIPT = `
 run=$1 log=$2 linger=$3
@@ -48,7 +48,7 @@ exit "$code"
 
 /** This process's hold on a server. */
 export interface Hold {
-  /** False where the shell is gone: nothing stops the server when we leave. */
+  /** False if the shell has ended: then nothing stops the server after us. */
   watched(): boolean;
   /** May be called twice. */
   release(): void;
@@ -56,21 +56,21 @@ export interface Hold {
 
 export interface Launch {
   hold: Hold;
-  /** Exit code of the server; rejects where the shell can't be started. */
+  /** Exit code of the server; rejects if the shell can't be started. */
   exited: Promise<number | null>;
 }
 
-/** Starts a server; it is ready when `postmaster.pid` says so. `socketFolder` must not exist. */
+/** Starts a server. `postmaster.pid` tells when it is ready. `socketFolder` must not exist. */
 export function launch({ native, data, log, runAs }: Places, socketFolder: string, linger: number): Launch {
   const server = [join(native, 'bin', 'postgres'), '-D', data, '-k', socketFolder, ...SERVER_ARGUMENTS];
-  // A session of its own: a terminal's Ctrl-C must not reach the server before the last profiles are stored.
+  // Detached: a terminal's Ctrl-C must not stop the server before the last profiles are stored.
   const child = spawn(
     '/bin/sh',
     ['-c', SCRIPT, 'hindsight-postgres', socketFolder, log, String(linger), ...server],
     { ...runAs, cwd: '/', env: childEnvironment(), detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
   );
   child.unref();
-  // A pipe to a child is a socket; it must not keep this process alive.
+  // The pipe to a child is a socket, which would keep this process alive.
   if (child.stdin instanceof Socket) child.stdin.unref();
   child.stdin.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve, reject) => {
@@ -87,7 +87,7 @@ export function launch({ native, data, log, runAs }: Places, socketFolder: strin
   };
 }
 
-/** Joins the users of a running server; null where no shell watches it. */
+/** Joins a running server; null if no shell watches it. */
 export function joinUsers(socketFolder: string): Hold | null {
   const { O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   let pipe: number | null;
@@ -101,7 +101,7 @@ export function joinUsers(socketFolder: string): Hold | null {
       try {
         return pipe !== null && writeSync(pipe, '\n') > 0;
       } catch (error) {
-        // A full pipe has a reader, one without a reader refuses (EPIPE).
+        // EAGAIN: the pipe is full, so it has a reader. Without a reader it is EPIPE.
         return codeOf(error) === 'EAGAIN';
       }
     },
@@ -110,7 +110,7 @@ export function joinUsers(socketFolder: string): Hold | null {
       pipe = null;
     },
   };
-  // Root trusts no name in a folder of another user: it writes to nothing but a pipe.
+  // Root can't trust a name in a folder of another user, so it writes to a pipe only.
   if (fstatSync(pipe).isFIFO() && hold.watched()) return hold;
   hold.release();
   return null;
