@@ -56,7 +56,7 @@ export async function entryOf(name) {
   const state = stateOfBuild();
   const problem = state === 'fresh' ? null : await renew(state);
   if (problem === null) return built;
-  // Remove with Node 20: from 22.18 on, Node.js runs TypeScript itself.
+  // Goes with Node 20: from 22.18 on, Node.js runs TypeScript itself.
   const runsSources = Boolean(process.features.typescript);
   if (!runsSources && state === 'missing')
     throw new StartError(

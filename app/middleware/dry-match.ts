@@ -38,7 +38,7 @@ export interface ConsideredLayer {
 }
 
 export interface DryMatchOptions {
-  /** `file:line` where a layer was registered, where that is known. */
+  /** `file:line` where a layer was registered, if known. */
   sourceOf?: (layer: object) => string | null;
   /** Knows the applications behind layers. */
   applications: { watch(app: unknown): void; of(layer: object): unknown };

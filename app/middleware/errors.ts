@@ -44,7 +44,7 @@ export interface ErrorHandlerOptions {
   recorder?: ErrorRecorder | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
-  /** Receives errors answered with 5xx or that truncate a response, and our own failures. */
+  /** Receives errors that give a 5xx or truncate a response, and our own failures. */
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
 }
 
@@ -98,7 +98,7 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
   /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
-  /** A failure of ours is logged, and must not cost the response. */
+  /** Our own failure is logged, and must not prevent the response. */
   function guard<T>(req: IncomingMessage, fallback: T, work: () => T): T {
     try {
       return work();

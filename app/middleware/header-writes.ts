@@ -39,7 +39,7 @@ export function noteRefused(notes: HeaderNotes, method: string, name: string | n
     refused.push({ method, name, layer: context.layer, atMs: context.elapsedMs() });
 }
 
-/** `notesOf`: null where the headers of this response are not recorded. */
+/** `notesOf`: null if the headers of this response are not recorded. */
 export function observeHeaders(
   methods: HeaderMethods,
   notesOf: (res: ServerResponse) => HeaderNotes | null,

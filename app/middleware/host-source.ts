@@ -1,5 +1,5 @@
 /**
- * Where a request came from, in a host: what its own Express says by `req.ip`, `req.ips`, `req.protocol` and `req.host`, which obey
+ * Where a request came from, in a host: `req.ip`, `req.ips`, `req.protocol` and `req.host` of its own Express, which obey
  * its `trust proxy`. If nobody is trusted, socket and Host header say the same and are read instead: five getters cost more than
  * the rest of opening a request. Plain node:http has only the socket.
  */

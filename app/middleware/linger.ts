@@ -39,7 +39,7 @@ export function linger(socket: Socket, { bytes, ms }: LingerLimits): void {
   socket.resume();
 }
 
-/** Makes Node linger where it would close the socket after its last response. The first call sets the limits. */
+/** Makes Node linger instead of closing the socket after its last response. The first call sets the limits. */
 export function lingerOnClose(socket: Socket, limits: LingerLimits): void {
   if (Object.hasOwn(socket, 'destroySoon')) return;
   const destroySoon = (): void => {

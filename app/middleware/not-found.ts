@@ -15,7 +15,7 @@ import { setOwnHeaders } from './own-headers.ts';
 
 export interface NotFoundOptions {
   matcher: DryMatcher;
-  /** Masks secrets in a text that stands alone. */
+  /** Masks secrets in a single text. */
   redactText: (text: string) => string;
   /** Milliseconds without a byte after which we stop waiting for the rest of a body. */
   idleMs?: number;

@@ -1,4 +1,4 @@
-/** Ids for requests that bring none: random UUIDs, made by the batch, because a single one costs ten times as much cold. */
+/** Ids for requests without one: random UUIDs, generated in batches, because a single cold call costs ten times as much. */
 import { randomUUID } from 'node:crypto';
 
 const BATCH = 64;

@@ -1,4 +1,4 @@
-/** What is recorded of a response, made readable only when it is read: a sampled-out request is mostly never read. */
+/** What is recorded of a response. Decoded only when it is read, because sampled-out requests are rarely read. */
 import type { ServerResponse } from 'node:http';
 import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/facts.ts';
 import type { HeaderNotes } from './header-writes.ts';
@@ -38,7 +38,7 @@ export class WatchedResponse implements ResponseFact {
   truncated = false;
   isSent = false;
   outcome: ResponseFact['outcome'] = 'running';
-  /** null where the request is sampled out, and outside of routers. */
+  /** null if the request is sampled out, and outside of routers. */
   headerNotes: HeaderNotes | null = null;
   readonly #previewBytes: number;
   readonly #readBlock: (block: string) => string[];

@@ -22,7 +22,7 @@ export interface RouteEntry {
   pattern: string;
   /** Name of the last handler; null if it has none. */
   handler: string | null;
-  /** `file:line`, where known. */
+  /** `file:line`, if known. */
   source: string | null;
 }
 
@@ -31,7 +31,7 @@ function printPath(path: unknown): string {
   return path instanceof RegExp ? path.toString() : '';
 }
 
-/** As it was registered; what Express 4 made of it for `use`. */
+/** The path as registered; for `use` in Express 4, derived from its regular expression. */
 function pathOf({ rawPath, route, regexp, keys }: LayerLike): unknown {
   const given = rawPath ?? route?.path;
   return given === undefined && regexp instanceof RegExp ? pathOfRegexp(regexp, keys) : given;

@@ -29,7 +29,7 @@ export interface UpgradeWatch {
   /** Observes the server of a request. */
   observeServer(req: IncomingMessage): void;
   attach(server: Server): void;
-  /** Goes with Node 22: the preset of prototypes asks for the server's `emit` without ours. */
+  /** Goes with Node 22: the prototype preset needs the server's `emit` without our wrapper. */
   emitOf(server: Server): unknown;
   /** Restores all servers. */
   close(): void;
@@ -66,7 +66,7 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   const observed = new WeakSet<object>();
   const attached = new Set<WeakRef<Server>>();
   const undoOf = new WeakMap<Server, () => void>();
-  /** Goes with Node 22, like `emitOf`. An `emit` of ours -> the one that it wraps. */
+  /** Goes with Node 22, like `emitOf`. Our wrapper of `emit` -> the function that it wraps. */
   const beneath = new WeakMap<object, () => Emit>();
   const readBlock = createBlockReader();
   let closed = false;

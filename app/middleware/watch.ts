@@ -62,8 +62,8 @@ type Emit = IncomingMessage['emit'];
 const OWN_FRAMES = 6;
 
 /**
- * An error keeps ten frames: while ours are below, it keeps as many more, so that none of the host's is missing once ours are taken out
- * (observe/own-frames.ts).
+ * An error captures ten frames. While ours are on the stack, the limit is raised by their number, so that no frame of the host is missing
+ * after ours are removed (observe/own-frames.ts).
  */
 function withLongerStacks<T>(work: () => T): T {
   const before: unknown = Error.stackTraceLimit;

@@ -19,9 +19,9 @@ export interface ServerConstructors {
 }
 
 export interface PrototypePreset {
-  /** Replaces the constructors of a request's server, once, where it is safe. */
+  /** Replaces the constructors of a request's server, once, if that is safe. */
   observeServer(req: IncomingMessage): void;
-  /** From here on Node's own constructors are used again. */
+  /** Afterwards Node's own constructors are used again. */
   close(): void;
 }
 
@@ -110,13 +110,13 @@ export function presetConstructors(app: unknown): Partial<ServerConstructors> {
 
 type Constructors = Record<symbol, unknown>;
 
-/** The property that holds one of Node's own constructors; undefined where the host passed its own. */
+/** The property that holds one of Node's own constructors; undefined if the host passed its own. */
 function keyOf(server: object, constructor: object): symbol | undefined {
   return Object.getOwnPropertySymbols(server).find((key) => (server as Constructors)[key] === constructor);
 }
 
 export interface PrototypePresetOptions {
-  /** A server's `emit` without the profiler's wrapper; default: as it is found. */
+  /** A server's `emit` without the profiler's wrapper; default: the current one. */
   emitOf?: (server: Server) => unknown;
 }
 

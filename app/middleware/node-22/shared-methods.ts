@@ -13,9 +13,9 @@ export type ObservableMethods = Pick<ServerResponse, (typeof NAMES)[number]>;
 export interface SharedMethods {
   /** The methods below the shared ones; null if this response needs methods of its own. */
   of(res: ServerResponse): ObservableMethods | null;
-  /** The same for a response that is watched already, whatever has been put on it since: null if nothing can be shared. */
+  /** The same for a response that is watched already, whatever was set on it since; null if nothing can be shared. */
   given(res: ServerResponse): ObservableMethods | null;
-  /** Restores what was replaced, where nobody has replaced it since. */
+  /** Restores the methods, unless somebody has replaced ours since. */
   restore(): void;
 }
 
@@ -89,7 +89,7 @@ export function createSharedMethods(
       const before = known.get(prototype);
       if (before !== undefined) return before;
       const methods = below(prototype);
-      // Whoever wrapped a method of this first response took the one below ours.
+      // A wrapper on this first response was created before ours, and calls the method below it.
       if (NAMES.some((name) => Object.hasOwn(res, name))) return null;
       known.set(prototype, methods);
       return methods;

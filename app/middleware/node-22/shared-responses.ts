@@ -6,10 +6,10 @@ import type { ServerResponse } from 'node:http';
 import { createSharedMethods, type ObservableMethods } from './shared-methods.ts';
 
 export interface SharedResponses<State extends object> {
-  /** Observes a response of an Express application; false where it has to be observed by methods of its own. */
+  /** Observes a response of an Express application; false if it needs methods of its own. */
   add(res: ServerResponse, state: State): boolean;
   delete(res: ServerResponse): void;
-  /** Another application may have taken the response over: one that is called, not mounted (vhost). */
+  /** For a response that another application may have taken over, because it is called, not mounted (vhost). */
   follow(res: ServerResponse): void;
   /** Restores what was replaced. */
   close(): void;
@@ -17,14 +17,14 @@ export interface SharedResponses<State extends object> {
 
 interface Entry<State> {
   state: State;
-  /** The methods below ours, of the application in which it was added: several of ours may be nested, and one notes. */
+  /** The methods below ours, in the application where it was added. Several of ours may be nested, but only one records. */
   methods: ObservableMethods;
   prototype: object;
-  /** Those of the application that has it now. */
+  /** The methods below ours in the application that has it now. */
   current: ObservableMethods | null;
 }
 
-/** `observe` makes methods that pass everything on to `methods`, and note it on what `find` returns. */
+/** `observe` creates methods that call `methods` and record on the response that `find` returns. */
 export function createSharedResponses<State extends object>(
   observe: (
     methods: ObservableMethods,
@@ -32,7 +32,7 @@ export function createSharedResponses<State extends object>(
   ) => ObservableMethods,
 ): SharedResponses<State> {
   const entries = new WeakMap<ServerResponse, Entry<State>>();
-  /** A dozen calls in a row are of the same response: it is looked up once. */
+  /** About a dozen consecutive calls are for the same response, so the last one is cached. */
   let latest: { res: ServerResponse; entry: Entry<State> | undefined } | null = null;
 
   function entryOf(res: ServerResponse): Entry<State> | undefined {

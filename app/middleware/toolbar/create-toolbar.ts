@@ -1,6 +1,6 @@
 /**
- * The tag of the toolbar, put into the documents that people look at, and into nothing else. Decision 15 says why it stands where it does,
- * and why a response gets `write` and `end` of its own that stay the outermost.
+ * Inserts the toolbar's tag into documents that a person opens in a browser, and into no other response. Decision 15 gives the reasons for
+ * its place, and for replacing `write` and `end` of a response by wrappers that stay the outermost.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../profiler/context.ts';
@@ -12,12 +12,12 @@ import { makeTag, type ServedScript } from './tag.ts';
 export type { ServedScript } from './tag.ts';
 
 export interface ToolbarOptions {
-  /** The script as it is served now: asked once for each document. */
+  /** The script as it is served now; called once per document. */
   script: () => ServedScript;
 }
 
 export interface Toolbar {
-  /** A response that is watched from now on. */
+  /** Starts to watch a response. */
   attach(req: IncomingMessage, res: ServerResponse, context: Context): void;
 }
 
@@ -26,14 +26,14 @@ type Call = (...args: unknown[]) => unknown;
 
 interface Attached {
   insertion: Insertion;
-  /** One of the wrappers is calling what it wraps. */
+  /** One of the wrappers is calling the method that it wraps. */
   isBusy: boolean;
 }
 
-/** A response whose methods are replaced more often than this is followed no further. */
+/** If a response's methods are replaced more often than this, we stop wrapping them. */
 const MOST_WRAPPERS = 10;
 
-/** The method that `res` has now; an inherited one is looked up at each call, for others may replace it later. */
+/** The current method of `res`. An inherited one is looked up at each call, because others may replace it later. */
 function methodOf(res: object, method: Method): Call {
   if (Object.hasOwn(res, method)) return (res as Record<Method, Call>)[method];
   return function inherited(this: object, ...args) {
@@ -42,7 +42,7 @@ function methodOf(res: object, method: Method): Call {
   };
 }
 
-/** What `end` and `write` may be called with: a piece, its encoding and a callback, each of which may be missing. */
+/** Arguments of `end` and `write`: a chunk, its encoding and a callback, all optional. */
 function readArguments(args: readonly unknown[]): {
   piece: { chunk: unknown; encoding: unknown };
   rest: unknown[];
@@ -53,7 +53,7 @@ function readArguments(args: readonly unknown[]): {
   return { piece: { chunk, encoding }, rest: args.slice(2) };
 }
 
-/** Wraps `method`, and wraps it once more whenever somebody replaces it before the body begins. Only the outermost wrapper acts. */
+/** Wraps `method`, and wraps it again if somebody replaces it before the body begins. Only the outermost wrapper acts. */
 function stayOutermost(res: object, method: Method, attached: Attached): void {
   const { insertion } = attached;
   const wrappers: Call[] = [];
@@ -81,7 +81,7 @@ function stayOutermost(res: object, method: Method, attached: Attached): void {
 
   function replace(given: unknown): void {
     const known = wrappers.findIndex((wrapper) => wrapper === given);
-    // Somebody who had replaced it puts back what was there.
+    // Code that had replaced the method restores the previous one.
     if (known !== -1) wrappers.length = known + 1;
     if (
       known === -1 &&
@@ -102,14 +102,14 @@ function stayOutermost(res: object, method: Method, attached: Attached): void {
   });
 }
 
-/** Whether both can be put on it: a host may have frozen it. */
+/** Whether both methods can be replaced: a host may have frozen the response. */
 function takesMethods(res: object): boolean {
   return ['write', 'end'].every(
     (method) => Object.getOwnPropertyDescriptor(res, method)?.configurable ?? Object.isExtensible(res),
   );
 }
 
-/** The nonce that a host keeps for its templates; an accessor is not called, nor a function. */
+/** The nonce that a host stores for its templates. Neither accessors nor functions are called. */
 function localsNonceOf(res: ServerResponse): string | null {
   const { locals } = res as ServerResponse & { locals?: unknown };
   if (typeof locals !== 'object' || locals === null) return null;

@@ -1,7 +1,7 @@
-/** Which requests ask for a document, and which responses are one that a tag may be put into. */
+/** Decides which requests ask for a document, and which responses are documents that can get the tag. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
-/** Why an HTML document that was asked for got no tag. */
+/** Why a requested HTML document got no tag. */
 export type Refusal =
   | 'announced'
   | 'attachment'
@@ -13,17 +13,17 @@ export type Refusal =
   | 'no-transform'
   | 'range';
 
-/** Sent by scripts that put what they get into a page that is there already, or want a part of it. */
+/** Sent by scripts that insert the response into an existing page, or request a part of a page. */
 const PARTIAL = [
   'x-requested-with', 'hx-request', 'turbo-frame', 'x-turbo-request-id', 'x-pjax', 'x-inertia', 'x-up-version', 'x-livewire',
   'x-alpine-request', 'datastar-request', 'range', 'service-worker', 'upgrade',
 ] as const; // prettier-ignore
 
-/** Charsets in which bytes below 128 that mean something to HTML are what they are in ASCII, wherever they stand. */
+/** Charsets in which HTML's syntax characters are always the same bytes as in ASCII. */
 const ASCII_BASED =
   /^(?:utf-?8|(?:us-)?ascii|iso-?8859-\d+(?:-[ei])?|latin-?\d|l\d|windows-\d+|cp125\d|x-cp125\d|koi8-[ru]|macintosh|x-mac-cyrillic|gbk|gb2312|gb18030|big5(?:-hkscs)?|shift[_-]jis|sjis|ms_kanji|euc-(?:jp|kr)|ks_c_5601-1987|tis-620)$/i;
 
-/** Headers that say something about the bytes of the body. */
+/** Headers that depend on the bytes of the body. */
 const DIGESTS = ['content-md5', 'digest', 'content-digest', 'repr-digest', 'signature', 'signature-input'];
 
 function acceptsHtml(accept: string | undefined): boolean {
@@ -32,8 +32,8 @@ function acceptsHtml(accept: string | undefined): boolean {
 }
 
 /**
- * Whether a person's browser asks for a page to be shown in its window. Browsers say so themselves (`Sec-Fetch-Dest`), but not to
- * addresses without TLS other than this machine's; there the types that are accepted must name HTML.
+ * Whether a browser requests a page to show it in its window. Browsers send `Sec-Fetch-Dest`, but not without TLS, except to localhost.
+ * If it is missing, `Accept` must name HTML.
  */
 export function asksForDocument({
   method,
@@ -44,19 +44,19 @@ export function asksForDocument({
   const mode = headers['sec-fetch-mode'];
   if (dest === undefined) {
     if ((mode !== undefined && mode !== 'navigate') || !acceptsHtml(headers.accept)) return false;
-    // A service worker that passes a navigation on says `empty`.
+    // A service worker that forwards a navigation sends `empty`.
   } else if (dest !== 'document' && !(dest === 'empty' && mode === 'navigate')) return false;
   return PARTIAL.every((name) => headers[name] === undefined);
 }
 
-/** A header of a response as one text; several values are several members of a list. */
+/** A header of a response as one text; several values are joined to a list. */
 export function headerText(res: ServerResponse, name: string): string {
   const value = res.getHeader(name);
   if (value === undefined) return '';
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
-/** A response whose body is shown as HTML: others get no tag, and need no reason. */
+/** Whether the body is shown as HTML. Other responses get no tag, and no reason is recorded. */
 export function isHtmlResponse(res: ServerResponse): boolean {
   const { statusCode } = res;
   const isShown =
@@ -64,16 +64,16 @@ export function isHtmlResponse(res: ServerResponse): boolean {
   return isShown && /^\s*text\/html\s*(?:;|$)/i.test(headerText(res, 'content-type'));
 }
 
-/** Whether the length of the body can't be changed any more, or not be read. */
+/** Whether the length of the body can't be changed any more, or can't be read. */
 function isLengthFixed(res: ServerResponse): boolean {
   const length = headerText(res, 'content-length');
   if (length !== '' && (res.headersSent || !/^\d{1,15}$/.test(length))) return true;
-  // Arguments of `writeHead` that can't be read back.
+  // Passed to `writeHead`, so it can't be read.
   const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
   return typeof block === 'string' && /\r\n(?:content-length|content-encoding)\s*:/i.test(block);
 }
 
-/** What, in the headers of an HTML response, forbids a change of its body; null where nothing does. */
+/** The reason in the headers of an HTML response why its body must not be changed; null if there is none. */
 export function refusalOf(res: ServerResponse): Refusal | null {
   const has = (name: string): boolean => res.hasHeader(name);
   if (res.statusCode === 206 || has('content-range')) return 'range';

@@ -1,40 +1,40 @@
 /**
- * One body on its way: puts the tag into the piece in which its place is. Nothing is held back, and no piece is more or less.
- * A length that is known and not yet sent grows by the tag, if the first piece reaches the place.
+ * Inserts the tag into the body of one response, in the chunk that contains its place. Chunks are neither delayed, split nor joined. If
+ * the first chunk contains the place, a Content-Length that is not sent yet is increased by the tag.
  */
 import type { ServerResponse } from 'node:http';
 import { headerText, isHtmlResponse, type Refusal, refusalOf } from './eligible.ts';
 import { createPlaceFinder, MOST_LOOKED_AT, type NoPlace } from './place-finder.ts';
 import type { MadeTag } from './tag.ts';
 
-/** Why a document got no tag; what begins with `policy:` ends with a directive. */
+/** Why a document got no tag; `policy:` is followed by a directive. */
 export type Absence = Refusal | NoPlace | `policy:${string}`;
 
 export interface InsertionOptions {
   res: ServerResponse;
-  /** The tag under these policies. */
+  /** Creates the tag that these policies allow. */
   make: (policies: readonly string[]) => MadeTag;
-  /** Called once with what was put in, or why nothing was; not for responses that are no documents. */
+  /** Called once for a document, with the inserted tag or the reason why there is none. */
   onOutcome: (outcome: { tag: string; absent: Absence | null }) => void;
 }
 
-/** A piece as it is handed to `write` and `end`. */
+/** A chunk as passed to `write` and `end`. */
 export interface Piece {
   chunk: unknown;
   encoding: unknown;
 }
 
 export interface Insertion {
-  /** The piece as it is to go out; the same object where nothing changes. */
+  /** The chunk to send; the same object if nothing changes. */
   pass(piece: Piece, isLast: boolean): Piece;
-  /** Whether a body has begun, and whether there is nothing more to do. */
+  /** Whether the body has begun, and whether nothing is left to do. */
   hasBegun(): boolean;
   isOver(): boolean;
 }
 
 const AS_TEXT = /^(?:utf-?8|latin1|binary|ascii)$/i;
 
-/** A piece as text in which markup can be found, and how something is put into it. */
+/** A chunk as text that can be searched for markup, with the function that inserts into it. */
 interface Opened {
   text: string;
   insert(at: number, markup: string): Piece;
@@ -50,7 +50,7 @@ function openBytes(bytes: Buffer): Opened {
   };
 }
 
-/** null if it can't be part of a body; Node rejects it itself. */
+/** null if it is not a valid chunk; Node rejects it itself. */
 function open({ chunk, encoding }: Piece): Opened | null {
   if (chunk instanceof Uint8Array)
     return openBytes(
@@ -66,7 +66,7 @@ function open({ chunk, encoding }: Piece): Opened | null {
   return Buffer.isEncoding(named) ? openBytes(Buffer.from(chunk, named)) : null;
 }
 
-/** The header keeps its spelling, its place and its kind of value. */
+/** Changes the value only: the header's spelling, position and type of value stay. */
 function addLength(res: ServerResponse, bytes: number): void {
   const value = res.getHeader('content-length');
   if (value === undefined || res.headersSent) return;
@@ -86,7 +86,7 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
     onOutcome({ tag, absent });
   }
 
-  /** With the first piece: what the headers say. */
+  /** Checks the headers, with the first chunk. */
   function begin(): void {
     hasBegun = true;
     // The profiler's own error page has no toolbar.
@@ -108,7 +108,7 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
       return piece;
     }
     const { tag } = made;
-    // The `<` that went out before begins the tag, and another one what it began.
+    // The content's `<` was sent with the previous chunk: use it for our tag, and add another for the content.
     const changed = at === -1 ? opened.insert(0, `${tag.slice(1)}<`) : opened.insert(at, tag);
     finish(null, tag);
     addLength(res, tag.length);
@@ -127,7 +127,7 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
     if (typeof place === 'number') return put(opened, piece, place);
     if (place !== null) finish(place);
     else if (isLast) finish('unclear');
-    // The first piece takes the headers along.
+    // The headers are sent with the first chunk.
     else if (res.hasHeader('content-length')) finish('announced');
     return piece;
   }

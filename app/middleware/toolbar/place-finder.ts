@@ -1,25 +1,25 @@
 /**
- * Where the script element goes in a document that arrives in pieces: behind `<head>`, or before the first content where there is no such
- * tag. Up to there browsers build nothing but `<html>`, `<head>` and comments (HTML standard, 13.2.6.4.1 to 13.2.6.4.4).
+ * Finds the place of the script element in a document that arrives in chunks: after `<head>` or, without that tag, before the first
+ * content. Up to there browsers create only `<html>`, `<head>` and comments (HTML standard, 13.2.6.4.1 to 13.2.6.4.4).
  */
 
-/** Why there is no place: `fragment`: neither a doctype of HTML nor `<html>` comes first; `there`: the place has a tag already. */
+/** Why there is no place. `fragment`: neither an HTML doctype nor `<html>` comes first. `there`: the place has a tag already. */
 export type NoPlace = 'fragment' | 'there' | 'unclear';
 
-/** More than this before the content, or in one comment of it, is not looked through. */
+/** Maximum characters searched before the content, or in one comment. */
 export const MOST_LOOKED_AT = 16_384;
 
 const SPACE = '[\\t\\n\\f\\r ]';
 const ATTRIBUTE = `(?:${SPACE}+|(?<=["']))[^\\t\\n\\f\\r "'<>/=]+(?:${SPACE}*=${SPACE}*(?:"[^"]*"|'[^']*'|[^\\t\\n\\f\\r "'<>=\`]+))?`;
-/** White space, a doctype, a comment, what is read as a comment, or one of two tags. */
+/** White space, a doctype, a comment, a bogus comment, or one of two tags. */
 const TOKEN = new RegExp(
   `${SPACE}+|<!doctype[^>]*>|<!--(?:-?>|[^]*?--!?>)|<!(?!--|doctype)[^>]*>|<\\?[^>]*>|<(html|head)(?:${ATTRIBUTE})*${SPACE}*/?>`,
   'iy',
 );
 const DOCUMENT = /^<(?:html|!doctype[\t\n\f\r ]*html[\t\n\f\r >])/i;
-/** The beginning of a token, of which the rest is still to come. */
+/** An incomplete token, whose rest is in a later chunk. */
 const BEGINNING = /^<(?:[!?]|(?:html|head)[\t\n\f\r />])/i;
-/** Some end tags are ignored, a reference may be white space, and browsers drop U+0000: comments behind these would move. */
+/** Some end tags are ignored, a character reference may be white space, and browsers drop U+0000: comments after these would move. */
 const UNCLEAR = /^(?:<\/|[&\0])/;
 const TAG = /^<script async src="[^"]*" data-token="/;
 
@@ -28,8 +28,8 @@ function isBeginning(text: string): boolean {
 }
 
 /**
- * The function takes the pieces in order, and gives the index in the piece: -1 where the content's `<` was the end of the piece before;
- * null where the place is in a later one.
+ * Returns a function that is called with each chunk in order and returns the index in the chunk: -1 if the content's `<` ended the
+ * previous chunk, null if the place is in a later one.
  */
 export function createPlaceFinder(): (piece: string) => number | NoPlace | null {
   let before = '';

@@ -1,18 +1,18 @@
 /**
- * What the content security policies of a response say about the toolbar's script: CSP level 3, for an external script that the parser
- * inserts. Where one would stop the script, the page gets no tag, so that it sees no violation that is not its own. A policy that only
- * reports counts like one that is enforced.
+ * Whether the content security policies of a response allow the toolbar's script: CSP level 3, for a parser-inserted external script. If
+ * one would block the script, the page gets no tag, so that the tag never causes a violation. A report-only policy counts like an
+ * enforced one.
  */
 
 type Policy = ReadonlyMap<string, readonly string[]>;
 
 interface AskedScript {
-  /** Where the page was fetched from, as far as it is known: `https://shop.example`. */
+  /** Origin of the page, if known: `https://shop.example`. */
   origin: string | null;
   path: string;
-  /** `sha256-…` of its content; null where that is not known yet. */
+  /** `sha256-…` of its content; null while unknown. */
   integrity: string | null;
-  /** The nonce in `res.locals`, for a policy that is added further out. */
+  /** The nonce in `res.locals`, for a policy that a proxy adds. */
   localsNonce: string | null;
 }
 
@@ -26,15 +26,15 @@ const HASH = /^'(sha(?:256|384|512)-[a-z0-9+/_-]+={0,2})'$/i;
 const HOST =
   /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::(\d+|\*))?(\/[^?#]*)?$/i;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443', ws: '80', wss: '443' };
-/** Of one page; more are not tried. */
+/** Maximum per page. */
 const MOST_NONCES = 20;
 
-/** Whether it can be written into a tag as it is, and is what a policy may hold. */
+/** Whether it needs no escaping in a tag and is valid in a policy. */
 export function isNonce(text: unknown): text is string {
   return typeof text === 'string' && text.length <= 256 && /^[a-z0-9+/_-]+={0,2}$/i.test(text);
 }
 
-/** One header may hold several, by commas. */
+/** A header may contain several policies, separated by commas. */
 function parsePolicies(text: string): Policy[] {
   return text.split(',').flatMap((serialized) => {
     const policy = new Map<string, readonly string[]>();
@@ -47,7 +47,7 @@ function parsePolicies(text: string): Policy[] {
   });
 }
 
-/** The first of these directives that the policy has. */
+/** The first of these directives that the policy contains. */
 function governing(
   policy: Policy,
   names: readonly string[],
@@ -142,7 +142,7 @@ function connects(policy: Policy, script: AskedScript): boolean {
   return directive === null || directive.sources.some((source) => reaches(source, asked));
 }
 
-/** Attributes to try: the nonces that the policies name, then none; a hash only where nothing else will do. */
+/** Attributes to try: each nonce in the policies, then none, and a hash only if nothing else is allowed. */
 function candidates(policies: readonly Policy[], script: AskedScript): Attributes[] {
   const sources = policies.flatMap((policy) => scriptDirective(policy)?.sources ?? []);
   const nonces = new Set(sources.flatMap((source) => NONCE.exec(source)?.[1] ?? []));

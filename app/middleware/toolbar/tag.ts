@@ -1,11 +1,11 @@
-/** The script element that a page gets: no data in it but the token. */
+/** The script element that is inserted into a page. Its only data is the token. */
 import { judge } from './policy.ts';
 
 /** The script as it is served. */
 export interface ServedScript {
-  /** Origin-relative; with the hash of its content as soon as that is known. */
+  /** Origin-relative; contains the content hash once that is known. */
   url: string;
-  /** `sha256-…`; null where it is not known yet. */
+  /** `sha256-…`; null while unknown. */
   integrity: string | null;
 }
 
@@ -14,12 +14,12 @@ export interface TagOptions {
   script: ServedScript;
   /** Policies in the response's headers. */
   policies: readonly string[];
-  /** Of the request, as the client sees it. */
+  /** Origin of the request, as the client sees it. */
   origin: string | null;
   localsNonce: string | null;
 }
 
-/** The element, or the directive of a policy that forbids it. */
+/** Returns the element, or the directive of a policy that forbids it. */
 export type MadeTag = { tag: string } | { against: string };
 
 function attribute(name: string, value: string | null): string {
