@@ -34,7 +34,7 @@ import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
 
-/** `note`: called where it records; returns what is called when it is closed. */
+/** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
   const { warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
   for (const sentence of unknownOptions(options)) warn(sentence);
@@ -159,7 +159,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     onFinish(context, req) {
       if (context.kind === 'request' && !context.sampledOut) observers.onFinish(context);
       routing.onFinish(context, req);
-      // The pages, 10 MB, are loaded after the first response, unless nobody is likely to open one.
+      // The pages take 10 MB. They are loaded after the first response, unless they are unlikely to be opened.
       if (isLookedAt) pages.preload();
     },
   });
@@ -190,7 +190,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     },
     respondWithError,
     refuse(server, { resolver, methods }) {
-      // The parser's refusals are answered synchronously, so the error page has to be loaded by then.
+      // Refused requests get their response synchronously, so the error page has to be loaded by then.
       pages.whenRenderable(() => undefined);
       watch.watchServer(server);
       return createRefusal({

@@ -36,10 +36,10 @@ export interface RedactorOptions {
 
 /** A name and its value, in any notation. */
 const PAIR = /[=:<]|%3[ad]/i;
-/** Longest string of a profile; the rest is counted in words. */
+/** Longest string of a profile; the rest is replaced by a note of its length. */
 const LONGEST_STRING = 65_536;
 
-/** Texts that a mask changes -> results. */
+/** The texts that a mask changes, each with its masked form. */
 function changedBy(mask: ValueMask | null, texts: readonly string[]): Map<string, string> {
   const changed = new Map<string, string>();
   if (mask === null) return changed;

@@ -57,7 +57,7 @@ function isClear(prototype: object, nodes: object, names: readonly PropertyKey[]
   return true;
 }
 
-/** Node itself answers an unknown `Expect` and a missing Host: the host's methods must not run then. */
+/** Node itself responds to an unknown `Expect` and a missing Host: the host's methods must not run then. */
 function mayNodeAnswer({ headers }: IncomingMessage): boolean {
   return headers.expect !== undefined || headers.host === undefined;
 }
@@ -137,7 +137,7 @@ function presetPrototypes(
   const isOnly = (): boolean =>
     !isClosed() &&
     emitOf(server) === NODES_EMIT &&
-    // Above the limit Node itself answers.
+    // Above the limit Node itself responds.
     !((server.maxRequestsPerSocket ?? 0) > 0) &&
     server.listenerCount('request') === 1 &&
     server.listeners('request')[0] === (app as unknown) &&
