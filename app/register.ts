@@ -61,7 +61,7 @@ function watchLoading(): void {
   };
 }
 
-/** `tracing:net.server.listen` of Node.js, from 20.2 on. */
+/** `tracing:net.server.listen` of Node.js. */
 function watchServers(): void {
   const listener = (listens: boolean) => (message: unknown) => {
     const { server } = message as { server?: unknown };

@@ -66,7 +66,8 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
     next?: Next,
   ): unknown {
     const profiler = of(this);
-    if (profiler === null) return Reflect.apply(handle, this, [req, res, next]);
+    // Messages of HTTP/2 are of other classes: only packages that patch Express serve them, by prototypes of their own.
+    if (profiler === null || req.httpVersionMajor > 1) return Reflect.apply(handle, this, [req, res, next]);
     // As Express does next: `watch` learns the application, and what it trusts, from the request.
     Object.setPrototypeOf(req, this.request);
     Object.setPrototypeOf(res, this.response);

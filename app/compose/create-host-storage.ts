@@ -6,6 +6,8 @@ import { createPostgresStorage } from './create-postgres-storage.ts';
 import { runProfilerMigrations } from './run-profiler-migrations.ts';
 
 const SCHEMA = 'hindsight';
+/** Milliseconds that a page waits after the start while the tables are made or found. */
+const READ_WITHIN_MS = 3000;
 
 /** Profiles are buffered while the tables are created; if that fails, they are stored in memory. */
 export function createHostStorage(
@@ -14,7 +16,7 @@ export function createHostStorage(
 ): ProfileStorage {
   if (url === null || url === undefined) return createMemoryStorage();
   const opened = createPostgresStorage({ connection: url, schema: SCHEMA, say: warn });
-  const storage = createDeferredStorage();
+  const storage = createDeferredStorage({ readWithinMs: READ_WITHIN_MS });
   runProfilerMigrations({ connection: url, schema: SCHEMA }).then(
     () => {
       storage.resolve(opened);

@@ -14,6 +14,7 @@ import {
 } from './channels/graphql.ts';
 import { isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
+import { hideOwnFrames } from './own-frames.ts';
 import { subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
@@ -171,7 +172,11 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     const tookMs = context.elapsedMs() - sinceMs;
     times.totalMs += tookMs;
     times.slowestMs = Math.max(times.slowestMs, tookMs);
-    if (message.error !== undefined) times.failed++;
+    if (message.error !== undefined) {
+      times.failed++;
+      // Apollo Server puts stacks into its responses.
+      hideOwnFrames(message.error);
+    }
     resolving.delete(message);
   }
 

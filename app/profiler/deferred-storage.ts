@@ -1,16 +1,17 @@
 /**
- * The storage of a service that listens before its database is ready. Until then writes wait (the writer's queue is limited), and
- * everything else is rejected immediately.
+ * The storage of a process that listens before its database is ready. Until then writes wait (the writer's queue is limited), and
+ * everything else is rejected: what a page asks for after `readWithinMs`, the rest immediately.
  */
 import { createError } from '../errors.ts';
 import type { ProfileStorage } from './storage.ts';
+import { settledWithin } from './timeouts.ts';
 
 export interface DeferredStorage extends ProfileStorage {
   /** Delegates everything to `storage` from now on. */
   resolve(storage: ProfileStorage): void;
 }
 
-export function createDeferredStorage(): DeferredStorage {
+export function createDeferredStorage({ readWithinMs = 0 } = {}): DeferredStorage {
   let actual: ProfileStorage | null = null;
   let arrive: (storage: ProfileStorage) => void = () => undefined;
   const arrival = new Promise<ProfileStorage>((resolve) => {
@@ -20,6 +21,15 @@ export function createDeferredStorage(): DeferredStorage {
   function now(): ProfileStorage {
     if (actual === null) throw createError('STORAGE_UNAVAILABLE', ['the database is not ready yet.']);
     return actual;
+  }
+
+  async function soon(): Promise<ProfileStorage> {
+    if (actual === null && readWithinMs > 0)
+      await settledWithin(
+        arrival.then(() => undefined),
+        readWithinMs,
+      );
+    return now();
   }
 
   return {
@@ -35,14 +45,14 @@ export function createDeferredStorage(): DeferredStorage {
       actual?.writeSync?.(profiles, shared, withinMs);
     },
     storeShared: async (parts) => (await arrival).storeShared(parts),
-    readShared: async (ids) => now().readShared(ids),
+    readShared: async (ids) => (await soon()).readShared(ids),
     amend: async (token, name, value) => now().amend(token, name, value),
-    read: async (token, options) => now().read(token, options),
-    find: async (query) => now().find(query),
-    summarize: async (query) => now().summarize(query),
-    routePercentiles: async (query) => now().routePercentiles(query),
-    countsAndHistogram: async (query) => now().countsAndHistogram(query),
-    clear: async () => now().clear(),
+    read: async (token, options) => (await soon()).read(token, options),
+    find: async (query) => (await soon()).find(query),
+    summarize: async (query) => (await soon()).summarize(query),
+    routePercentiles: async (query) => (await soon()).routePercentiles(query),
+    countsAndHistogram: async (query) => (await soon()).countsAndHistogram(query),
+    clear: async () => (await soon()).clear(),
     readSetting: async (name) => now().readSetting(name),
     writeSetting: async (name, value) => now().writeSetting(name, value),
     purge: async (limits) => now().purge(limits),
@@ -52,7 +62,7 @@ export function createDeferredStorage(): DeferredStorage {
       return storage.leaseTokens(key);
     },
     async formKey() {
-      const storage = now();
+      const storage = await soon();
       if (storage.formKey === undefined) throw new Error('This storage has no key for forms.');
       return storage.formKey();
     },

@@ -1,7 +1,10 @@
 /** The door of two lines, and when a profiler is off. */
 import { expect } from 'chai';
 import express from 'express';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect, createServer as createHttp2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { createRequire } from 'node:module';
 import request from 'supertest';
 import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
@@ -96,6 +99,26 @@ describe('hindsight(app)', () => {
     const { headers } = await request(server).get('/inner').expect(200, 'inner');
     expect(headers['x-debug-token']).to.match(TOKEN);
     expect((await request(server).get('/outer')).headers).to.not.have.property('x-debug-token');
+  });
+
+  it('leaves requests over HTTP/2 to an application that was patched for them', async () => {
+    const app = express();
+    const patched = (_request: unknown, response: { end: (body: string) => void }): void => {
+      response.end('over HTTP/2');
+    };
+    Object.assign(app, { handle: patched });
+    attached(app);
+    const server = createHttp2Server(app as never).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const asked = client.request({ ':path': '/' }).setEncoding('utf8');
+    const [headers] = (await once(asked, 'response')) as [Record<string, unknown>];
+    const [body] = (await once(asked, 'data')) as [string];
+    expect(body).to.equal('over HTTP/2');
+    expect(headers[':status']).to.equal(200);
+    expect(headers).to.not.have.property('x-debug-token');
+    client.destroy();
+    server.close();
   });
 
   it('records a mounted application once, by the outer profiler', async () => {

@@ -11,6 +11,8 @@ import { withFindingsApp } from '../support/findings-app.ts';
 const require = createRequire(import.meta.url);
 
 class NoSuchOrder extends Error {}
+/** What a resolver threw before it returned a promise. */
+let broken: Error | null = null;
 
 function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList }: typeof graphql) {
   const Item = new GraphQLObjectType({
@@ -28,6 +30,12 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
         type: GraphQLString,
         args: { text: { type: GraphQLString } },
         resolve: (_source, { text }: { text: string }) => text,
+      },
+      broken: {
+        type: GraphQLString,
+        resolve: async () => {
+          throw (broken = new NoSuchOrder('broken'));
+        },
       },
       order: {
         type: GraphQLString,
@@ -105,6 +113,13 @@ for (const [version, exports, execution] of [
       const { errors } = profile.panels.exception?.data as ExceptionData;
       expect(errors.map(({ thrown }) => thrown.chain[0]?.class)).to.deep.equal(['NoSuchOrder']);
       expect(profile.error).to.include({ message: 'No order 7' });
+    });
+
+    it('leaves no frame of ours in what a resolver threw', async () => {
+      await run('{ broken }');
+      expect(broken?.stack)
+        .to.contain('graphql.test.ts')
+        .and.to.not.match(/app[\\/]observe/);
     });
 
     it('keeps requests that run at once apart', async () => {

@@ -167,6 +167,13 @@ describe('profiles', () => {
     expect(failure).to.include({ code: 'STORAGE_UNAVAILABLE', status: 503 });
   });
 
+  it('are read once the storage is there, where that is awaited', async () => {
+    const patient = createDeferredStorage({ readWithinMs: 60_000 });
+    const [page, list] = [patient.read('abcdef'), patient.find(everything)];
+    patient.resolve(createMemoryStorage());
+    expect([await page, (await list).total]).to.deep.equal([null, 0]);
+  });
+
   describe('that were shown lately', () => {
     let memory: ProfileStorage;
     /** Whether the storage gave a document, by read. */
