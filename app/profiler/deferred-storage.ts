@@ -11,7 +11,16 @@ export interface DeferredStorage extends ProfileStorage {
   resolve(storage: ProfileStorage): void;
 }
 
-export function createDeferredStorage({ readWithinMs = 0 } = {}): DeferredStorage {
+export interface DeferredStorageOptions {
+  readWithinMs?: number;
+  /** The process ended before there was a storage. */
+  onLost?: (profiles: number) => void;
+}
+
+export function createDeferredStorage({
+  readWithinMs = 0,
+  onLost,
+}: DeferredStorageOptions = {}): DeferredStorage {
   let actual: ProfileStorage | null = null;
   let arrive: (storage: ProfileStorage) => void = () => undefined;
   const arrival = new Promise<ProfileStorage>((resolve) => {
@@ -42,7 +51,8 @@ export function createDeferredStorage({ readWithinMs = 0 } = {}): DeferredStorag
     },
     write: async (profiles) => (await arrival).write(profiles),
     writeSync(profiles, shared, withinMs) {
-      actual?.writeSync?.(profiles, shared, withinMs);
+      if (actual === null) onLost?.(profiles.length);
+      else actual.writeSync?.(profiles, shared, withinMs);
     },
     storeShared: async (parts) => (await arrival).storeShared(parts),
     readShared: async (ids) => (await soon()).readShared(ids),
