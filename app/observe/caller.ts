@@ -5,6 +5,7 @@
  */
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { filePathOf } from './stack-frames.ts';
@@ -116,6 +117,7 @@ const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js/;
 const OURS_WRITTEN = /(?:^|[\\/])app[\\/](?:observe|profiler|middleware)[\\/][^\\/]+\.ts$/;
 
 let folderOfOurs: string | undefined;
+let foldersOfOurs: readonly string[] | undefined;
 
 /** The folder of the profiler's own modules, read from the stack, so that each copy of the package finds its own. */
 export function ownFolder(): string {
@@ -124,9 +126,22 @@ export function ownFolder(): string {
 
 /** Whether a line of a stack, or a file, is ours; elsewhere in `app` there may be code of the owner. */
 export function isOwnFile(text: string): boolean {
+  return ownFolders().some((folder) => {
+    const at = text.indexOf(folder);
+    return at !== -1 && OURS.test(text.slice(at + folder.length));
+  });
+}
+
+/** As stacks write it: as an address, as a path, and as source maps place the build's sources. Empty where it is not known. */
+export function ownFolders(): readonly string[] {
+  return (foldersOfOurs ??= findOwnFolders());
+}
+
+function findOwnFolders(): readonly string[] {
   const folder = ownFolder();
-  const at = folder === '' ? -1 : text.indexOf(folder);
-  return at !== -1 && OURS.test(text.slice(at + folder.length));
+  if (folder === '') return [];
+  const path = folder.startsWith('file:') ? fileURLToPath(folder) : folder;
+  return [...new Set([folder, path, path.replace(/dist([\\/])(?:app|cjs)[\\/]$/, 'app$1')])];
 }
 
 function findOwnFolder(): string {

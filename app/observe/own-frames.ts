@@ -3,7 +3,7 @@
  * the emitters that it binds to a request. What a host catches itself before it comes by keeps them (docs/architecture.md).
  */
 import { field, isError, isObject } from '../profiler/thrown-value.ts';
-import { isOwnFile, ownFolder } from './caller.ts';
+import { isOwnFile, ownFolders } from './caller.ts';
 
 const LONGEST_CHAIN = 5;
 const FRAME = /^\s+at /;
@@ -24,11 +24,11 @@ function withoutOurs(stack: string): string {
 
 /** Never throws; an error that can't be changed stays as it is. */
 export function hideOwnFrames(error: unknown): void {
-  const folder = ownFolder();
+  const folders = ownFolders();
   let at = error;
   for (let depth = 0; depth < LONGEST_CHAIN && isObject(at) && isError(at); depth++) {
     const stack = field(at, 'stack');
-    if (folder !== '' && typeof stack === 'string' && stack.includes(folder)) {
+    if (typeof stack === 'string' && folders.some((folder) => stack.includes(folder))) {
       const cleaned = withoutOurs(stack);
       try {
         if (cleaned !== stack) Reflect.set(at, 'stack', cleaned);

@@ -165,7 +165,9 @@ describe('the toolbar in a page from the cache', () => {
   it('shows the request after a restart of the service too, which knows the first no longer', async () => {
     const { page, problems } = await browser.open();
     await page.goto(`${origin}/large`);
-    const [first] = await shown(page);
+    const [first = ''] = await shown(page);
+    const timing = async (): Promise<unknown> => (await profiler.profiles.read(first))?.amendments.timing;
+    await until(async () => (await timing()) !== undefined, 'the times beside the profile');
     await profiler.close(0);
     await serve();
     await page.reload();
