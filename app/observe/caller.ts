@@ -120,7 +120,7 @@ let folderOfOurs: string | undefined;
 let foldersOfOurs: readonly string[] | undefined;
 
 /** The folder of the profiler's own modules, read from the stack, so that each copy of the package finds its own. */
-export function ownFolder(): string {
+function ownFolder(): string {
   return (folderOfOurs ??= findOwnFolder());
 }
 
@@ -133,7 +133,7 @@ export function isOwnFile(text: string): boolean {
 }
 
 /** As stacks write it: as an address, as a path, and as source maps place the build's sources. Empty where it is not known. */
-export function ownFolders(): readonly string[] {
+function ownFolders(): readonly string[] {
   return (foldersOfOurs ??= findOwnFolders());
 }
 
