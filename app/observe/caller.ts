@@ -133,7 +133,7 @@ export function isOwnFile(text: string): boolean {
 }
 
 /** As stacks write it: as an address, as a path, and as source maps place the build's sources. Empty where it is not known. */
-function ownFolders(): readonly string[] {
+export function ownFolders(): readonly string[] {
   return (foldersOfOurs ??= findOwnFolders());
 }
 
