@@ -148,7 +148,7 @@ export interface ErrorFact {
   handler?: ErrorLayer | null;
 }
 
-/** What is told of a layer beside an error. */
+/** The layer that an error names as its source or its handler. */
 export interface ErrorLayer {
   name: string;
   kind: string;

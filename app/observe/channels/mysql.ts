@@ -5,7 +5,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
-import { allOf, ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, createCallMarker, ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface MysqlQuery extends Traced {
   connection: object;
@@ -35,7 +35,7 @@ const connect = tracingChannel('express-hindsight:mysql:connect');
 
 export const mysqlChannels = { query, connect };
 
-let isPoolQuery = false;
+const poolQuery = createCallMarker();
 
 /** Without a callback the end is an event. Listeners would change what an unheard error does. */
 function watchEvents(message: MysqlQuery, command: Command): void {
@@ -102,22 +102,7 @@ function patchConnection(Connection: unknown, names: readonly string[]): (() => 
 function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null {
   const { prototype } = (Pool ?? {}) as { prototype?: object };
   return allOf(
-    ...names.map((name) =>
-      wrapMethod(
-        ownerOf(prototype, name),
-        name,
-        (original) =>
-          function (this: unknown, ...args) {
-            const before = isPoolQuery;
-            isPoolQuery = true;
-            try {
-              return Reflect.apply(original, this, args);
-            } finally {
-              isPoolQuery = before;
-            }
-          },
-      ),
-    ),
+    ...names.map((name) => poolQuery.mark(prototype, name)),
     wrapMethod(
       ownerOf(prototype, 'getConnection'),
       'getConnection',
@@ -126,7 +111,7 @@ function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null
           const [callback] = args;
           if (!connect.start.hasSubscribers || typeof callback !== 'function')
             return Reflect.apply(original, this, args);
-          const message: MysqlConnect = { isForQuery: isPoolQuery };
+          const message: MysqlConnect = { isForQuery: poolQuery.isRunning() };
           args[0] = tracedCallback(connect, message, callback as Callback);
           return traceSync(connect, message, () => Reflect.apply(original, this, args));
         },

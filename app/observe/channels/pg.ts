@@ -2,7 +2,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishEnd, publishError, traceCall, traceSync, type Traced, tracedCallback } from './trace.ts';
-import { allOf, ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, createCallMarker, ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface PgQuery extends Traced {
   client: object;
@@ -103,8 +103,7 @@ function tracedQuery(client: object, args: unknown[], original: Callback): unkno
   return traceSync(query, message, call);
 }
 
-/** Whether `pool.query` is what calls `connect`. */
-let isPoolQuery = false;
+const poolQuery = createCallMarker();
 
 export const pgPatch: LibraryPatch = {
   name: 'pg',
@@ -125,27 +124,14 @@ export const pgPatch: LibraryPatch = {
             return tracedQuery(this as object, args, original);
           },
       ),
-      wrapMethod(
-        ownerOf(Pool.prototype, 'query'),
-        'query',
-        (original) =>
-          function (this: unknown, ...args) {
-            const before = isPoolQuery;
-            isPoolQuery = true;
-            try {
-              return Reflect.apply(original, this, args);
-            } finally {
-              isPoolQuery = before;
-            }
-          },
-      ),
+      poolQuery.mark(Pool.prototype, 'query'),
       wrapMethod(
         ownerOf(Pool.prototype, 'connect'),
         'connect',
         (original) =>
           function (this: unknown, ...args) {
             if (!connect.start.hasSubscribers) return Reflect.apply(original, this, args);
-            const message: PgConnect = { pool: this as object, isForQuery: isPoolQuery };
+            const message: PgConnect = { pool: this as object, isForQuery: poolQuery.isRunning() };
             const [callback] = args;
             if (typeof callback === 'function')
               args[0] = tracedCallback(connect, message, callback as Callback);

@@ -97,3 +97,30 @@ export function ownerOf(start: unknown, name: string): object | null {
     holder = Object.getPrototypeOf(holder) as object | null;
   return holder;
 }
+
+/** Tells whether a method such as `pool.query` is running, which asks for a connection by itself. */
+export function createCallMarker(): {
+  isRunning(): boolean;
+  /** Wraps the method of `prototype`, or of the one it is inherited from. */
+  mark(prototype: unknown, name: string): (() => void) | null;
+} {
+  let running = false;
+  return {
+    isRunning: () => running,
+    mark: (prototype, name) =>
+      wrapMethod(
+        ownerOf(prototype, name),
+        name,
+        (original) =>
+          function (this: unknown, ...args) {
+            const before = running;
+            running = true;
+            try {
+              return Reflect.apply(original, this, args);
+            } finally {
+              running = before;
+            }
+          },
+      ),
+  };
+}
