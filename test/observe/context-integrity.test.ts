@@ -93,7 +93,7 @@ describe('facts of fifty concurrent requests', () => {
     await new Promise((resolve) => server.once('listening', resolve));
   });
   after(async () => {
-    for (const observation of closing) observation.close();
+    for (const observation of closing.toReversed()) observation.close();
     server.closeAllConnections();
     server.close();
     await knex.destroy();
