@@ -133,7 +133,7 @@ export function createObservers(options: ObserverOptions): Observers {
     observe === true || (observe !== false && observe.includes(name));
   /** Libraries that are observed if they are found: how they publish, and which observer subscribes. */
   const observed: { patches: readonly LibraryPatch[]; listen: () => { close(): void } }[] = [
-    { patches: [pgPatch], listen: () => observePg({ tracker, queries }) },
+    { patches: [pgPatch], listen: () => observePg({ tracker, queries, explainer }) },
     { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
     { patches: [mongodbPatch], listen: () => observeMongodb({ tracker, queries }) },
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },

@@ -1,5 +1,5 @@
 /**
- * Query plans of slow statements: `EXPLAIN` (never `ANALYZE`) after the response, on the application's own Knex (decision 13). It never makes the
+ * Query plans of slow statements: `EXPLAIN` (never `ANALYZE`) after the response, in the application's own pool (decision 13). It never makes the
  * application wait: it takes idle connections only, at most three a second, for read-only transactions that are rolled back. The driver
  * is called directly, so that nothing is recorded, in the extended protocol, which allows one statement. PostgreSQL only.
  */
@@ -7,9 +7,10 @@ import { describeError } from '../profiler/thrown-value.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
+import { ENDS } from './queries.ts';
 import type { QueryFact } from './query-fact.ts';
 
-/** What we use of Knex's pool. */
+/** What we use of a pool; named as in Knex's. */
 export interface ExplainPool {
   numFree(): number;
   numUsed(): number;
@@ -17,13 +18,14 @@ export interface ExplainPool {
   max?: number;
 }
 
-/** What we use of Knex's client. */
+/** What we use of Knex's client; a Pool of `pg` is made to look like one. */
 export interface ExplainClient {
   dialect?: unknown;
   driverName?: unknown;
   pool?: object;
   acquireConnection(): Promise<object>;
-  releaseConnection(connection: object): unknown;
+  /** With `failure`, the connection did not respond. */
+  releaseConnection(connection: object, failure?: unknown): unknown;
 }
 
 /** A connection of the driver `pg`. */
@@ -86,7 +88,6 @@ const TABLES = `select n.nspname || '.' || c.relname as name, c.reltuples::float
 const CAN_BE_PLANNED = /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with)\b/i;
 /** Anything after a semicolon, even inside a literal: a driver that ignores `queryMode` would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
-const ENDS_TRANSACTION = /^\s*(?:commit|rollback(?!\s+to\b))/i;
 
 type Outcome = Pick<QueryPlan, 'plannedAt' | 'root' | 'tables' | 'cut'> | Pick<MissingPlan, 'problem'>;
 
@@ -117,7 +118,7 @@ function hasOpenTransaction(context: Context): boolean {
   const open = new Set<string>();
   for (const { transaction, sql } of context.all('query')) {
     if (transaction === null) continue;
-    if (ENDS_TRANSACTION.test(sql)) open.delete(transaction);
+    if (ENDS.test(sql)) open.delete(transaction);
     else open.add(transaction);
   }
   return open.size > 0;
@@ -180,13 +181,15 @@ async function planOn(connection: Connection, slow: SlowStatement): Promise<Outc
 /** On a connection of the application's pool; one that does not respond is marked as disposed before it is released. */
 async function planOnPool(slow: SlowStatement): Promise<Outcome> {
   const connection = (await slow.client.acquireConnection()) as Connection;
+  let failure: unknown;
   try {
     return await within(planOn(connection, slow), ANSWER_MS);
   } catch (error) {
+    failure = error;
     connection.__knex__disposed = error;
     return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}.`);
   } finally {
-    await slow.client.releaseConnection(connection);
+    await slow.client.releaseConnection(connection, failure);
   }
 }
 

@@ -1,15 +1,69 @@
-/** `pg` and pg-pool -> facts `query`, by the channels of channels/pg.ts. */
-import { type PgQuery, pgChannels } from './channels/pg.ts';
+/** `pg` and pg-pool -> facts `query`, by the channels of channels/pg.ts. Slow statements of a pool are planned by it. */
+import type pg from 'pg';
+import { type PgConnect, type PgQuery, pgChannels } from './channels/pg.ts';
+import type { ExplainClient, Explainer } from './explain.ts';
 import { type DriverObserverOptions, observePooled } from './pooled.ts';
+import type { RunningQuery } from './queries.ts';
 import { rowsOf } from './statement.ts';
+import { subscribeTo } from './subscribe.ts';
 
-export function observePg(options: DriverObserverOptions): { close(): void } {
-  return observePooled<PgQuery>({
+export interface PgObserverOptions extends DriverObserverOptions {
+  /** Plans slow statements after the response; omit to plan none. */
+  explainer?: Explainer | undefined;
+}
+
+function explainClientOf(pool: pg.Pool): ExplainClient {
+  return {
+    dialect: 'postgresql',
+    driverName: 'pg',
+    pool: {
+      numFree: () => pool.idleCount,
+      numUsed: () => pool.totalCount - pool.idleCount,
+      numPendingAcquires: () => pool.waitingCount,
+      max: pool.options.max,
+    },
+    acquireConnection: () => pool.connect(),
+    releaseConnection: (client, failure) => {
+      (client as pg.PoolClient).release(failure !== undefined);
+    },
+  };
+}
+
+export function observePg({ explainer, ...options }: PgObserverOptions): { close(): void } {
+  const pools = new WeakMap<object, ExplainClient>();
+  /** By connection. A client that no pool of `pg` gave out can't be replaced by an idle one: its statements are not planned. */
+  const poolOf = new WeakMap<object, ExplainClient>();
+
+  function connected({ pool, result }: PgConnect): void {
+    if (typeof result !== 'object' || result === null) return;
+    const known = pools.get(pool) ?? explainClientOf(pool as pg.Pool);
+    pools.set(pool, known);
+    poolOf.set(result, known);
+  }
+
+  /** Text and values as executed, unmasked and whole: they stay in memory until the statement is planned. */
+  function explain({ context, fact }: RunningQuery, { client: connection, text, values }: PgQuery): void {
+    const client = poolOf.get(connection);
+    if (explainer === undefined || client === undefined || (fact.durationMs ?? 0) < explainer.overMs) return;
+    const bindings: readonly unknown[] = Array.isArray(values) ? [...(values as unknown[])] : [];
+    explainer.note({ context, fact, client, sql: text, bindings });
+  }
+
+  const observation = observePooled<PgQuery>({
     ...options,
     ...pgChannels,
     system: 'postgresql',
     library: 'pg',
     describe: ({ client, text, values }) => ({ sql: text, bindings: values, connection: client }),
     outcomeOf: ({ result, error }) => ({ rows: rowsOf(result), error }),
+    onEnd: explain,
   });
+  const unsubscribe =
+    explainer === undefined ? undefined : subscribeTo(pgChannels.connect.asyncStart, connected);
+  return {
+    close() {
+      unsubscribe?.();
+      observation.close();
+    },
+  };
 }

@@ -19,6 +19,8 @@ export interface PooledDriver<Q extends Traced> extends DriverObserverOptions {
   connect: TracingChannel;
   describe: (message: Q) => Pick<QueryStart, 'sql' | 'bindings' | 'connection'>;
   outcomeOf: (message: Q) => QueryOutcome;
+  /** Called when a recorded statement has ended. */
+  onEnd?: (running: RunningQuery, message: Q) => void;
 }
 
 interface Connecting {
@@ -42,6 +44,7 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
     if (query === undefined) return;
     running.delete(message);
     queries.end(query, driver.outcomeOf(message));
+    driver.onEnd?.(query, message);
   }
 
   function connected(message: Connect): void {

@@ -73,7 +73,8 @@ const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 const NEAR = 12;
 const FRAMES = 40;
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
-const ENDS =
+/** A statement that ends a transaction, also as the last of several. */
+export const ENDS =
   /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
 
 export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOptions): QueryRecorder {

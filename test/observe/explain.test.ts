@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
+import pg from 'pg';
 import { createExplainer, type Explainer } from '../../app/observe/explain.ts';
+import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
+import { watchLibraries } from '../../app/observe/libraries.ts';
+import { observePg } from '../../app/observe/pg.ts';
+import { createQueryRecorder } from '../../app/observe/queries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../../app/profiler/query-plan.ts';
 import { openKnex, type TestServer, withDebianPostgres, withEmbeddedPostgres } from '../support/postgres.ts';
@@ -244,3 +249,82 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
 
 describeExplain('PostgreSQL of Debian', withDebianPostgres);
 describeExplain('the embedded PostgreSQL', withEmbeddedPostgres);
+
+describe('plans of slow statements that pg sent', () => {
+  const server = withDebianPostgres();
+  const tracker = new ContextTracker();
+  const kept = createKept();
+  let pool: pg.Pool;
+  let closing: { close(): void }[];
+
+  before(async () => {
+    pool = new pg.Pool({ ...server().connection, max: 2 });
+    await pool.query('create table planned (id int primary key, name text)');
+    await pool.query("insert into planned select i, 'name ' || i from generate_series(1, 5000) as i");
+    await pool.query('analyze planned');
+    const explainer = createExplainer({
+      overMs: 0.000_1,
+      mask: (_context, plans) => plans,
+      store: kept.keep,
+      unobserved: (work) => tracker.unobserved(work),
+    });
+    const observer = observePg({ tracker, queries: createQueryRecorder({ tracker }), explainer });
+    closing = [watchLibraries([pgPatch]), observer, explainer];
+  });
+  after(() => {
+    for (const one of closing) one.close();
+    return pool.end();
+  });
+
+  async function ran(work: () => Promise<unknown>): Promise<Context> {
+    const context = newContext();
+    await tracker.run(context, async () => {
+      await work();
+    });
+    context.end();
+    context.onStored?.(context);
+    return context;
+  }
+
+  it('are made on its pool, with the values as placeholders, and recorded nowhere', async () => {
+    const context = await ran(() => pool.query('select id from planned where name = $1', ['secret name']));
+    const plan = first(await kept.of(context.token));
+    expect(plan.root).to.include({ type: 'Seq Scan', relation: 'public.planned' });
+    expect(plan.root.terms?.Filter).to.equal('(name = $1::text)');
+    expect(plan.tables['public.planned']).to.equal(5000);
+    expect(context.all('query')).to.have.length(1);
+    expect([pool.totalCount, pool.idleCount]).to.deep.equal([1, 1]);
+  });
+
+  it('are made for statements of a transaction once it has ended, and change nothing', async () => {
+    const context = await ran(async () => {
+      const client = await pool.connect();
+      await client.query('begin');
+      await client.query({ text: 'update planned set name = $1 where id = 3', values: ['changed'] });
+      await client.query('end');
+      client.release();
+    });
+    const plan = first(await kept.of(context.token));
+    expect(plan.query).to.equal(1);
+    expect(plan.root).to.include({ type: 'Update' });
+    const { rows } = await pool.query('select name from planned where id = 3');
+    expect(rows).to.deep.equal([{ name: 'changed' }]);
+  });
+
+  it('do not take the last connection of the pool', async () => {
+    const held = await pool.connect();
+    const context = await ran(() => pool.query('select count(*) from planned'));
+    const plans = await kept.of(context.token, 6000);
+    held.release();
+    expect((plans?.plans[0] as MissingPlan).problem).to.match(/^No pool connection was idle/);
+  });
+
+  it('are not made for a client without a pool', async () => {
+    const client = new pg.Client(server().connection);
+    await client.connect();
+    const context = await ran(() => client.query('select id from planned'));
+    await client.end();
+    expect(context.onStored).to.equal(null);
+    expect(context.all('query')).to.have.length(1);
+  });
+});

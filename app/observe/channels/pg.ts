@@ -10,7 +10,7 @@ export interface PgQuery extends Traced {
   values: unknown;
 }
 
-interface PgConnect extends Traced {
+export interface PgConnect extends Traced {
   pool: object;
   /** Called by `pool.query`: the statement is sent while the callback runs. */
   isForQuery: boolean;
