@@ -1,6 +1,7 @@
 /** An outgoing call that got no response, or a 5xx. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { callName, hasFailed, triesOf } from './shared/calls.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
+import { callName, triesOf } from './shared/calls.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, excerpt, placed } from './shared/wording.ts';
 

@@ -1,6 +1,7 @@
 /** A call that repeats an earlier one with nothing sent in between: its result was already known. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { callName, hasFailed, isReading } from './shared/calls.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
+import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 

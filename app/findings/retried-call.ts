@@ -1,6 +1,7 @@
 /** A failed call that was retried: what the attempts cost, and whether the last one succeeded. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { callName, hasFailed, outcomeOf, triesOf } from './shared/calls.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
+import { callName, outcomeOf, triesOf } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 

@@ -1,6 +1,7 @@
 /** A call that took a large share of the request, with its slowest part. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { callName, hasFailed } from './shared/calls.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
+import { callName } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
 import { duration, placed, shareOf } from './shared/wording.ts';
 

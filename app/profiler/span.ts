@@ -45,6 +45,14 @@ export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
+/** What a panel's row takes on the time axis; what still runs lasts until `endMs`. */
+export function workSpan(
+  { startMs, durationMs }: { startMs: number; durationMs: number | null },
+  endMs: number,
+): SpanPart {
+  return { kind: 'work', startMs, durationMs: lasting(startMs, durationMs, endMs) };
+}
+
 /** Duration of work that has not ended: until `endMs`. */
 export function lasting(startMs: number, durationMs: number | null, endMs: number): number {
   return durationMs ?? Math.max(0, endMs - startMs);

@@ -2,16 +2,8 @@
 import type { Figure, Presentation, Row, Section } from '../profiler/rows.ts';
 import { blocks, type Column, fence, heading, prose, table } from '../view-helpers/markdown.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
-import { amountText, valueText } from '../view-helpers/amount.ts';
+import { amountText, NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
-const NUMBER_TITLES = {
-  ms: 'Time',
-  at: 'Time',
-  bytes: 'Size',
-  count: 'Count',
-  share: 'Share',
-  time: 'At',
-} as const;
 const INDENT = '· ';
 /** Texts in full below a table. */
 const MOST_BLOCKS = 60;

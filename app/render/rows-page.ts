@@ -1,6 +1,6 @@
 /** Rows -> what the page of a panel without a view of its own shows: as many as fit, the rest behind a link. */
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
-import { valueText } from '../view-helpers/amount.ts';
+import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
 /** Characters of HTML that the rows of a page may take, so that it stays below 60 KB. */
 const ROOM = 31_000;
@@ -38,16 +38,13 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   const fields = new Set(rows.flatMap(({ fields = [] }) => fields.map(({ label }) => label)));
   const has = (name: keyof Row): boolean => rows.some((row) => row[name] !== undefined && row[name] !== null);
   if (columns === undefined && fields.size === 0 && !has('number')) return null;
-  const numberTitle = { ms: 'Time', at: 'Time', bytes: 'Size', count: 'Count', share: 'Share', time: 'At' }[
-    unit
-  ];
   const titles: NonNullable<PageSection['table']> = [];
   if (has('label')) titles.push({ title: columns?.label ?? 'Name', kind: 'label' });
   if (has('text') || has('badges') || has('block'))
     titles.push({ title: columns?.text ?? 'Value', kind: 'text' });
   for (const title of fields) titles.push({ title, kind: 'field' });
   if (has('note')) titles.push({ title: columns?.note ?? 'Note', kind: 'note' });
-  if (has('number')) titles.push({ title: columns?.number ?? numberTitle, kind: 'number' });
+  if (has('number')) titles.push({ title: columns?.number ?? NUMBER_TITLES[unit], kind: 'number' });
   if (has('place')) titles.push({ title: columns?.place ?? 'Place', kind: 'place' });
   return titles;
 }

@@ -17,6 +17,16 @@ const {
   timestampText,
 } = numberHelpers;
 
+/** Title of a column of such numbers, where its section gives none. */
+export const NUMBER_TITLES: Readonly<Record<Unit, string>> = {
+  ms: 'Time',
+  at: 'Time',
+  bytes: 'Size',
+  count: 'Count',
+  share: 'Share',
+  time: 'At',
+};
+
 export function amountText(value: number | null | undefined, unit: Unit): string {
   switch (unit) {
     case 'ms':

@@ -1,5 +1,5 @@
 /**
- * Pictures of every page, from the example shop: `npx tsx test/support/screenshots.ts [folder] [name …]`.
+ * Pictures of every page, from the example shop and a host with libraries that the shop does not use: `npx tsx test/support/screenshots.ts [folder] [name …]`.
  *
  * Out: a sheet for each page in `folder` (default docs/pages), `<name>.jpg`: 390, 1440 and 2560 px, light above dark. The whole
  * pictures go to var/screenshots, to be looked at. Says which pages are wider than their window.
@@ -7,7 +7,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
+import { startLibrariesHost } from './libraries-host.ts';
 import { findProgram } from './parts.ts';
+import { mochaGlobalSetup, mochaGlobalTeardown } from './run.ts';
 import { type RunningShop, startShop } from './shop.ts';
 
 const WHOLE = 'var/screenshots';
@@ -92,6 +94,25 @@ function pagesOf(tokens: Tokens): Record<string, string> {
   };
 }
 
+/** Panels of libraries that the shop does not use, each by a request that fills it. */
+async function libraryPages(origin: string): Promise<Record<string, string>> {
+  const pages: Record<string, string> = {};
+  const panels = {
+    cache: '/cart',
+    mail: '/orders/7/confirm',
+    jobs: '/orders/7/confirm',
+    graphql: '/graphql',
+    processes: '/thumbnails',
+    spans: '/thumbnails',
+  };
+  for (const [panel, path] of Object.entries(panels)) {
+    const response = await fetch(`${origin}${path}`);
+    await response.text();
+    pages[panel] = `/_profiler/${response.headers.get('x-debug-token') ?? ''}?panel=${panel}`;
+  }
+  return pages;
+}
+
 /** Keys that show what is to be seen of a page. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   toolbar: ['Alt+Shift+KeyH', 'ArrowRight', 'ArrowRight', 'ArrowRight'],
@@ -148,18 +169,26 @@ const flags = [
   '--force-color-profile=srgb',
 ];
 const browser = await chromium.launch({ executablePath, args: flags });
+await mochaGlobalSetup();
 const shop = await startShop();
+const libraries = await startLibrariesHost();
 try {
   await mkdir(folder, { recursive: true });
   await mkdir(WHOLE, { recursive: true });
-  const pages = pagesOf(await makeRequests(shop));
+  const pages = [
+    { origin: shop.origin, pages: pagesOf(await makeRequests(shop)) },
+    { origin: libraries.origin, pages: await libraryPages(libraries.origin) },
+  ];
   const sheet = await browser.newPage({ viewport: { width: SHEET.width, height: SHEET.height } });
-  for (const [name, path] of Object.entries(pages)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
-    const shots = await shoot(browser, `${shop.origin}${path}`, name);
-    await writeFile(join(folder, `${name}.jpg`), await makeSheet(sheet, shots));
-  }
+  for (const { origin, pages: paths } of pages)
+    for (const [name, path] of Object.entries(paths)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue;
+      const shots = await shoot(browser, `${origin}${path}`, name);
+      await writeFile(join(folder, `${name}.jpg`), await makeSheet(sheet, shots));
+    }
 } finally {
   await browser.close();
+  await libraries.close();
   await shop.close();
+  await mochaGlobalTeardown();
 }

@@ -10,10 +10,6 @@ export function callName({ method, url }: Pick<Call, 'method' | 'url'>): string 
   return `${method.slice(0, 16)} ${address}`;
 }
 
-export function hasFailed({ status, error }: Pick<Call, 'status' | 'error'>): boolean {
-  return error !== null || (status !== null && status >= 500);
-}
-
 /** `503`, or `failed` if there was no status. */
 export function outcomeOf({ status, error }: Pick<Call, 'status' | 'error'>): string {
   return status === null ? (error === null ? 'no response' : 'failed') : String(status);

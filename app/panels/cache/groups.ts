@@ -1,5 +1,5 @@
 /** Commands that belong together: the loop that reads one key at a time, and the key that is read twice. */
-import { round } from '../shared/rows.ts';
+import { round, totalMs } from '../shared/rows.ts';
 import type { CacheEntry, CacheGroup, CacheGroupKind } from './data.ts';
 
 /** From here on the same read from the same line is a loop. */
@@ -80,7 +80,7 @@ export function groupCommands(commands: readonly Command[]): CacheGroup[] {
       key: keys.length === 1 ? (keys[0] ?? '') : commonKey(keys),
       caller: first.caller,
       members,
-      durationMs: round(of.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0)),
+      durationMs: round(totalMs(of)),
     });
     for (const index of members) taken.add(index);
   };

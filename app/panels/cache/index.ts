@@ -1,8 +1,8 @@
 /** The panel of Redis: which commands ran, how long each took, and which reads found nothing. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { lasting, shorten } from '../../profiler/span.ts';
-import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import { shorten, workSpan } from '../../profiler/span.ts';
+import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
 import type { CacheData, CacheEntry } from './data.ts';
 import { groupCommands } from './groups.ts';
 import { presentCommands } from './present.ts';
@@ -34,7 +34,7 @@ function collect(context: Context): CacheData | null {
     groups,
     totals: {
       commands: facts.length,
-      durationMs: round(facts.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0)),
+      durationMs: round(totalMs(facts)),
       busyMs: round(coveredMs(facts)),
       asked: told.reduce((sum, { asked }) => sum + asked, 0),
       hits: told.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
@@ -53,11 +53,9 @@ export const cachePanel: Panel<CacheData> = {
   facts: { cache: 'Redis commands' },
   collect,
   spans: ({ commands }, { endMs }) =>
-    commands.map(({ command, key, startMs, durationMs }, index) => ({
-      kind: 'work',
-      label: shorten(key === null ? command : `${command} ${key}`, 100),
-      startMs,
-      durationMs: lasting(startMs, durationMs, endMs),
+    commands.map((command, index) => ({
+      ...workSpan(command, endMs),
+      label: shorten(command.key === null ? command.command : `${command.command} ${command.key}`, 100),
       panel: 'cache',
       anchor: `k${index + 1}`,
     })),

@@ -2,6 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
+import { totalMs } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
@@ -84,7 +85,7 @@ function statementRows({ statements, queries, groups }: DatabaseData, book: Stat
       label: `S${index + 1}`,
       text: label,
       times: members.length,
-      number: members.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0),
+      number: totalMs(members),
       badges: isLoop ? [GROUP_LABELS['n+1']] : [],
       ...(key === undefined ? {} : { key }),
       // Made for the writers that show them: with a thousand statements they cost more than all else.

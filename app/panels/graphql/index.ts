@@ -3,8 +3,8 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { lasting, shorten } from '../../profiler/span.ts';
-import { round, roundOrNull } from '../shared/rows.ts';
+import { shorten, workSpan } from '../../profiler/span.ts';
+import { round, totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type Operation = Facts['graphql'];
 
@@ -17,9 +17,7 @@ function collect(context: Context): GraphqlData | null {
   if (facts.length === 0) return null;
   return {
     operations: facts.map((fact) => ({
-      ...fact,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
+      ...withRoundedTimes(fact),
       resolvers: fact.resolvers.map((times) => ({
         ...times,
         startMs: round(times.startMs),
@@ -36,14 +34,14 @@ function nameOf({ type, operation }: Operation): string {
 
 function operationRow(operation: Operation, index: number): Row {
   const { startMs, durationMs, errors, variables, document } = operation;
-  const isFailed = errors.length > 0;
+  const hasFailed = errors.length > 0;
   return {
     id: `o${index + 1}`,
     label: operation.type ?? 'operation',
     text: operation.operation ?? '(no name)',
     number: durationMs,
-    tone: isFailed ? 'bad' : durationMs === null ? 'warn' : 'plain',
-    badges: isFailed ? ['failed'] : [],
+    tone: hasFailed ? 'bad' : durationMs === null ? 'warn' : 'plain',
+    badges: hasFailed ? ['failed'] : [],
     key: nameOf(operation),
     fields: [
       { label: 'Start', value: startMs, unit: 'at' },
@@ -76,7 +74,7 @@ function present({ operations }: GraphqlData): Presentation {
   return {
     figures: [
       { label: 'GraphQL operations', value: operations.length, compare: 'neutral' },
-      { label: 'Time in GraphQL', value: operations.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Time in GraphQL', value: totalMs(operations), unit: 'ms', compare: 'cost' },
       { label: 'Resolver calls', value: calls, compare: 'cost' },
       { label: 'GraphQL errors', value: errors, tone: errors > 0 ? 'bad' : 'plain' },
     ],
@@ -111,10 +109,8 @@ export const graphqlPanel: Panel<GraphqlData> = {
   collect,
   spans: ({ operations }, { endMs }) =>
     operations.map((operation, index) => ({
-      kind: 'work',
+      ...workSpan(operation, endMs),
       label: shorten(nameOf(operation), 100),
-      startMs: operation.startMs,
-      durationMs: lasting(operation.startMs, operation.durationMs, endMs),
       panel: 'graphql',
       anchor: `o${index + 1}`,
     })),

@@ -1,10 +1,11 @@
 /** What the page of outgoing calls needs beyond the rows: the filter, calls folded into groups, one page of them. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
+import { addressOf, PAGE_BUDGET, pageOf, totalMs } from '../shared/rows.ts';
 import { type CurlCommand, curlOf } from './curl.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
-import { type CallPart, errorName, isFailed, partsOf } from './outcome.ts';
+import { hasFailed } from '../shared/failed-call.ts';
+import { type CallPart, errorName, partsOf } from './outcome.ts';
 
 export interface CallRow {
   id: string;
@@ -135,7 +136,7 @@ export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
         openHref: brief && open !== id ? hrefOf(id) : null,
         number: index + 1,
         call,
-        failure: call.error !== null ? errorName(call.error) : isFailed(call) ? 'failed' : null,
+        failure: call.error !== null ? errorName(call.error) : hasFailed(call) ? 'failed' : null,
         parts: partsOf(call),
         curl: curlOf(call),
         profile: profileLink(call, profile.origin),
@@ -156,8 +157,8 @@ export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
       method: first?.method ?? '',
       url: group.url,
       count: members.length,
-      durationMs: entries.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0),
-      failed: entries.filter(isFailed).length,
+      durationMs: totalMs(entries),
+      failed: entries.filter(hasFailed).length,
       status: new Set(entries.map(({ status }) => status)).size === 1 ? (first?.status ?? null) : null,
       caller: callers.size === 1 ? (first?.caller ?? null) : null,
       members: members.flatMap(rowOf),

@@ -1,6 +1,6 @@
 /** Calls that belong together: retries, repeats, loops; and which call followed whose redirect. */
 import type { CallEntry } from './data.ts';
-import { isFailed } from './outcome.ts';
+import { hasFailed } from '../shared/failed-call.ts';
 
 /** `retry`: the same call after a failure. `repeated`: the same call after a success. `loop`: one line calls URLs of one shape. */
 export type CallGroupKind = 'retry' | 'repeated' | 'loop';
@@ -27,7 +27,7 @@ function shapeOf(url: string): string {
 function kindOf(calls: readonly CallEntry[], members: readonly number[]): CallGroupKind | null {
   const entries = members.flatMap((index) => calls[index] ?? []);
   if (new Set(entries.map(({ url }) => url)).size === 1)
-    return entries.slice(0, -1).some((call) => isFailed(call) || call.status === 429) ? 'retry' : 'repeated';
+    return entries.slice(0, -1).some((call) => hasFailed(call) || call.status === 429) ? 'retry' : 'repeated';
   return members.length >= LOOP_FROM ? 'loop' : null;
 }
 

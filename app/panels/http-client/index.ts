@@ -2,10 +2,10 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
 import type { CallEntry, HeaderRow, HttpClientData } from './data.ts';
 import { drawCalls } from './draw.ts';
-import { isFailed } from './outcome.ts';
+import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
 import { callSpans } from './spans.ts';
 
@@ -60,8 +60,8 @@ function collect(context: Context): HttpClientData | null {
     totals: {
       calls: calls.length,
       hosts: new Set(calls.map(({ url }) => hostOf(url))).size,
-      failed: calls.filter(isFailed).length,
-      durationMs: round(calls.reduce((total, { durationMs }) => total + (durationMs ?? 0), 0)),
+      failed: calls.filter(hasFailed).length,
+      durationMs: round(totalMs(calls)),
       busyMs: round(coveredMs(facts)),
     },
   };

@@ -1,9 +1,5 @@
-/** How a call ended: whether it failed, with which error, and how long each part took. */
+/** How a call ended: with which error, and how long each part took. */
 import type { CallEntry } from './data.ts';
-
-export function isFailed({ status, error }: Pick<CallEntry, 'status' | 'error'>): boolean {
-  return error !== null || (status !== null && status >= 500);
-}
 
 /** `ECONNREFUSED`, else the class of the error. */
 export function errorName(error: string): string {

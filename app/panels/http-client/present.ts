@@ -2,7 +2,8 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
-import { errorName, isFailed, partsOf } from './outcome.ts';
+import { hasFailed } from '../shared/failed-call.ts';
+import { errorName, partsOf } from './outcome.ts';
 
 function httpText({ method, url, requestHeaders, status, responseHeaders }: CallEntry): string {
   const lines = (headers: CallEntry['requestHeaders']): string[] =>
@@ -18,7 +19,7 @@ function statusText({ status, error }: CallEntry): string | null {
 
 function rowOf(call: CallEntry, index: number): Row {
   const { method, url, startMs, durationMs, status, error, link, caller } = call;
-  const failed = isFailed(call);
+  const failed = hasFailed(call);
   const parts = partsOf(call).map(({ label, ms }) => `${label} ${numberHelpers.durationText(ms)}`);
   return {
     id: `c${index + 1}`,

@@ -3,8 +3,8 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row, Section } from '../../profiler/rows.ts';
-import { lasting, shorten } from '../../profiler/span.ts';
-import { round, roundOrNull } from '../shared/rows.ts';
+import { shorten, workSpan } from '../../profiler/span.ts';
+import { roundOrNull, totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type JobFact = Facts['job'];
 type JobRunFact = Facts['jobRun'];
@@ -20,11 +20,7 @@ function collect(context: Context): JobsData | null {
   const run = context.first('jobRun');
   if (added.length === 0 && run === undefined) return null;
   return {
-    added: added.map((fact) => ({
-      ...fact,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-    })),
+    added: added.map(withRoundedTimes),
     ...(run === undefined ? {} : { run: { ...run, waitedMs: roundOrNull(run.waitedMs) } }),
   };
 }
@@ -87,7 +83,7 @@ function present({ added, run }: JobsData): Presentation {
   return {
     figures: [
       { label: 'Jobs added', value: added.length, compare: 'cost' },
-      { label: 'Time in adding jobs', value: added.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Time in adding jobs', value: totalMs(added), unit: 'ms', compare: 'cost' },
     ],
     sections: [
       ...(run === undefined ? [] : runSections(run)),
@@ -113,11 +109,9 @@ export const jobsPanel: Panel<JobsData> = {
   facts: { job: 'jobs' },
   collect,
   spans: ({ added }, { endMs }) =>
-    added.map(({ queue, name, startMs, durationMs }, index) => ({
-      kind: 'work',
-      label: shorten(`add job ${queue}/${name}`, 100),
-      startMs,
-      durationMs: lasting(startMs, durationMs, endMs),
+    added.map((job, index) => ({
+      ...workSpan(job, endMs),
+      label: shorten(`add job ${job.queue}/${job.name}`, 100),
       panel: 'jobs',
       anchor: `j${index + 1}`,
     })),

@@ -3,9 +3,9 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { lasting, shorten } from '../../profiler/span.ts';
+import { shorten, workSpan } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { round, roundOrNull } from '../shared/rows.ts';
+import { totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type MailFact = Facts['mail'];
 
@@ -16,13 +16,7 @@ export interface MailData {
 function collect(context: Context): MailData | null {
   const facts = context.all('mail');
   if (facts.length === 0) return null;
-  return {
-    mails: facts.map((fact) => ({
-      ...fact,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-    })),
-  };
+  return { mails: facts.map(withRoundedTimes) };
 }
 
 function attachmentText({ name, bytes }: MailFact['attachments'][number]): string {
@@ -76,7 +70,7 @@ function present({ mails }: MailData): Presentation {
   return {
     figures: [
       { label: 'Mails', value: mails.length, compare: 'cost' },
-      { label: 'Time in sending mail', value: mails.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Time in sending mail', value: totalMs(mails), unit: 'ms', compare: 'cost' },
       { label: 'Failed', value: failed, tone: failed > 0 ? 'bad' : 'plain' },
     ],
     sections: [
@@ -102,11 +96,9 @@ export const mailPanel: Panel<MailData> = {
   facts: { mail: 'mails' },
   collect,
   spans: ({ mails }, { endMs }) =>
-    mails.map(({ subject, startMs, durationMs }, index) => ({
-      kind: 'work',
-      label: shorten(`mail ${subject}`, 100),
-      startMs,
-      durationMs: lasting(startMs, durationMs, endMs),
+    mails.map((mail, index) => ({
+      ...workSpan(mail, endMs),
+      label: shorten(`mail ${mail.subject}`, 100),
       panel: 'mail',
       anchor: `m${index + 1}`,
     })),

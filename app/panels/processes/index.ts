@@ -3,8 +3,8 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { lasting, shorten } from '../../profiler/span.ts';
-import { round, roundOrNull } from '../shared/rows.ts';
+import { shorten, workSpan } from '../../profiler/span.ts';
+import { totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type Process = Facts['process'];
 
@@ -15,13 +15,7 @@ export interface ProcessesData {
 function collect(context: Context): ProcessesData | null {
   const facts = context.all('process');
   if (facts.length === 0) return null;
-  return {
-    processes: facts.map((fact) => ({
-      ...fact,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-    })),
-  };
+  return { processes: facts.map(withRoundedTimes) };
 }
 
 function hasFailed({ exitCode, signal, error }: Process): boolean {
@@ -61,7 +55,7 @@ function present({ processes }: ProcessesData): Presentation {
   return {
     figures: [
       { label: 'Child processes', value: processes.length, compare: 'cost' },
-      { label: 'Time in child processes', value: processes.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Time in child processes', value: totalMs(processes), unit: 'ms', compare: 'cost' },
       { label: 'Failed', value: failed, tone: failed > 0 ? 'bad' : 'plain' },
     ],
     sections: [
@@ -87,11 +81,9 @@ export const processesPanel: Panel<ProcessesData> = {
   facts: { process: 'child processes' },
   collect,
   spans: ({ processes }, { endMs }) =>
-    processes.map(({ command, startMs, durationMs }, index) => ({
-      kind: 'work',
-      label: shorten(command, 100),
-      startMs,
-      durationMs: lasting(startMs, durationMs, endMs),
+    processes.map((child, index) => ({
+      ...workSpan(child, endMs),
+      label: shorten(child.command, 100),
       panel: 'processes',
       anchor: `p${index + 1}`,
     })),

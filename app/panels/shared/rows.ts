@@ -84,8 +84,20 @@ export function roundOrNull(ms: number | null): number | null {
   return ms === null ? null : round(ms);
 }
 
+type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
+
+/** A fact with its times rounded; what still runs has no duration. */
+export function withRoundedTimes<T extends Timed>(fact: T): T {
+  return { ...fact, startMs: round(fact.startMs), durationMs: roundOrNull(fact.durationMs) };
+}
+
+/** Sum of the durations; what runs side by side counts twice. */
+export function totalMs(all: readonly Pick<Timed, 'durationMs'>[]): number {
+  return all.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
+}
+
 /** Milliseconds covered by any of the intervals: what runs side by side counts once. */
-export function coveredMs(intervals: readonly { startMs: number; durationMs: number | null }[]): number {
+export function coveredMs(intervals: readonly Timed[]): number {
   const sorted = intervals
     .map(({ startMs, durationMs }) => ({ start: startMs, end: startMs + (durationMs ?? 0) }))
     .sort((a, b) => a.start - b.start);

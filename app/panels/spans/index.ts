@@ -3,8 +3,8 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation } from '../../profiler/rows.ts';
-import { lasting, type SpanDraft } from '../../profiler/span.ts';
-import { round, roundOrNull } from '../shared/rows.ts';
+import { type SpanDraft, workSpan } from '../../profiler/span.ts';
+import { totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type Span = Facts['span'];
 
@@ -15,13 +15,7 @@ export interface SpansData {
 function collect(context: Context): SpansData | null {
   const facts = context.all('span');
   if (facts.length === 0) return null;
-  return {
-    spans: facts.map((fact) => ({
-      ...fact,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-    })),
-  };
+  return { spans: facts.map(withRoundedTimes) };
 }
 
 function depthOf(spans: readonly Span[], { inside }: Span): number {
@@ -34,7 +28,7 @@ function present({ spans }: SpansData): Presentation {
   return {
     figures: [
       { label: 'Spans', value: spans.length, compare: 'neutral' },
-      { label: 'Time in spans', value: outer.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0), unit: 'ms', compare: 'cost' }, // prettier-ignore
+      { label: 'Time in spans', value: totalMs(outer), unit: 'ms', compare: 'cost' },
     ],
     sections: [
       {
@@ -72,13 +66,11 @@ export const spansPanel: Panel<SpansData> = {
   collect,
   spans({ spans }, { endMs }) {
     const drafts: SpanDraft[] = [];
-    for (const [index, { name, startMs, durationMs, inside }] of spans.entries()) {
-      const around = inside === null ? undefined : drafts[inside];
+    for (const [index, span] of spans.entries()) {
+      const around = span.inside === null ? undefined : drafts[span.inside];
       drafts.push({
-        kind: 'work',
-        label: name,
-        startMs,
-        durationMs: lasting(startMs, durationMs, endMs),
+        ...workSpan(span, endMs),
+        label: span.name,
         panel: 'spans',
         anchor: `s${index + 1}`,
         ...(around === undefined ? {} : { inside: around }),
