@@ -65,7 +65,9 @@ export async function startLibrariesHost(): Promise<{ origin: string; close(): P
   app.get('/thumbnails', async (_req, res) => {
     execFileSync(process.execPath, ['-e', '0']);
     try {
-      execFileSync(process.execPath, ['-e', 'process.exit(3)', '--password', 'hunter22'], { stdio: 'ignore' });
+      execFileSync(process.execPath, ['-e', 'process.exit(3)', '--password', 'hunter22'], {
+        stdio: 'ignore',
+      });
     } catch {
       // What a failed child process looks like.
     }
