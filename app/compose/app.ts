@@ -78,7 +78,7 @@ export function createApp(options: AppOptions): App {
   const errorPages =
     profiler === null
       ? createErrorHandler({
-          debug: false,
+          maySee: () => false,
           renderError: () => '',
           redactText: (text) => redactor.text(text),
           log: (error) => {

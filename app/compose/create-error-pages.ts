@@ -10,6 +10,7 @@ import {
   type ErrorRecorder,
   statusTextOf,
 } from '../middleware/errors.ts';
+import type { Guard } from '../middleware/guard.ts';
 import type { RecordedRefusal } from '../middleware/refuse.ts';
 import type { RefusedRequest } from '../middleware/refused-request.ts';
 import { recordError } from '../observe/errors-seen.ts';
@@ -36,6 +37,7 @@ export interface ErrorPagesOptions {
   recorder: Recorder;
   tracker: ContextTracker;
   renderErrorPage: RenderErrorPage;
+  guard: Pick<Guard, 'isSet' | 'maySee'>;
   /** Masks secrets in the plain page that replaces a failed one. */
   redactText?: (text: string) => string;
   log?: (error: unknown, req: IncomingMessage) => void;
@@ -61,7 +63,7 @@ function syntheticResponse(status: number, statusText: string, atMs: number): Re
 }
 
 export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
-  const { recorder, tracker, renderErrorPage } = options;
+  const { recorder, tracker, renderErrorPage, guard } = options;
 
   /** Opens the child for the rendering of a parent's error page. */
   function openChild(parent: Context): Context {
@@ -95,8 +97,8 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       return {
         token: child.token,
         render: (work) => tracker.run(child, work),
-        finish: () => {
-          finishChild(child, pages.get(req) ?? { status: 500, statusText: '' });
+        finish: (page) => {
+          finishChild(child, pages.get(req) ?? page);
         },
       };
     },
@@ -119,7 +121,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
 
   return {
     ...createErrorHandler({
-      debug: true,
+      maySee: (req) => guard.maySee(req),
       renderError,
       recorder: errorRecorder,
       redactText: options.redactText,
@@ -142,9 +144,11 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       recordError(context, error, { origin: 'parser', status });
       context.add('response', syntheticResponse(status, page.statusText, context.elapsedMs()));
       const child = openChild(context);
-      const renderPage = (): string => {
+      const renderPage = (): string | null => {
         let html: string | undefined;
         try {
+          // Who sent a broken head can't be told, so behind a guard nobody sees what was recorded of it.
+          if (guard.isSet) return null;
           html = tracker.run(child, () => render(context, child, { ...page, error }));
           return html;
         } finally {

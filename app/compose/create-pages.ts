@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Dispatch } from '../controllers/profiler/dispatch.ts';
 import { createProfilerControllers } from '../controllers/profiler/index.ts';
 import type { Live } from '../controllers/profiler/live.ts';
-import { createGuard, type GuardOptions } from '../middleware/guard.ts';
+import type { Guard } from '../middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
@@ -27,7 +27,7 @@ export interface PageHandlerOptions {
   originOf: (req: IncomingMessage) => string | null;
   clientOf: (req: IncomingMessage) => string;
   frontEnds: ReadonlySet<string>;
-  authorize: GuardOptions['authorize'];
+  guard: Guard;
   redactText: (text: string) => string;
   /** Name of the storage, once it is available. */
   storageName: () => string;
@@ -50,7 +50,7 @@ export function createPageHandler(
   options: PageHandlerOptions,
   { renderPage, assets, toolbarScript, foot }: PageParts,
 ): Dispatch {
-  const { profiles, recording, forms, live, panels, rules, settings, authorize, redactText } = options;
+  const { profiles, recording, forms, live, panels, rules, settings, guard, redactText } = options;
   const { originOf, clientOf, frontEnds } = options;
   const headers = pageHeaders();
   const ownHeaders = (): typeof headers => headers;
@@ -70,6 +70,13 @@ export function createPageHandler(
     foot,
     retention: () => describeRetention(settings, options.storageName()),
   });
-  const guard = createGuard({ password: settings.password, authorize });
-  return createPages({ controllers, originOf, clientOf, guard, ownHeaders, frontEnds, redactText });
+  return createPages({
+    controllers,
+    originOf,
+    clientOf,
+    guard: (req) => guard.check(req),
+    ownHeaders,
+    frontEnds,
+    redactText,
+  });
 }

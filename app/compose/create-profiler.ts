@@ -9,6 +9,7 @@ import { createLive } from '../controllers/profiler/live.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
+import { createGuard } from '../middleware/guard.ts';
 import { createHostSource } from '../middleware/host-source.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
@@ -103,6 +104,13 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     observe: options.observe,
   });
 
+  const guard = createGuard({
+    password: settings.password,
+    authorize: options.authorize,
+    warn: (sentence) => {
+      warn(redactText(sentence));
+    },
+  });
   const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({
     profiles,
@@ -119,12 +127,13 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     frontEnds,
     redactText,
     storageName: () => storage.name,
-    authorize: options.authorize,
+    guard,
   });
   const errors = createErrorPages({
     recorder,
     tracker,
     renderErrorPage: pages.renderErrorPage,
+    guard,
     redactText,
     log: (error) => {
       warn(redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)));

@@ -52,7 +52,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   settings?: Readonly<Record<string, unknown>>;
   /** Folder of the application's own code; default: the working directory. */
   root?: string;
-  /** Who may see the pages; called if there is no password. */
+  /** Who may see the pages and full error pages; called if there is no password. Everything but true, within 2 s, refuses. */
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;

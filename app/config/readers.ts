@@ -34,6 +34,13 @@ export function text(given: unknown): string {
   return String(given);
 }
 
+/** An empty one is most likely a variable that is not set. */
+export function password(given: unknown): string {
+  const value = String(given);
+  if (value === '') throw new Error('is empty; set a password, or remove the setting.');
+  return value;
+}
+
 export function environmentName(given: unknown): 'dev' | 'test' | 'prod' {
   if (given === 'dev' || given === 'test' || given === 'prod') return given;
   throw new Error(`is "${String(given)}"; set it to dev, test or prod.`);

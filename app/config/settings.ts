@@ -10,6 +10,7 @@ import {
   hostNames,
   onOff,
   origins,
+  password,
   proxyRanges,
   type Reader,
   schemaName,
@@ -166,10 +167,15 @@ export const derivedSettings = {
 
 /** Settings of the profiler: `config.profiler`, and what a host passes to `createProfiler` by the same key. */
 export const profilerSettings = {
-  password: secret(
-    'PROFILER_PASSWORD',
-    'password of the profiler’s pages (HTTP Basic, any user name); without one, whoever reaches them can read them',
-  ),
+  password: setting({
+    name: 'PROFILER_PASSWORD',
+    read: password,
+    fallback: null,
+    isSecret: true,
+    mayBeEmpty: true,
+    meaning:
+      'password of the profiler’s pages and of full error pages (HTTP Basic, any user name); without one, whoever reaches them can read them',
+  }),
   retentionHours: setting({
     name: 'PROFILER_RETENTION_HOURS',
     read: wholeNumber(1, 24 * 365),

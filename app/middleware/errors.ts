@@ -20,7 +20,7 @@ export interface ErrorPageChild {
   token: string;
   /** Runs `work` as part of the child. */
   render<T>(work: () => T): T;
-  finish(): void;
+  finish(page: { status: number; statusText: string }): void;
 }
 
 export interface ErrorRecorder {
@@ -38,8 +38,9 @@ export interface ErrorPage {
 }
 
 export interface ErrorHandlerOptions {
-  debug: boolean;
-  /** The page with debug on; not called otherwise. */
+  /** Whether the page may show what was recorded of its request; else it is short. */
+  maySee: (req: IncomingMessage) => boolean | Promise<boolean>;
+  /** The page with what was recorded; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
   /** Masks secrets in the message of a short page. */
@@ -94,7 +95,7 @@ function isGone(req: IncomingMessage): boolean {
 }
 
 export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder {
-  const { debug, renderError, recorder, log, redactText = (text: string) => text } = options;
+  const { maySee, renderError, recorder, log, redactText = (text: string) => text } = options;
   /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
@@ -114,15 +115,14 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
 
   function renderPage(
     page: ErrorPage,
-    thrown: ErrorResponse,
-    child: ErrorPageChild | null,
+    { thrown, child, isShown }: { thrown: ErrorResponse; child: ErrorPageChild | null; isShown: boolean },
   ): { html: string; bare: boolean } {
     const { status } = thrown;
     const message = guard(page.req, '', () => redactText(thrown.message));
-    const plain = shortPage({ status, message }, { showMessage: debug || (status < 500 && thrown.expose) });
+    const plain = shortPage({ status, message }, { showMessage: isShown || (status < 500 && thrown.expose) });
     // The client is gone and the recording closed: nobody will read the page.
     const isOver = child === null && recorder !== undefined && isGone(page.req);
-    if (!debug || isOver) return { html: plain, bare: true };
+    if (!isShown || isOver) return { html: plain, bare: true };
     const html = guard(page.req, null, () => {
       const work = (): string => renderError(page);
       return child === null ? work() : child.render(work);
@@ -140,15 +140,15 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
     lingerOnClose(socket, defaultLingerLimits);
   }
 
-  function send(error: unknown, req: IncomingMessage, res: ServerResponse): void {
+  function send(error: unknown, req: IncomingMessage, res: ServerResponse, isShown: boolean): void {
     answered.set(res, error);
     const thrown = responseOfError(error);
     guard(req, undefined, () => recorder?.recordError(req, error, thrown.status));
     if (thrown.status >= 500) guard(req, undefined, () => log?.(error, req));
     const child = guard(req, null, () => recorder?.openChild(req) ?? null);
     const page = { req, error, status: thrown.status, statusText: statusTextOf(thrown.status) };
-    const { html, bare } = renderPage(page, thrown, child);
-    guard(req, undefined, () => child?.finish());
+    const { html, bare } = renderPage(page, { thrown, child, isShown });
+    guard(req, undefined, () => child?.finish(page));
     const body = Buffer.from(html);
     closeGently(req, res);
     setHeaders(res, thrown, { bodyBytes: body.length, child: child?.token ?? null, bare });
@@ -158,9 +158,18 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
   }
 
   function respond(error: unknown, req: IncomingMessage, res: ServerResponse): void {
+    const isShown = res.headersSent || guard(req, false, () => maySee(req));
+    if (typeof isShown === 'boolean') respondNow(error, req, res, isShown);
+    else
+      void isShown.then((settled) => {
+        respondNow(error, req, res, settled);
+      });
+  }
+
+  function respondNow(error: unknown, req: IncomingMessage, res: ServerResponse, isShown: boolean): void {
     if (!res.headersSent && !res.writableEnded) {
       try {
-        send(error, req, res);
+        send(error, req, res, isShown);
       } catch (failure) {
         guard(req, undefined, () => log?.(failure, req));
         socketOf(req, res)?.destroy();

@@ -1,17 +1,30 @@
-/** Who may open the profiler's pages: by HTTP Basic password (RFC 7617), or by the host's own rule. */
+/** Who may see what was recorded, on the profiler's pages and on error pages: by HTTP Basic password (RFC 7617), or by the host's own rule. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { createError } from '../errors.ts';
+import { createError, type HindsightError } from '../errors.ts';
 import { TOOLBAR_HEADER } from '../urls.ts';
 
 export interface GuardOptions {
   password: string | null;
-  /** The host's own rule, called if there is no password. */
+  /** The host's own rule, called if there is no password. Everything but true refuses. */
   authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
+  /** Receives what `authorize` threw: its message is not for whoever was refused. */
+  warn: (sentence: string) => void;
 }
 
-/** Resolves for those who may; rejects with UNAUTHORIZED (401, with its challenge) or FORBIDDEN (403). */
-export type Guard = (req: IncomingMessage) => Promise<void>;
+export interface Guard {
+  /** Whether there is a password or a rule. */
+  isSet: boolean;
+  /** Resolves for those who may see the pages; rejects with UNAUTHORIZED (401, with its challenge) or FORBIDDEN (403). */
+  check(req: IncomingMessage): Promise<void>;
+  /** Whether the error page of a request may show what was recorded. A promise only where `authorize` decides. */
+  maySee(req: IncomingMessage): boolean | Promise<boolean>;
+}
+
+type Verdict = HindsightError | null;
+
+/** An `authorize` that takes longer refuses. */
+const AUTHORIZE_WITHIN_MS = 2000;
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
@@ -32,14 +45,52 @@ function challengeOf({ headers }: IncomingMessage): Record<string, string> {
     : {};
 }
 
-export function createGuard({ password, authorize }: GuardOptions): Guard {
+export function createGuard({ password, authorize, warn }: GuardOptions): Guard {
   const wanted = password === null ? null : digest(password);
-  return async (req) => {
-    if (wanted !== null) {
-      const given = passwordOf(req.headers.authorization);
-      if (given !== null && timingSafeEqual(digest(given), wanted)) return;
-      throw createError('UNAUTHORIZED', [], { headers: challengeOf(req) });
+  /** The host's rule is asked once per request, though its pages and its error page both need to know. */
+  const verdicts = new WeakMap<IncomingMessage, Promise<Verdict>>();
+
+  function byPassword(req: IncomingMessage, expected: Buffer): Verdict {
+    const given = passwordOf(req.headers.authorization);
+    if (given !== null && timingSafeEqual(digest(given), expected)) return null;
+    return createError('UNAUTHORIZED', [], { headers: challengeOf(req) });
+  }
+
+  async function ask(req: IncomingMessage, rule: NonNullable<typeof authorize>): Promise<Verdict> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`no decision within ${AUTHORIZE_WITHIN_MS / 1000} s`));
+      }, AUTHORIZE_WITHIN_MS);
+    });
+    try {
+      const answer: unknown = await Promise.race([rule(req), tooLate]);
+      if (answer === true) return null;
+    } catch (error) {
+      warn(`authorize failed, and the profiler’s pages were refused: ${String(error)}`);
+    } finally {
+      clearTimeout(timer);
     }
-    if (authorize !== undefined && !(await authorize(req))) throw createError('FORBIDDEN', []);
+    return createError('FORBIDDEN', []);
+  }
+
+  function verdictOf(req: IncomingMessage): Verdict | Promise<Verdict> {
+    if (wanted !== null) return byPassword(req, wanted);
+    if (authorize === undefined) return null;
+    let verdict = verdicts.get(req);
+    if (verdict === undefined) verdicts.set(req, (verdict = ask(req, authorize)));
+    return verdict;
+  }
+
+  return {
+    isSet: wanted !== null || authorize !== undefined,
+    async check(req) {
+      const refusal = await verdictOf(req);
+      if (refusal !== null) throw refusal;
+    },
+    maySee(req) {
+      const verdict = verdictOf(req);
+      return verdict instanceof Promise ? verdict.then((refusal) => refusal === null) : verdict === null;
+    },
   };
 }

@@ -25,8 +25,8 @@ export interface RecordedRefusal {
   /** Absolute if the host is valid, else relative. */
   link: string;
   childToken: string | null;
-  /** The page, or its renderer: if that throws, a plain page is sent with the same headers. */
-  html: string | (() => string);
+  /** The page, or its renderer: if that throws or gives null, a plain page is sent with the same headers. */
+  html: string | (() => string | null);
 }
 
 export interface RefusalOptions {

@@ -161,7 +161,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   alignExpress(app, resolver);
   const matcher = createDryMatcher(app, { applications: createMountedApplications() });
   const errors = createErrorHandler({
-    debug,
+    maySee: () => debug,
     renderError,
     recorder: debug ? recorder.errors : undefined,
     log: (error) => logged.push(error),
