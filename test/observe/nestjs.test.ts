@@ -1,12 +1,24 @@
 /** A real NestJS application without decorators' syntax: they are functions. */
 import 'reflect-metadata';
-import { Controller, Get, Module, NotFoundException, Param } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Module,
+  NotFoundException,
+  Param,
+  ParseIntPipe,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { INestApplication } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, INestApplication } from '@nestjs/common';
 import { expect } from 'chai';
 import type { AddressInfo } from 'node:net';
-import { createProfiler, type Profiler } from '../../app/index.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { map, type Observable } from 'rxjs';
+import { createMemoryStorage, createProfiler, HindsightModule, type Profiler } from '../../app/index.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
+import type { SpansData } from '../../app/panels/spans/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { until } from '../support/waiting.ts';
 
@@ -18,6 +30,34 @@ class OrdersController {
   }
 }
 
+class DoorGuard {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    await delay(5);
+    return context.switchToHttp().getRequest<{ url: string }>().url !== '/parcels/13';
+  }
+}
+
+class LoudInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((value) => String(value).toUpperCase()));
+  }
+}
+
+class SlowInterceptor {
+  async intercept(_context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    await delay(5);
+    return next.handle();
+  }
+}
+
+class ParcelsController {
+  async find(id: number): Promise<string> {
+    await delay(5);
+    if (id === 7) throw new RangeError('No parcel 7');
+    return `parcel ${id}`;
+  }
+}
+
 class ShopModule {
   readonly title = 'Shop';
 }
@@ -26,7 +66,14 @@ const find = Object.getOwnPropertyDescriptor(OrdersController.prototype, 'find')
 Get(':id')(OrdersController.prototype, 'find', find);
 Param('id')(OrdersController.prototype, 'find', 0);
 Controller('orders')(OrdersController);
-Module({ controllers: [OrdersController] })(ShopModule);
+
+const findParcel = Object.getOwnPropertyDescriptor(ParcelsController.prototype, 'find') ?? {};
+Get(':id')(ParcelsController.prototype, 'find', findParcel);
+UseGuards(DoorGuard)(ParcelsController.prototype, 'find', findParcel);
+UseInterceptors(LoudInterceptor, SlowInterceptor)(ParcelsController.prototype, 'find', findParcel);
+Param('id', ParseIntPipe)(ParcelsController.prototype, 'find', 0);
+Controller('parcels')(ParcelsController);
+Module({ controllers: [OrdersController, ParcelsController] })(ShopModule);
 
 describe('NestJS as it is observed', () => {
   let profiler: Profiler;
@@ -47,15 +94,15 @@ describe('NestJS as it is observed', () => {
     await profiler?.close();
   });
 
-  async function ask(path: string): Promise<{ status: number; profile: Profile }> {
+  async function ask(path: string): Promise<{ status: number; text: string; profile: Profile }> {
     const response = await fetch(`${origin}${path}`);
-    await response.text();
+    const text = await response.text();
     let profile: Profile | undefined;
     await until(async () => {
       profile = (await profiler.profiles.read(response.headers.get('x-debug-token') ?? ''))?.profile;
       return profile?.state === 'final';
     }, 'the profile is final');
-    return { status: response.status, profile: profile! };
+    return { status: response.status, text, profile: profile! };
   }
 
   function thrownIn({ panels }: Profile): (string | undefined)[] {
@@ -79,5 +126,72 @@ describe('NestJS as it is observed', () => {
     expect(profile.panels.exception?.data ?? null).to.equal(null);
     const { route } = profile.panels.routing?.data as { route: { handler: string | null } };
     expect(route.handler).to.equal('OrdersController.find');
+  });
+
+  function stepsOf({ panels }: Profile): SpansData['spans'] {
+    return (panels.spans?.data as SpansData | undefined)?.spans ?? [];
+  }
+
+  it('records guards, interceptors, pipes and the controller as spans inside each other', async () => {
+    const { status, text, profile } = await ask('/parcels/1');
+    expect([status, text]).to.deep.equal([200, 'PARCEL 1']);
+    const steps = stepsOf(profile);
+    expect(steps.map(({ name, inside, error }) => [name, inside, error])).to.deep.equal([
+      ['Guard DoorGuard', null, null],
+      ['Interceptor LoudInterceptor', null, null],
+      ['Interceptor SlowInterceptor', 1, null],
+      ['Controller ParcelsController.find', 2, null],
+      ['Pipe ParseIntPipe (id)', 3, null],
+    ]);
+    const [guard, loud, slow, controller, pipe] = steps.map(({ durationMs }) => durationMs!);
+    expect(guard).to.be.at.least(4);
+    expect(controller).to.be.at.least(4).and.at.least(pipe!);
+    expect(slow!).to.be.at.least(controller! + 4);
+    expect(loud).to.be.at.least(slow!);
+  });
+
+  it('says which of them refused or failed, as often as requests ask at once', async () => {
+    const refused = await ask('/parcels/13');
+    expect(refused.status).to.equal(403);
+    expect(stepsOf(refused.profile).map(({ name, error }) => [name, error])).to.deep.equal([
+      ['Guard DoorGuard', 'returned false'],
+    ]);
+    const malformed = await ask('/parcels/x');
+    expect(malformed.status).to.equal(400);
+    expect(stepsOf(malformed.profile).at(-1)?.error).to.match(/^BadRequestException: Validation failed/);
+    const all = await Promise.all(Array.from({ length: 20 }, () => ask('/parcels/7')));
+    for (const { status, profile } of all) {
+      expect(status).to.equal(500);
+      expect(stepsOf(profile).map(({ inside, error }) => [inside, error])).to.deep.equal([
+        [null, null],
+        [null, 'RangeError: No parcel 7'],
+        [1, 'RangeError: No parcel 7'],
+        [2, 'RangeError: No parcel 7'],
+        [3, null],
+      ]);
+    }
+  });
+
+  it('are recorded by HindsightModule.forRoot, until the application is closed', async () => {
+    class RootModule {
+      readonly title = 'Root';
+    }
+    const memory = createMemoryStorage();
+    let isClosed = false;
+    const storage = { ...memory, close: () => memory.close().finally(() => (isClosed = true)) };
+    const hindsight = HindsightModule.forRoot({ storage, warn: () => undefined });
+    Module({ imports: [ShopModule, hindsight] })(RootModule);
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- NestJS takes plain options
+    const root: INestApplication = await NestFactory.create(RootModule, { logger: false });
+    await root.listen(0, '127.0.0.1');
+    const { port } = (root.getHttpServer() as { address(): AddressInfo }).address();
+    const own = `http://127.0.0.1:${port}`;
+    const response = await fetch(`${own}/parcels/2`);
+    expect(await response.text()).to.equal('PARCEL 2');
+    const page = await fetch(`${own}/_profiler/${response.headers.get('x-debug-token')}?panel=spans`);
+    expect(await page.text()).to.include('Interceptor LoudInterceptor');
+    expect(isClosed).to.equal(false);
+    await root.close();
+    expect(isClosed).to.equal(true);
   });
 });

@@ -4,6 +4,7 @@
  */
 import diagnostics from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
+import { nestStepPatches } from './nestjs-steps.ts';
 import { wrapMethod } from './wrap-method.ts';
 
 export const nestExceptionChannel = diagnostics.channel('express-hindsight:nestjs:exception');
@@ -54,4 +55,5 @@ export const nestPatches: readonly LibraryPatch[] = [
           },
       ),
   },
+  ...nestStepPatches,
 ];

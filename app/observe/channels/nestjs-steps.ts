@@ -1,0 +1,156 @@
+/** Guards, interceptors, pipes and controllers of NestJS publish `express-hindsight:nestjs:step`: each call, until it returned, settled or emitted its first value. */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
+import { isThenable, publishEnd, publishError, type Traced } from './trace.ts';
+import { wrapMethod } from './wrap-method.ts';
+
+export interface NestStep extends Traced {
+  kind: 'Guard' | 'Interceptor' | 'Pipe' | 'Controller';
+  /** `RolesGuard`, `ParseIntPipe (id)`, `OrdersController.find`. */
+  name: string;
+}
+
+export const nestStepChannel = tracingChannel('express-hindsight:nestjs:step');
+
+interface Subscriber {
+  next(value: unknown): void;
+  error(error: unknown): void;
+  add(teardown: () => void): void;
+}
+
+/** The part of an Observable of RxJS 7 that we use: it makes another one without a RxJS of our own. */
+interface Liftable {
+  lift(operator: { call(subscriber: Subscriber, source: Source): unknown }): unknown;
+}
+
+interface Source {
+  subscribe(subscriber: Subscriber): unknown;
+}
+
+function isLiftable(value: unknown): value is Liftable {
+  return typeof (value as Partial<Liftable> | null | undefined)?.lift === 'function';
+}
+
+/** Calls `ended` once: with the first value, before whoever subscribed gets it, with the error that came instead, or at the end. */
+function untilFirst(observable: Liftable, ended: (error?: { thrown: unknown }) => void): unknown {
+  return observable.lift({
+    call(subscriber, source) {
+      let isOver = false;
+      const once = (error?: { thrown: unknown }): void => {
+        if (!isOver) ended(error);
+        isOver = true;
+      };
+      const passOn = subscriber.next.bind(subscriber);
+      const fail = subscriber.error.bind(subscriber);
+      const next = (value: unknown): void => {
+        once();
+        passOn(value);
+      };
+      const error = (thrown: unknown): void => {
+        once({ thrown });
+        fail(thrown);
+      };
+      Object.assign(subscriber, { next, error });
+      subscriber.add(() => {
+        once();
+      });
+      return source.subscribe(subscriber);
+    },
+  });
+}
+
+function traceStep(kind: NestStep['kind'], name: string, call: () => unknown): unknown {
+  const message: NestStep = { kind, name };
+  const end = (error?: { thrown: unknown }): void => {
+    if (error !== undefined) publishError(nestStepChannel, message, error.thrown);
+    publishEnd(nestStepChannel, message);
+  };
+  const returned = (value: unknown): unknown => {
+    if (isLiftable(value)) return untilFirst(value, end);
+    message.result = value;
+    end();
+    return value;
+  };
+  const failed = (thrown: unknown): never => {
+    end({ thrown });
+    throw thrown;
+  };
+  nestStepChannel.start.publish(message);
+  let result: unknown;
+  try {
+    result = call();
+  } catch (error) {
+    return failed(error);
+  }
+  return isThenable(result) ? result.then(returned, failed) : returned(result);
+}
+
+function classOf(instance: unknown): string {
+  const { constructor } = (instance ?? {}) as { constructor?: { name?: unknown } };
+  return typeof constructor?.name === 'string' ? constructor.name : '';
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/** Stands for guards, interceptors or pipes: the consumer of NestJS calls nothing but this method. */
+function traced(
+  list: unknown,
+  kind: NestStep['kind'],
+  method: string,
+  nameOf: (args: unknown[]) => string = () => '',
+): unknown {
+  if (!Array.isArray(list)) return list;
+  return (list as Record<string, Method>[]).map((one) => ({
+    [method]: (...args: unknown[]) =>
+      traceStep(kind, `${classOf(one)}${nameOf(args)}`, () => one[method]?.(...args)),
+  }));
+}
+
+function parameterOf([, metadata]: unknown[]): string {
+  const { data } = (metadata ?? {}) as { data?: unknown };
+  return typeof data === 'string' && data !== '' ? ` (${data})` : '';
+}
+
+function handlerName(instance: unknown, callback: unknown): string {
+  return `${classOf(instance)}.${typeof callback === 'function' ? callback.name : ''}`;
+}
+
+/** Patches `method` of a consumer: `args` of the call -> those with steps that publish. */
+function consumerPatch(
+  file: string,
+  [className, method]: readonly [string, string],
+  change: (args: unknown[]) => unknown[],
+): LibraryPatch {
+  return {
+    name: '@nestjs/core',
+    file,
+    module: { file, names: [className] },
+    patch: (exports) =>
+      wrapMethod(
+        (exports as Record<string, { prototype?: object } | undefined>)[className]?.prototype,
+        method,
+        (original) =>
+          function (this: unknown, ...args) {
+            return Reflect.apply(original, this, nestStepChannel.start.hasSubscribers ? change(args) : args);
+          },
+      ),
+  };
+}
+
+export const nestStepPatches: readonly LibraryPatch[] = [
+  consumerPatch('guards/guards-consumer.js', ['GuardsConsumer', 'tryActivate'], (args) => {
+    const [guards, ...rest] = args;
+    return rest[3] === 'http' ? [traced(guards, 'Guard', 'canActivate'), ...rest] : args;
+  }),
+  consumerPatch('interceptors/interceptors-consumer.js', ['InterceptorsConsumer', 'intercept'], (args) => {
+    const [interceptors, given, instance, callback, next, type] = args;
+    if (type !== 'http' || typeof next !== 'function') return args;
+    const handle = (): unknown =>
+      traceStep('Controller', handlerName(instance, callback), () => (next as Method)());
+    return [traced(interceptors, 'Interceptor', 'intercept'), given, instance, callback, handle, type];
+  }),
+  consumerPatch('pipes/pipes-consumer.js', ['PipesConsumer', 'applyPipes'], (args) => {
+    const [value, metadata, pipes] = args;
+    return [value, metadata, traced(pipes, 'Pipe', 'transform', parameterOf)];
+  }),
+];
