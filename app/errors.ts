@@ -37,6 +37,12 @@ const catalogue = {
     status: 403,
     message: () => "This application does not allow you to see the profiler's pages.",
   },
+  UNKNOWN_HOST: {
+    status: 403,
+    message: (host: string) =>
+      `The profiler has no password, so it answers for known hosts only, and "${host}" is none. Add it to TRUSTED_HOSTS or ` +
+      'APP_DOMAIN (of a profiler in your application: PROFILER_HOSTS, or the option hosts), or set PROFILER_PASSWORD.',
+  },
   CROSS_SITE: {
     status: 403,
     message: () =>

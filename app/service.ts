@@ -121,8 +121,10 @@ export function createService(options: ServiceOptions): Service {
   const drain = createDrain(server, { isShared: config.workers > 1 });
 
   function openProfiler(): Profiler {
+    const { domain, trustedHosts } = config;
     return createProfiler({
       ...config.profiler,
+      hosts: [...config.profiler.hosts, `.${domain}`, ...(trustedHosts ?? [])],
       enabled: true,
       storage,
       redactor,

@@ -107,6 +107,8 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   const guard = createGuard({
     password: settings.password,
     authorize: options.authorize,
+    hosts: settings.hosts,
+    isFromProxy: (req) => sourceOf(req).origin.trusted,
     warn: (sentence) => {
       warn(redactText(sentence));
     },

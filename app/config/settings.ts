@@ -176,6 +176,13 @@ export const profilerSettings = {
     meaning:
       'password of the profiler’s pages and of full error pages (HTTP Basic, any user name); without one, whoever reaches them can read them',
   }),
+  hosts: setting({
+    name: 'PROFILER_HOSTS',
+    read: hostNames,
+    fallback: [],
+    meaning:
+      'host names, beside `localhost` and addresses, for which the profiler’s pages answer without a password; `.example.com` for a domain with its subdomains. The service adds `APP_DOMAIN` and `TRUSTED_HOSTS`',
+  }),
   retentionHours: setting({
     name: 'PROFILER_RETENTION_HOURS',
     read: wholeNumber(1, 24 * 365),

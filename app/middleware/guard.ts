@@ -1,10 +1,14 @@
-/** Who may see what was recorded, on the profiler's pages and on error pages: by HTTP Basic password (RFC 7617), or by the host's own rule. */
+/**
+ * Who may see what was recorded, on the profiler's pages and on error pages: by HTTP Basic password (RFC 7617), or by the host's own rule.
+ * Without either, everyone who asks for a known host.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { createError, type HindsightError } from '../errors.ts';
-import { TOOLBAR_HEADER } from '../urls.ts';
+import { isProfilerTarget, TOOLBAR_HEADER } from '../urls.ts';
+import { createPageHosts, type PageHostsOptions } from './page-hosts.ts';
 
-export interface GuardOptions {
+export interface GuardOptions extends PageHostsOptions {
   password: string | null;
   /** The host's own rule, called if there is no password. Everything but true refuses. */
   authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
@@ -15,7 +19,7 @@ export interface GuardOptions {
 export interface Guard {
   /** Whether there is a password or a rule. */
   isSet: boolean;
-  /** Resolves for those who may see the pages; rejects with UNAUTHORIZED (401, with its challenge) or FORBIDDEN (403). */
+  /** Resolves for those who may see the pages; rejects with UNAUTHORIZED (401, with its challenge), FORBIDDEN or UNKNOWN_HOST (403). */
   check(req: IncomingMessage): Promise<void>;
   /** Whether the error page of a request may show what was recorded. A promise only where `authorize` decides. */
   maySee(req: IncomingMessage): boolean | Promise<boolean>;
@@ -45,7 +49,8 @@ function challengeOf({ headers }: IncomingMessage): Record<string, string> {
     : {};
 }
 
-export function createGuard({ password, authorize, warn }: GuardOptions): Guard {
+export function createGuard({ password, authorize, warn, ...hosts }: GuardOptions): Guard {
+  const refusedHost = createPageHosts(hosts);
   const wanted = password === null ? null : digest(password);
   /** The host's rule is asked once per request, though its pages and its error page both need to know. */
   const verdicts = new WeakMap<IncomingMessage, Promise<Verdict>>();
@@ -54,6 +59,11 @@ export function createGuard({ password, authorize, warn }: GuardOptions): Guard 
     const given = passwordOf(req.headers.authorization);
     if (given !== null && timingSafeEqual(digest(given), expected)) return null;
     return createError('UNAUTHORIZED', [], { headers: challengeOf(req) });
+  }
+
+  function byHost(req: IncomingMessage): Verdict {
+    const host = refusedHost(req);
+    return host === null ? null : createError('UNKNOWN_HOST', [host]);
   }
 
   async function ask(req: IncomingMessage, rule: NonNullable<typeof authorize>): Promise<Verdict> {
@@ -76,19 +86,22 @@ export function createGuard({ password, authorize, warn }: GuardOptions): Guard 
 
   function verdictOf(req: IncomingMessage): Verdict | Promise<Verdict> {
     if (wanted !== null) return byPassword(req, wanted);
-    if (authorize === undefined) return null;
+    if (authorize === undefined) return byHost(req);
     let verdict = verdicts.get(req);
     if (verdict === undefined) verdicts.set(req, (verdict = ask(req, authorize)));
     return verdict;
   }
 
+  const isSet = wanted !== null || authorize !== undefined;
   return {
-    isSet: wanted !== null || authorize !== undefined,
+    isSet,
     async check(req) {
       const refusal = await verdictOf(req);
       if (refusal !== null) throw refusal;
     },
     maySee(req) {
+      // The application's own routes answer for any host.
+      if (!isSet && !isProfilerTarget(req.url ?? '')) return true;
       const verdict = verdictOf(req);
       return verdict instanceof Promise ? verdict.then((refusal) => refusal === null) : verdict === null;
     },

@@ -9,6 +9,7 @@ import { createError } from '../errors.ts';
 import type { HindsightError } from '../errors.ts';
 import type { RequestOrigin } from '../profiler/facts.ts';
 import { createTrust, readAddress, readChain } from './client-address.ts';
+import { createHostRule } from './page-hosts.ts';
 
 /** What the resolver needs to know of a connection and the head of its request. */
 export interface ConnectionFacts {
@@ -114,16 +115,6 @@ function parseAuthority(text: string): Authority | null {
   return { host, port: readPort(match?.[2]) };
 }
 
-function createHostRule(trustedHosts: readonly string[] | null): (host: string) => boolean {
-  if (trustedHosts === null) return () => true;
-  const exact = new Set(trustedHosts.map((name) => (name.startsWith('.') ? name.slice(1) : name)));
-  const domains = trustedHosts.filter((name) => name.startsWith('.'));
-  return (host) => {
-    const name = host.toLowerCase().replace(/\.$/, '');
-    return exact.has(name) || domains.some((domain) => name.endsWith(domain));
-  };
-}
-
 function schemeOf(table: HeaderTable, { encrypted }: ConnectionFacts, trusted: boolean): 'http' | 'https' {
   const names = trusted ? ['x-forwarded-proto', 'x-forwarded-scheme', 'x-scheme'] : [];
   for (const name of names) {
@@ -177,7 +168,7 @@ export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
 
 export function createOriginResolver({ trustedProxies, trustedHosts }: OriginOptions): OriginResolver {
   const trusts = createTrust(trustedProxies);
-  const isTrustedHost = createHostRule(trustedHosts);
+  const isTrustedHost = trustedHosts === null ? () => true : createHostRule(trustedHosts);
 
   function refusalOf(authority: Authority | RefusedHost): RefusedHost | null {
     if ('code' in authority) return authority;

@@ -20,7 +20,7 @@ describe('the service behind a TLS proxy', () => {
   let proxy: TlsProxy;
 
   before(async function () {
-    shop = await startShop();
+    shop = await startShop({ APP_DOMAIN: 'shop.example.com' });
     proxy = await startTlsProxy(this, shop.port);
   });
   after(async () => {
