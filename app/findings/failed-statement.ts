@@ -15,8 +15,11 @@ export const failedStatement: FindingRule<Pick<Kept, 'database'>> = {
     if (totals.failed === 0) return [];
     const index = queries.findIndex(({ error }) => error !== null);
     const query = queries[index];
-    if (query === undefined) return [];
     const isIgnored = status !== null && status < 400;
+    if (query === undefined) {
+      const sentence = `${count(totals.failed, 'statement')} failed past the recording limit`;
+      return [{ label: 'query failed', severity: 'warn', sentence, panel: 'database' }];
+    }
     const more = totals.failed > 1 ? `, as did ${count(totals.failed - 1, 'other statement')}` : '';
     const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
     return [

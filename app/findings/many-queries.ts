@@ -1,4 +1,5 @@
 /** Very many statements that no single loop explains, sent from many places. */
+import { timesOf } from '../panels/database/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { workOf } from './shared/queries.ts';
@@ -15,10 +16,10 @@ export const manyQueries: FindingRule<Pick<Kept, 'database'>> = {
   why: 'The request sent at least 100 statements, not counting begin and commit, and no single loop sent half of them.',
   fix: 'Combine reads that belong together, read less, or cache what rarely changes. The Database panel groups queries by statement.',
   find({ database }, { durationMs: wholeMs }) {
-    const { queries, groups, totals } = database;
+    const { queries, groups, totals, unkept } = database;
     if (queries.length < MANY) return [];
-    const total = workOf(database, Array.from(queries.keys()));
-    const loop = Math.max(0, ...groups.map(({ members }) => members.length));
+    const total = workOf(database, Array.from(queries.keys())) + (unkept?.count ?? 0);
+    const loop = Math.max(0, ...groups.map(timesOf));
     if (total < MANY || loop >= total * LOOP_SHARE) return [];
     const sentence = `${count(total, 'statement')}, ${count(totals.statements)} distinct, took ${shareOf(totals.busyMs, wholeMs)}`;
     return [{ label: 'many queries', severity: 'warn', sentence, panel: 'database', costMs: totals.busyMs }];

@@ -1,4 +1,5 @@
 /** The same read from the same line, again and again with different values: one read could fetch all rows. */
+import { timesOf } from '../panels/database/data.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
@@ -16,12 +17,13 @@ export const nPlusOne: FindingRule<Pick<Kept, 'database'>> = {
   fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
   find({ database: { groups, statements } }, { durationMs: wholeMs }) {
     const found: Finding[] = [];
-    groups.forEach(({ kind, statement, members, durationMs, caller }, at) => {
+    groups.forEach((group, at) => {
+      const { kind, statement, durationMs, caller } = group;
       if (kind !== 'n+1') return;
-      const heavy = members.length >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
+      const heavy = timesOf(group) >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
       const label = statements[statement]?.label ?? '';
       const how = caller === null ? 'that differ only in values' : 'in a loop';
-      const sentence = `${count(members.length)} × ${label} ${how}: ${shareOf(durationMs, wholeMs)}`;
+      const sentence = `${count(timesOf(group))} × ${label} ${how}: ${shareOf(durationMs, wholeMs)}`;
       const severity = heavy ? 'bad' : 'warn';
       found.push(
         placed(

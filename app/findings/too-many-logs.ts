@@ -19,14 +19,16 @@ export const tooManyLogs: FindingRule<Pick<Kept, 'logs'>> = {
   formerly: 'log-flood',
   needs: ['logs'],
   labels: ['too many logs'],
-  why: 'The request logged at least 200 lines while it ran; up to 1,000 are stored and count.',
+  why: 'The request logged at least 200 lines while it ran. Up to 1,000 are stored; all count.',
   fix: 'Log once per loop (how many, how long), and use a level that is switched off for debugging output.',
-  find({ logs: { lines } }) {
+  find({ logs: { lines, unkept = {} } }) {
     if (lines.length < MANY) return [];
     const most = mostFrequent(lines);
-    const share = most === null ? '' : `, ${count(most.count)} of them from one line of code`;
+    const total = Object.values(unkept).reduce((sum, of) => sum + of, lines.length);
+    const of = total === lines.length ? 'of them' : `of the ${count(lines.length)} kept`;
+    const share = most === null ? '' : `, ${count(most.count)} ${of} from one line of code`;
     const first = most === null ? 0 : lines.findIndex(({ caller }) => caller === most.place);
-    const sentence = `This request logged ${count(lines.length, 'line')}${share}`;
+    const sentence = `This request logged ${count(total, 'line')}${share}`;
     const common = { label: 'too many logs', panel: 'logs', anchor: `l${first + 1}` };
     return [placed({ ...common, severity: 'info', sentence }, most?.place)];
   },

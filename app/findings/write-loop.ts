@@ -1,4 +1,5 @@
 /** The same write from the same line, again and again: one statement could write all rows. */
+import { timesOf } from '../panels/database/data.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
@@ -12,11 +13,12 @@ export const writeLoop: FindingRule<Pick<Kept, 'database'>> = {
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
   find({ database: { groups, statements } }, { durationMs: wholeMs }) {
     const found: Finding[] = [];
-    groups.forEach(({ kind, statement, members, durationMs, caller }, at) => {
+    groups.forEach((group, at) => {
+      const { kind, statement, durationMs, caller } = group;
       if (kind !== 'loop') return;
       const label = statements[statement]?.label ?? '';
       const how = caller === null ? 'that differ only in values' : 'in a loop';
-      const sentence = `${count(members.length)} × ${label} ${how}: ${shareOf(durationMs, wholeMs)}`;
+      const sentence = `${count(timesOf(group))} × ${label} ${how}: ${shareOf(durationMs, wholeMs)}`;
       const common = { label: 'writes in a loop', panel: 'database', anchor: `g${at + 1}` };
       found.push(placed({ ...common, severity: 'warn', sentence, costMs: durationMs }, caller));
     });

@@ -122,9 +122,17 @@ function hitsOf(command: string, reply: unknown): number | null {
 export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { close(): void } {
   const facts = new WeakMap<RedisCommand, { context: Context; fact: CacheFact }>();
 
+  /** Past the recording limit: not kept. */
+  const counted = new WeakMap<RedisCommand, { context: Context; startMs: number }>();
+
   function start(message: RedisCommand): void {
     const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('cache')) return;
+    if (context === undefined || context.kind === 'profiler') return;
+    if (context.isFull('cache')) {
+      counted.set(message, { context, startMs: context.elapsedMs() });
+      context.beyond('cache')?.start(context.elapsedMs());
+      return;
+    }
     const { client, args, batch, connection } = message;
     const command = message.name.toUpperCase().slice(0, 50);
     const fact: CacheFact = {
@@ -149,9 +157,21 @@ export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { cl
     facts.set(message, { context, fact });
   }
 
+  function endCounted(message: RedisCommand): void {
+    const entry = counted.get(message);
+    if (entry === undefined) return;
+    const { context, startMs } = entry;
+    const nowMs = context.elapsedMs();
+    const failed = message.error === undefined ? 0 : 1;
+    context.beyond('cache')?.end(nowMs, '', { durationMs: nowMs - startMs, failed });
+  }
+
   function end(message: RedisCommand): void {
     const entry = facts.get(message);
-    if (entry === undefined) return;
+    if (entry === undefined) {
+      endCounted(message);
+      return;
+    }
     const { context, fact } = entry;
     if (message.sentMark !== null) fact.startMs = context.sinceStart(message.sentMark);
     fact.durationMs = context.elapsedMs() - fact.startMs;

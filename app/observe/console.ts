@@ -4,7 +4,7 @@
  */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
-import { createLogGate, type LogGate, type LogLevel, recordLog } from './logs.ts';
+import { createLogGate, isLogFull, type LogGate, type LogLevel, recordLog } from './logs.ts';
 
 export interface ObserveConsoleOptions {
   tracker: ContextTracker;
@@ -35,7 +35,7 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
 
   function note(method: Method, args: readonly unknown[], below: Write): void {
     const context = closed ? undefined : tracker.current();
-    if (context === undefined || context.isFull('log')) return;
+    if (context === undefined || isLogFull(context, METHODS[method])) return;
     const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
     // `dir` and `table` take options after the value.
     const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;

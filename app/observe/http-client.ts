@@ -119,6 +119,8 @@ function messageOf(error: unknown): string {
 
 export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOptions): { close(): void } {
   const pending = new WeakMap<object, Pending>();
+  /** Past the recording limit: not kept. */
+  const counted = new WeakMap<object, { context: Context; startMs: number }>();
   const undo: (() => void)[] = [];
 
   const callers = new WeakMap<object, string | null>();
@@ -139,7 +141,13 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
   ): Pending | null {
     const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('call')) return null;
+    if (context === undefined || context.kind === 'profiler') return null;
+    if (context.isFull('call')) {
+      const startMs = context.elapsedMs();
+      context.beyond('call')?.start(startMs);
+      counted.set(key, { context, startMs });
+      return null;
+    }
     const fact: CallFact = {
       ...call,
       status: null,
@@ -174,6 +182,14 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   function failed(entry: Pending, error: unknown): void {
     entry.fact.error ??= messageOf(error);
     end(entry);
+  }
+
+  /** The end of a call past the recording limit. */
+  function count(key: object, failed = 0): void {
+    const entry = counted.get(key);
+    if (entry === undefined || !counted.delete(key)) return;
+    const nowMs = entry.context.elapsedMs();
+    entry.context.beyond('call')?.end(nowMs, '', { durationMs: nowMs - entry.startMs, failed });
   }
 
   /** An error thrown by a subscriber would be an uncaught exception in the host. */
@@ -237,10 +253,12 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   on('undici:request:trailers', ({ request }: { request: object }) => {
     const entry = pending.get(request);
     if (entry !== undefined) end(entry);
+    else count(request);
   });
   on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
     const entry = pending.get(request);
     if (entry !== undefined) failed(entry, error);
+    else count(request, 1);
   });
 
   // Node 22 and later: still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
@@ -264,7 +282,10 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     'http.client.response.finish',
     ({ request, response }: { request: object; response: IncomingMessage }) => {
       const entry = pending.get(request);
-      if (entry === undefined) return;
+      if (entry === undefined) {
+        response.once('close', () => count(request));
+        return;
+      }
       answered(entry, response.statusCode ?? null, response.rawHeaders);
       response.once('close', () => end(entry));
       response.once('end', () => end(entry));
@@ -273,6 +294,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
   on('http.client.request.error', ({ request, error }: { request: object; error: unknown }) => {
     const entry = pending.get(request);
     if (entry !== undefined) failed(entry, error);
+    else count(request, 1);
   });
 
   return {

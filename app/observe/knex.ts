@@ -8,7 +8,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
-import type { QueryRecorder } from './queries.ts';
+import { countBeyond, type QueryRecorder } from './queries.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
 
@@ -163,7 +163,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   /** The context that a statement of this client belongs to; null where it is not recorded. */
   function contextOf(client: Client): Context | null {
     const context = tracker.current();
-    return context === undefined || !isObserved(client) || context.isFull('query') ? null : context;
+    return context === undefined || !isObserved(client) ? null : context;
   }
 
   /** Called directly by the function that is `below`: each frame in between costs time. */
@@ -202,22 +202,35 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return answer;
   }
 
+  /** Past the recording limit: counted and timed, not kept. */
+  function count(context: Context, query: unknown, send: () => Promise<unknown>): Promise<unknown> {
+    const startMs = context.elapsedMs();
+    context.beyond('query')?.start(startMs);
+    const answer = queries === undefined ? send() : queries.covered(send);
+    const { sql } = statementOf(query);
+    answer.then(
+      (result) => countBeyond(context, startMs, { sql, rows: rowsOf(result), failed: false }),
+      () => countBeyond(context, startMs, { sql, rows: null, failed: true }),
+    );
+    return answer;
+  }
+
   function query(this: Client, connection: Connection, statement: unknown): Promise<unknown> {
     const context = contextOf(this);
     if (context === null) return original.query.call(this, connection, statement);
+    const send = (): Promise<unknown> => original.query.call(this, connection, statement);
+    if (context.isFull('query')) return count(context, statement, send);
     const caller = knownCallerOf(statement) ?? findCaller?.(querySent) ?? null;
-    return watch(context, { connection, query: statement, caller }, () =>
-      original.query.call(this, connection, statement),
-    );
+    return watch(context, { connection, query: statement, caller }, send);
   }
 
   function stream(this: Client, connection: Connection, statement: unknown, ...rest: unknown[]) {
     const context = contextOf(this);
     if (context === null) return original.stream.call(this, connection, statement, ...rest);
+    const send = (): Promise<unknown> => original.stream.call(this, connection, statement, ...rest);
+    if (context.isFull('query')) return count(context, statement, send);
     const caller = knownCallerOf(statement) ?? findCaller?.(streamSent) ?? null;
-    return watch(context, { connection, query: statement, caller }, () =>
-      original.stream.call(this, connection, statement, ...rest),
-    );
+    return watch(context, { connection, query: statement, caller }, send);
   }
 
   function acquireConnection(this: Client): Promise<Connection> {

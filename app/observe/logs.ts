@@ -153,6 +153,13 @@ function sizeOf(value: Json | null): number {
   return typeof value === 'object' ? JSON.stringify(value).length : 8;
 }
 
+/** Whether the recording limit is reached; the line is then only counted, by its level. */
+export function isLogFull(context: Context, level: LogLevel): boolean {
+  if (!context.isFull('log')) return false;
+  context.beyond('log')?.note(level);
+  return true;
+}
+
 /** Adds one line to a request. Never throws. */
 export function recordLog(
   context: Context,
@@ -163,7 +170,8 @@ export function recordLog(
     if (logged !== null) recordError(context, logged, { origin: 'logged' });
     const line = formatLog(args);
     const fact: LogFact = { level, channel, ...line, caller, atMs: context.elapsedMs() };
-    context.add('log', fact, 150 + line.message.length + sizeOf(line.context));
+    if (!context.add('log', fact, 150 + line.message.length + sizeOf(line.context)))
+      context.beyond('log')?.note(level);
   } catch {
     // The line is not recorded.
   }

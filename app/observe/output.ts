@@ -6,7 +6,7 @@
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
 import { readLine } from './log-lines.ts';
-import { type LogGate, plainText, recordLog } from './logs.ts';
+import { isLogFull, type LogGate, plainText, recordLog } from './logs.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
 
@@ -59,8 +59,9 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
     function note(context: Context, chunk: unknown): void {
       if (typeof chunk !== 'string' || chunk === gate.last || chunk.startsWith(OUR_MARK)) return;
       const text = plainText(chunk.slice(0, LONGEST)).trimEnd();
-      if (text === '' || context.isFull('log')) return;
+      if (text === '') return;
       const line = readLine(text, name);
+      if (isLogFull(context, line.level)) return;
       const isOver = context.ended || context.first('response')?.isSent === true;
       recordLog(context, {
         level: line.level,

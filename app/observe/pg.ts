@@ -44,7 +44,8 @@ export function observePg({ explainer, ...options }: PgObserverOptions): { close
   /** Text and values as executed, unmasked and whole: they stay in memory until the statement is planned. */
   function explain({ context, fact }: RunningQuery, { client: connection, text, values }: PgQuery): void {
     const client = poolOf.get(connection);
-    if (explainer === undefined || client === undefined || (fact.durationMs ?? 0) < explainer.overMs) return;
+    if (fact === null || explainer === undefined || client === undefined) return;
+    if ((fact.durationMs ?? 0) < explainer.overMs) return;
     const bindings: readonly unknown[] = Array.isArray(values) ? [...(values as unknown[])] : [];
     explainer.note({ context, fact, client, sql: text, bindings });
   }

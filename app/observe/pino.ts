@@ -7,7 +7,7 @@ import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
 import { loggedErrorOf } from './errors-seen.ts';
 import { readJsonLine } from './log-lines.ts';
-import { type LogGate, recordLog } from './logs.ts';
+import { isLogFull, type LogGate, recordLog } from './logs.ts';
 
 const FINISHED = 'tracing:pino_asJson:end';
 
@@ -24,9 +24,8 @@ export function observePino({ tracker, gate, findCaller }: ObservePinoOptions): 
     if (context === undefined || typeof result !== 'string') return;
     // If its stream is standard output, the same text is written there next.
     gate.last = result;
-    if (context.isFull('log')) return;
     const line = readJsonLine(result.trimEnd());
-    if (line === null) return;
+    if (line === null || isLogFull(context, line.level)) return;
     recordLog(context, {
       level: line.level,
       channel: line.channel ?? 'pino',

@@ -29,7 +29,10 @@ export interface QueryStart {
 /** A statement between its start and its end. */
 export interface RunningQuery {
   context: Context;
-  fact: QueryFact;
+  /** null past the recording limit: it is counted, not kept. */
+  fact: QueryFact | null;
+  startMs: number;
+  sql: string;
 }
 
 export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
@@ -39,7 +42,7 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
 }
 
 export interface QueryRecorder {
-  /** null where nothing records it: no request, covered by a level above, or the limit is reached. */
+  /** null where nothing records it: no request, or covered by a level above. */
   start(query: QueryStart): RunningQuery | null;
   end(running: RunningQuery, outcome: QueryOutcome): void;
   /** The line that calls now; null without a request or where a level above records. */
@@ -76,6 +79,17 @@ const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 /** A statement that ends a transaction, also as the last of several. */
 export const ENDS =
   /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
+
+/** The end of a statement that is not kept. */
+export function countBeyond(
+  context: Context,
+  startMs: number,
+  { sql, rows, failed }: { sql: string; rows: number | null; failed: boolean },
+): void {
+  const nowMs = context.elapsedMs();
+  const counted = { durationMs: nowMs - startMs, rows: rows ?? 0, failed: failed ? 1 : 0 };
+  context.beyond('query')?.end(nowMs, cutText(sql, SQL_LENGTH), counted);
+}
 
 export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOptions): QueryRecorder {
   const connections = new WeakMap<object, Connection>();
@@ -174,16 +188,26 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     labels,
     start(query) {
       const context = contextOf();
-      if (context === null || context.isFull('query')) {
+      const isFull = context?.isFull('query') === true;
+      if (context === null || isFull) {
         const known = isCovered ? undefined : connections.get(query.connection ?? query);
         transactionOf(known ?? null, query.sql);
-        return null;
+      }
+      if (context === null) return null;
+      const running = { context, startMs: context.elapsedMs(), sql: query.sql };
+      if (isFull) {
+        context.beyond('query')?.start(running.startMs);
+        return { ...running, fact: null };
       }
       const fact = factOf(context, query);
       add(context, fact);
-      return { context, fact };
+      return { ...running, fact };
     },
-    end({ context, fact }, { rows = null, error, sql, bindings, connection }) {
+    end({ context, fact, startMs, sql: started }, { rows = null, error, sql, bindings, connection }) {
+      if (fact === null) {
+        countBeyond(context, startMs, { sql: sql ?? started, rows, failed: error !== undefined });
+        return;
+      }
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (error !== undefined) fact.error = messageOf(error);

@@ -37,6 +37,8 @@ export interface Frame {
   fact: ViewFact;
   /** Among the views of its request; null beyond the recording limit. */
   index: number | null;
+  /** Past the recording limit: only counted and timed. */
+  isCounted?: true;
 }
 
 const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
@@ -89,7 +91,7 @@ export interface BegunView {
 export function createViewTrace(): ViewTrace {
   const innermost = createSlot<Frame | null>('innermost view');
 
-  function add(context: Context, { name, file, data, caller }: BegunView): Frame {
+  function add(context: Context, { name, file, data, caller }: BegunView, isFull: boolean): Frame {
     const above = innermost.get(context) ?? null;
     const fact: ViewFact = {
       name,
@@ -99,25 +101,32 @@ export function createViewTrace(): ViewTrace {
       depth: above === null ? 0 : above.fact.depth + 1,
       parent: above?.index ?? null,
       // A partial receives the same locals again; only the page's are recorded.
-      locals: above === null ? localsOf(data) : {},
+      locals: above === null && !isFull ? localsOf(data) : {},
       caller,
       error: null,
     };
+    if (isFull) {
+      context.beyond('view')?.start(fact.startMs);
+      return { fact, index: null, isCounted: true };
+    }
     const index = context.all('view').length;
     const kept = context.add('view', fact, FACT_BYTES + name.length + sizeOf(fact.locals));
     return { fact, index: kept ? index : null };
   }
 
-  function end(context: Context, { fact }: Frame): void {
-    fact.durationMs ??= context.elapsedMs() - fact.startMs;
+  function end(context: Context, { fact, isCounted }: Frame): void {
+    if (fact.durationMs !== null) return;
+    fact.durationMs = context.elapsedMs() - fact.startMs;
+    if (isCounted !== true) return;
+    const failed = fact.error === null ? 0 : 1;
+    context.beyond('view')?.end(context.elapsedMs(), '', { durationMs: fact.durationMs, failed });
   }
 
   return {
     running: (context) => innermost.get(context) ?? null,
     open(context, begun) {
-      if (context.isFull('view')) return null;
       try {
-        return add(context, begun);
+        return add(context, begun, context.isFull('view'));
       } catch {
         // A host's proxy may throw on any access.
         return null;

@@ -6,7 +6,7 @@ import type { ContextTracker } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
 import { loggedErrorOf } from './errors-seen.ts';
 import { levelOf } from './log-lines.ts';
-import { type LogGate, recordLog } from './logs.ts';
+import { isLogFull, type LogGate, recordLog } from './logs.ts';
 
 type Write = (this: WinstonLogger, info: unknown, ...rest: unknown[]) => unknown;
 
@@ -59,10 +59,11 @@ export function observeWinston(
     if (context === undefined || typeof info !== 'object' || info === null) return;
     const line = info as Record<string | symbol, unknown>;
     const { level, label } = line;
-    if (typeof level !== 'string' || logger.isLevelEnabled?.(level) === false || context.isFull('log'))
-      return;
+    if (typeof level !== 'string' || logger.isLevelEnabled?.(level) === false) return;
+    const known = levelOf(level) ?? 'info';
+    if (isLogFull(context, known)) return;
     recordLog(context, {
-      level: levelOf(level) ?? 'info',
+      level: known,
       channel: typeof label === 'string' ? label : 'winston',
       args: argsOf(line),
       error: loggedErrorOf([line, ...splatOf(line)]),

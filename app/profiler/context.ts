@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { BeyondLimit } from './beyond-limit.ts';
 import type { FactName, Facts } from './facts.ts';
 
 /**
@@ -55,7 +56,7 @@ export class Context {
   readonly #startedMark: number;
   #endedMark: number | null = null;
   readonly #facts = new Map<string, unknown[]>();
-  #dropped: Map<string, number> | null = null;
+  #beyond: Map<string, BeyondLimit> | null = null;
   readonly #limits: ContextLimits;
   #bytes = 0;
   /** Deferred facts are being added: they are not late. */
@@ -183,8 +184,15 @@ export class Context {
   }
 
   #countDropped(name: string): void {
-    this.#dropped ??= new Map();
-    this.#dropped.set(name, (this.#dropped.get(name) ?? 0) + 1);
+    this.#beyond ??= new Map();
+    const beyond = this.#beyond.get(name) ?? new BeyondLimit();
+    beyond.count++;
+    this.#beyond.set(name, beyond);
+  }
+
+  /** What was counted of a kind after its recording limit was reached; undefined if all of it was recorded. */
+  beyond(name: FactName): BeyondLimit | undefined {
+    return this.#beyond?.get(name);
   }
 
   /** All facts of a kind in the order they were added. */
@@ -202,7 +210,8 @@ export class Context {
 
   /** Number of facts of each kind that were dropped because the recording limit was reached. */
   get dropped(): ReadonlyMap<string, number> {
-    return this.#dropped ?? NOTHING_DROPPED;
+    if (this.#beyond === null) return NOTHING_DROPPED;
+    return new Map(Array.from(this.#beyond, ([name, { count }]) => [name, count]));
   }
 
   /** Makes the final profile wait for `fact`, which is read beside the request; the recorder limits the wait. */

@@ -29,6 +29,10 @@ export interface SpanDraft extends SpanPart {
   anchor?: string;
   /** How its time divides, such as connecting and waiting for the response. */
   parts?: SpanPart[];
+  /** When it ran, if not all the time from its start to its end. */
+  pieces?: readonly { startMs: number; durationMs: number }[];
+  /** How many it stands for; default 1. */
+  count?: number;
   /** Another request that it is about: the one that blocked the event loop. */
   token?: string;
   reason?: WaitReason;

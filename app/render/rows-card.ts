@@ -55,7 +55,10 @@ export function rowsCard({ figures = [], sections, card = {} }: Presentation): C
     ...(card.tone === undefined ? {} : { tone: card.tone }),
     facts: figures
       .filter(({ value }) => value !== null)
-      .map(({ label, value, unit }) => [label, valueText(value, unit)]),
+      .map(({ label, value, unit, note }) => {
+        const amount = valueText(value, unit);
+        return [label, note === undefined ? amount : `${amount} (${note})`];
+      }),
     rows: rows.slice(0, MOST_ROWS).map(({ row, section }) => cardRow(row, section)),
     more: Math.max(0, rows.length - MOST_ROWS),
     parts: card.parts ?? [],

@@ -11,7 +11,10 @@ const MOST_BLOCKS = 60;
 function figureLine(figures: readonly Figure[]): string {
   return figures
     .filter(({ value }) => value !== null)
-    .map(({ label, value, unit }) => `${prose(label)}: ${prose(valueText(value, unit))}`)
+    .map(({ label, value, unit, note }) => {
+      const amount = valueText(value, unit);
+      return `${prose(label)}: ${prose(note === undefined ? amount : `${amount} (${note})`)}`;
+    })
     .join(' · ');
 }
 
@@ -22,7 +25,7 @@ function indented(text: string, { depth = 0 }: Row): string {
 function textOf(row: Row): unknown {
   const { label, text, times = 1, depth = 0 } = row;
   if (text === undefined || (times === 1 && depth === 0)) return text;
-  const said = times > 1 ? `${times} × ${valueText(text)}` : valueText(text);
+  const said = times > 1 ? `${numberHelpers.count(times)} × ${valueText(text)}` : valueText(text);
   return label === undefined ? indented(said, row) : said;
 }
 

@@ -2,6 +2,7 @@
 import type { CacheData } from '../../panels/cache/data.ts';
 import type { DatabaseData } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
+import type { KeptLogs } from '../../panels/logs/data.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import type { KeptRuntime } from '../../panels/runtime/data.ts';
@@ -19,7 +20,7 @@ export interface Kept {
   cache: CacheData;
   database: DatabaseData;
   http_client: HttpClientData;
-  logs: { lines: readonly LogLine[] };
+  logs: { lines: readonly LogLine[]; unkept?: KeptLogs['unkept'] };
   migrations: MigrationsData;
   routing: KeptRouting;
   runtime: KeptRuntime;

@@ -1,3 +1,4 @@
+import type { Unkept } from '../shared/unkept.ts';
 import type { Facts } from '../../profiler/facts.ts';
 
 export interface CacheEntry {
@@ -35,6 +36,9 @@ export interface CacheGroup {
 export interface CacheData {
   commands: CacheEntry[];
   groups: CacheGroup[];
+  /** Past the recording limit; absent if all were kept. */
+  unkept?: Unkept;
+  /** With what is not kept, except hits. */
   totals: {
     commands: number;
     /** Sum over all commands. */

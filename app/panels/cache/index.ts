@@ -2,7 +2,9 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { shorten, workSpan } from '../../profiler/span.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
+import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CacheData, CacheEntry } from './data.ts';
 import { groupCommands } from './groups.ts';
 import { presentCommands } from './present.ts';
@@ -29,16 +31,18 @@ function collect(context: Context): CacheData | null {
     groups.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
   );
   const told = facts.filter(({ hits }) => hits !== null);
+  const unkept = unkeptOf(context, 'cache');
   return {
+    ...(unkept === null ? {} : { unkept }),
     commands: entries.map((entry, index) => ({ ...entry, group: groupAt.get(index) ?? null })),
     groups,
     totals: {
-      commands: facts.length,
-      durationMs: round(totalMs(facts)),
-      busyMs: round(coveredMs(facts)),
+      commands: facts.length + (unkept?.count ?? 0),
+      durationMs: round(totalMs(facts) + (unkept?.durationMs ?? 0)),
+      busyMs: round(coveredMs([...facts, ...(unkept?.stretches ?? [])])),
       asked: told.reduce((sum, { asked }) => sum + asked, 0),
       hits: told.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
-      failed: facts.filter(({ error }) => error !== null).length,
+      failed: facts.filter(({ error }) => error !== null).length + (unkept?.failed ?? 0),
     },
   };
 }
@@ -52,15 +56,17 @@ export const cachePanel: Panel<CacheData> = {
   searched: ['key'],
   facts: { cache: 'Redis commands' },
   collect,
-  spans: ({ commands }, { endMs }) =>
-    commands.map((command, index) => ({
+  spans: ({ commands, unkept }, { endMs }) => [
+    ...commands.map((command, index) => ({
       ...workSpan(command, endMs),
       label: shorten(command.key === null ? command.command : `${command.command} ${command.key}`, 100),
       panel: 'cache',
       anchor: `k${index + 1}`,
     })),
+    ...unkeptSpans(unkept, { kind: 'work', noun: 'Redis commands', panel: 'cache' }),
+  ],
   summary: ({ totals, groups }) => ({
-    text: String(totals.commands),
+    text: numberHelpers.count(totals.commands),
     tone: totals.failed > 0 || groups.some(({ kind }) => kind === 'n+1') ? 'warn' : 'plain',
     count: totals.commands,
   }),

@@ -1,5 +1,6 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
+import { keptNote } from '../shared/unkept.ts';
 import type { CacheData, CacheEntry, CacheGroup } from './data.ts';
 
 const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
@@ -38,12 +39,17 @@ function rowOf(entry: CacheEntry, index: number, groups: readonly CacheGroup[]):
 }
 
 export function presentCommands(
-  { commands, groups, totals }: CacheData,
+  { commands, groups, unkept, totals }: CacheData,
   { profile: { durationMs } }: PresentFrom,
 ): Presentation {
   return {
     figures: [
-      { label: 'Redis commands', value: totals.commands, compare: 'cost' },
+      {
+        label: 'Redis commands',
+        value: totals.commands,
+        note: keptNote(commands.length, unkept),
+        compare: 'cost',
+      },
       { label: 'Time in Redis', value: totals.durationMs, unit: 'ms', compare: 'cost' },
       { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
       { label: 'Hit rate', value: totals.asked === 0 ? null : totals.hits / totals.asked, unit: 'share' },

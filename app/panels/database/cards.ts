@@ -1,6 +1,7 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, timesOf } from './data.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import type { SharedParts } from './list-rows.ts';
@@ -44,7 +45,7 @@ function readInstead(sql: string, column: string, count: number): { tokens: SqlT
     )
     .replace(/\s+limit\s+(?:\$\d+|\?|1)\s*;?$/i, '');
   const lines = sqlLines(plainNames(sqlTokens(changed))).map((tokens) => ({ tokens }));
-  lines.at(-1)?.tokens.push(['c', `  -- ${count} values`]);
+  lines.at(-1)?.tokens.push(['c', `  -- ${numberHelpers.count(count)} values`]);
   return lines;
 }
 
@@ -65,7 +66,7 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     id: `g${at + 1}`,
     label: GROUP_LABELS[group.kind],
     tone: group.kind === 'n+1' ? 'bad' : 'warn',
-    count: group.members.length,
+    count: timesOf(group),
     differs,
     tokens: joinTokens(shared.lineOf(group.statement)),
     caller: group.caller,
@@ -79,7 +80,7 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
     instead:
       group.kind === 'n+1' && differs.length === 1 && only !== undefined
-        ? readInstead(sql, only, group.members.length)
+        ? readInstead(sql, only, timesOf(group))
         : null,
   };
 }

@@ -2,12 +2,15 @@
  * Facts `query` -> kept data: each statement's text once, bindings under the names of their columns, so that the recorder
  * masks a password by its column, and the source around the lines that loop, are slow or fail.
  */
+import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { groupQueries, type QueryGroup } from '../shared/query-groups.ts';
 import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
+import { isControl } from '../shared/statements.ts';
+import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
 import type { DatabaseData, DatabaseGroup, DatabaseQuery, KeptExcerpt } from './data.ts';
 
@@ -32,14 +35,44 @@ function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (stri
   });
 }
 
-function groupOf({ kind, members }: QueryGroup, queries: readonly DatabaseQuery[]): DatabaseGroup {
+/** Statements past the recording limit, by shape. */
+function beyondByShape(context: Context, book: StatementBook): Map<string, Counted> {
+  const byShape = new Map<string, Counted>();
+  for (const [sql, { count, durationMs, failed, rows }] of context.beyond('query')?.byKey ?? []) {
+    const { shape } = book.about(sql);
+    const known = byShape.get(shape) ?? { count: 0, durationMs: 0, failed: 0, rows: 0 };
+    known.count += count;
+    known.durationMs += durationMs;
+    known.failed += failed;
+    known.rows += rows;
+    byShape.set(shape, known);
+  }
+  return byShape;
+}
+
+/** Without BEGIN, COMMIT and the like, which no total counts as queries. */
+function unkeptQueries(context: Context): Unkept | null {
+  const unkept = unkeptOf(context, 'query');
+  if (unkept === null) return null;
+  for (const [sql, { count }] of context.beyond('query')?.byKey ?? [])
+    if (isControl(sql)) unkept.count -= count;
+  return unkept;
+}
+
+function groupOf(
+  { kind, members }: QueryGroup,
+  queries: readonly DatabaseQuery[],
+  beyond: Counted | undefined,
+): DatabaseGroup {
   const first = queries[members[0] ?? 0];
-  const durationMs = members.reduce((total, index) => total + (queries[index]?.durationMs ?? 0), 0);
+  const keptMs = members.reduce((total, index) => total + (queries[index]?.durationMs ?? 0), 0);
+  const durationMs = keptMs + (beyond?.durationMs ?? 0);
   return {
     kind,
     statement: first?.statement ?? 0,
     caller: first?.caller ?? null,
     members,
+    ...(beyond === undefined ? {} : { more: beyond.count }),
     durationMs: round(durationMs),
   };
 }
@@ -84,6 +117,8 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
     return number;
   }
 
+  const shapeAt = (index: number): string => book.about(facts[index]?.sql ?? '').shape;
+
   const queries = facts.map((fact, index): DatabaseQuery => {
     const { columns, shape } = book.about(fact.sql);
     shapes.add(shape);
@@ -104,22 +139,31 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
   });
   const sum = (of: (query: DatabaseQuery) => number | null): number =>
     round(queries.reduce((total, query) => total + (of(query) ?? 0), 0));
-  const groups = grouped.map((group) => groupOf(group, queries));
+  const beyond = beyondByShape(context, book);
+  for (const shape of beyond.keys()) shapes.add(shape);
+  const unkept = unkeptQueries(context);
+  /** The last group of a shape: those of the same shape but other lines had ended by then. */
+  const lastOf = new Map(grouped.map((group) => [shapeAt(group.members[0] ?? 0), group]));
+  const groups = grouped.map((group) => {
+    const shape = shapeAt(group.members[0] ?? 0);
+    return groupOf(group, queries, lastOf.get(shape) === group ? beyond.get(shape) : undefined);
+  });
   const excerpts = takeExcerpts({ queries, groups }, collecting);
   return {
     statements,
     queries,
     groups,
     ...(excerpts.length === 0 ? {} : { excerpts }),
+    ...(unkept === null ? {} : { unkept }),
     totals: {
-      queries: queries.length,
+      queries: queries.length + (unkept?.count ?? 0),
       statements: shapes.size,
-      durationMs: sum(({ durationMs }) => durationMs),
-      busyMs: round(coveredMs(facts)),
+      durationMs: round(sum(({ durationMs }) => durationMs) + (unkept?.durationMs ?? 0)),
+      busyMs: round(coveredMs([...facts, ...(unkept?.stretches ?? [])])),
       waitMs: sum(({ waitMs }) => waitMs),
-      rows: sum(({ rows }) => rows),
+      rows: sum(({ rows }) => rows) + (unkept?.rows ?? 0),
       connections: new Set(queries.map(({ connection }) => connection).filter((name) => name !== null)).size,
-      failed: queries.filter(({ error }) => error !== null).length,
+      failed: queries.filter(({ error }) => error !== null).length + (unkept?.failed ?? 0),
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import type { Unkept } from '../shared/unkept.ts';
 import type { GroupKind } from '../shared/query-groups.ts';
 import type { Binding } from '../shared/sql-values.ts';
 
@@ -26,7 +27,15 @@ export interface DatabaseGroup {
   caller: string | null;
   /** Indexes in `queries`. */
   members: number[];
+  /** Runs of the same statement past the recording limit, most likely of the same loop; absent if there were none. */
+  more?: number;
+  /** With those. */
   durationMs: number;
+}
+
+/** How often its statement ran. */
+export function timesOf({ members, more = 0 }: DatabaseGroup): number {
+  return members.length + more;
 }
 
 export interface KeptExcerpt {
@@ -49,6 +58,9 @@ export interface DatabaseData {
   groups: DatabaseGroup[];
   /** Source around the lines that loop, are slow or fail; absent if there are none. */
   excerpts?: KeptExcerpt[];
+  /** Past the recording limit, without BEGIN, COMMIT and the like; absent if all were kept. */
+  unkept?: Unkept;
+  /** With what is not kept. */
   totals: {
     queries: number;
     /** Different ones, values aside. */

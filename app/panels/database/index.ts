@@ -1,6 +1,7 @@
 /** The panel of queries: what ran, for how long, from which line, and what repeats. */
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary } from '../../profiler/profile.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { createStatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Collecting, collectQueries } from './collect.ts';
@@ -30,11 +31,13 @@ function watchedSentence(libraries: readonly { name: string; version: string | n
   return `Recorded in this process: queries through ${names.join(', ')}, except those of the profiler itself.`;
 }
 
-function summary({ totals, groups, queries, statements }: DatabaseData): PanelSummary {
-  const count = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
-  if (groups.some(({ kind }) => kind === 'n+1')) return { text: `N+1 · ${count}`, tone: 'bad', count };
+function summary({ totals, groups, queries, statements, unkept }: DatabaseData): PanelSummary {
+  const kept = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
+  const count = kept + (unkept?.count ?? 0);
+  const text = numberHelpers.count(count);
+  if (groups.some(({ kind }) => kind === 'n+1')) return { text: `N+1 · ${text}`, tone: 'bad', count };
   const isWrong = totals.failed > 0 || groups.some(({ kind }) => kind === 'loop');
-  return { text: String(count), tone: isWrong ? 'warn' : 'plain', count };
+  return { text, tone: isWrong ? 'warn' : 'plain', count };
 }
 
 export function createDatabasePanel({

@@ -1,5 +1,6 @@
 /** What the list of the database page holds, in which order, and how much room each item takes. */
-import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES } from './data.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES, timesOf } from './data.ts';
 
 export interface Badge {
   text: string;
@@ -25,8 +26,9 @@ export interface ListItem {
   badge: Badge | null;
 }
 
-export function badgeOf({ kind, members }: DatabaseGroup): Badge {
-  return { text: `${GROUP_LABELS[kind]} × ${members.length}`, tone: GROUP_TONES[kind] };
+export function badgeOf(group: DatabaseGroup): Badge {
+  const { kind } = group;
+  return { text: `${GROUP_LABELS[kind]} × ${numberHelpers.count(timesOf(group))}`, tone: GROUP_TONES[kind] };
 }
 
 function single(index: number): ListItem {

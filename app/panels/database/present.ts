@@ -7,12 +7,14 @@ import { sqlLines } from '../shared/sql-lines.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
+import { keptNote } from '../shared/unkept.ts';
 import {
   type DatabaseData,
   type DatabaseGroup,
   type DatabaseQuery,
   GROUP_LABELS,
   GROUP_TONES,
+  timesOf,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';
@@ -27,15 +29,16 @@ interface Presenting {
 }
 
 function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, index: number): Row {
-  const { kind, statement, caller, members, durationMs } = group;
+  const { kind, statement, caller, members, more = 0, durationMs } = group;
   const failed = members.filter((member) => (queries[member]?.error ?? null) !== null).length;
   return {
     id: `g${index + 1}`,
     text: statements[statement]?.label ?? '',
-    times: members.length,
+    times: timesOf(group),
     number: durationMs,
     tone: failed > 0 ? 'bad' : GROUP_TONES[kind],
     badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${count(failed)} failed`] : [])],
+    ...(more > 0 ? { note: `${count(members.length)} kept` } : {}),
     place: caller,
   };
 }
@@ -127,9 +130,10 @@ export function presentQueries(
   { profile: { durationMs }, amendments }: PresentFrom,
   { book, slowMs }: Presenting,
 ): Presentation {
-  const { statements, queries, groups, excerpts = [], totals } = data;
+  const { statements, queries, groups, excerpts = [], unkept, totals } = data;
   const asked = statements.map(({ sql }) => !isControl(sql));
   const marks = transactionMarks(data);
+  const kept = queries.filter(({ statement }) => asked[statement]).length;
   const sections: Section[] = [
     {
       id: 'repeated',
@@ -179,10 +183,14 @@ export function presentQueries(
     figures: [
       {
         label: 'Queries',
-        value: queries.filter(({ statement }) => asked[statement]).length,
+        value: kept + (unkept?.count ?? 0),
+        note: keptNote(kept, unkept),
         compare: 'cost',
       },
-      { label: 'Different statements', value: asked.filter(Boolean).length },
+      {
+        label: 'Different statements',
+        value: unkept === undefined ? asked.filter(Boolean).length : totals.statements,
+      },
       { label: 'Query time', value: totals.durationMs, unit: 'ms', compare: 'cost' },
       { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
       { label: 'Waiting for a connection', value: totals.waitMs, unit: 'ms', compare: 'cost' },

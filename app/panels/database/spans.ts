@@ -1,7 +1,8 @@
 import { lasting, SHORTEST_WAIT_MS, type SpanDraft } from '../../profiler/span.ts';
+import { unkeptSpans } from '../shared/unkept.ts';
 import type { DatabaseData } from './data.ts';
 
-export function querySpans({ statements, queries }: DatabaseData, endMs: number): SpanDraft[] {
+export function querySpans({ statements, queries, unkept }: DatabaseData, endMs: number): SpanDraft[] {
   const drafts: SpanDraft[] = [];
   for (const [index, query] of queries.entries()) {
     const { sql, label } = statements[query.statement] ?? { sql: '', label: '' };
@@ -29,5 +30,6 @@ export function querySpans({ statements, queries }: DatabaseData, endMs: number)
       anchor,
     });
   }
+  drafts.push(...unkeptSpans(unkept, { kind: 'db', noun: 'queries', panel: 'database' }));
   return drafts;
 }

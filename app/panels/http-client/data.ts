@@ -1,3 +1,5 @@
+import type { Unkept } from '../shared/unkept.ts';
+
 export interface HeaderRow {
   name: string;
   value: string;
@@ -32,6 +34,9 @@ export interface CallEntry {
 
 export interface HttpClientData {
   calls: CallEntry[];
+  /** Past the recording limit; absent if all were kept. */
+  unkept?: Unkept;
+  /** With what is not kept. */
   totals: {
     calls: number;
     hosts: number;

@@ -2,7 +2,9 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
+import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CallEntry, HeaderRow, HttpClientData } from './data.ts';
 import { drawCalls } from './draw.ts';
 import { hasFailed } from '../shared/failed-call.ts';
@@ -55,14 +57,16 @@ function collect(context: Context): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
   const calls = facts.map(entryOf);
+  const unkept = unkeptOf(context, 'call');
   return {
     calls,
+    ...(unkept === null ? {} : { unkept }),
     totals: {
-      calls: calls.length,
+      calls: calls.length + (unkept?.count ?? 0),
       hosts: new Set(calls.map(({ url }) => hostOf(url))).size,
-      failed: calls.filter(hasFailed).length,
-      durationMs: round(totalMs(calls)),
-      busyMs: round(coveredMs(facts)),
+      failed: calls.filter(hasFailed).length + (unkept?.failed ?? 0),
+      durationMs: round(totalMs(calls) + (unkept?.durationMs ?? 0)),
+      busyMs: round(coveredMs([...facts, ...(unkept?.stretches ?? [])])),
     },
   };
 }
@@ -74,10 +78,13 @@ export const httpClientPanel: Panel<HttpClientData> = {
   toolbar: { rank: 40, label: 'outgoing' },
   facts: { call: 'calls' },
   spanKind: 'out',
-  spans: ({ calls }, { endMs }) => callSpans(calls, endMs),
+  spans: ({ calls, unkept }, { endMs }) => [
+    ...callSpans(calls, endMs),
+    ...unkeptSpans(unkept, { kind: 'out', noun: 'calls', panel: 'http_client' }),
+  ],
   collect,
   summary: ({ totals }) => ({
-    text: String(totals.calls),
+    text: numberHelpers.count(totals.calls),
     tone: totals.failed > 0 ? 'warn' : 'plain',
     count: totals.calls,
   }),

@@ -1,6 +1,7 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { keptNote } from '../shared/unkept.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { errorName, partsOf } from './outcome.ts';
@@ -44,12 +45,17 @@ function rowOf(call: CallEntry, index: number): Row {
 }
 
 export function presentCalls(
-  { calls, totals }: HttpClientData,
+  { calls, unkept, totals }: HttpClientData,
   { profile: { durationMs } }: PresentFrom,
 ): Presentation {
   return {
     figures: [
-      { label: 'Outgoing calls', value: totals.calls, compare: 'cost' },
+      {
+        label: 'Outgoing calls',
+        value: totals.calls,
+        note: keptNote(calls.length, unkept),
+        compare: 'cost',
+      },
       { label: 'Hosts', value: totals.hosts },
       { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
       { label: 'Time in outgoing calls', value: totals.durationMs, unit: 'ms', compare: 'cost' },

@@ -21,12 +21,21 @@ export interface LogEntry {
   after: boolean;
 }
 
+/** How many lines were written. */
+export function totalOf(counts: LogsData['counts']): number {
+  return LEVELS.reduce((sum, level) => sum + counts[level], 0);
+}
+
 export interface LogsData {
   lines: LogEntry[];
+  /** Past the recording limit, by level; absent if all were kept. */
+  unkept?: Partial<Record<Level, number>>;
+  /** With what is not kept. */
   counts: Record<Level, number>;
 }
 
 /** Without empty fields, and without what is worked out when the profile is read. */
 export interface KeptLogs {
   lines: (Omit<LogEntry, 'context' | 'caller' | 'after'> & { context?: Json; caller?: string })[];
+  unkept?: LogsData['unkept'];
 }

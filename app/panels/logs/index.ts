@@ -1,15 +1,20 @@
 /** The panel of log lines: who wrote what when, from which line. */
 import type { Context } from '../../profiler/context.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { round } from '../shared/rows.ts';
-import type { KeptLogs, Level, LogEntry, LogsData } from './data.ts';
+import { type KeptLogs, type Level, type LogEntry, type LogsData, totalOf } from './data.ts';
 import { drawLogs } from './draw.ts';
 import { presentLogs } from './present.ts';
 
 function collect(context: Context): KeptLogs | null {
   const facts = context.all('log');
   if (facts.length === 0) return null;
+  const beyond = context.beyond('log')?.byKey;
   return {
+    ...(beyond === undefined
+      ? {}
+      : { unkept: Object.fromEntries(Array.from(beyond, ([level, { count }]) => [level, count])) }),
     lines: facts.map(({ level, channel, message, context: values, caller, atMs }) => ({
       level,
       channel,
@@ -21,8 +26,9 @@ function collect(context: Context): KeptLogs | null {
   };
 }
 
-function countLevels(lines: readonly { level: Level }[]): Record<Level, number> {
-  const counts: Record<Level, number> = { error: 0, warn: 0, info: 0, debug: 0 };
+function countLevels({ lines, unkept = {} }: KeptLogs): Record<Level, number> {
+  const { error = 0, warn = 0, info = 0, debug = 0 } = unkept;
+  const counts: Record<Level, number> = { error, warn, info, debug };
   for (const { level } of lines) counts[level]++;
   return counts;
 }
@@ -36,14 +42,16 @@ function derive(kept: KeptLogs | null, { profile }: DeriveFrom): LogsData | null
     // Spelled out: a spread costs several times that, and there may be hundreds of lines.
     return { level, channel, message, context, caller, atMs, after };
   });
-  return { lines, counts: countLevels(lines) };
+  const { unkept } = kept;
+  return { lines, ...(unkept === undefined ? {} : { unkept }), counts: countLevels(kept) };
 }
 
 /** `2 errors · 22`, `3 warn · 22`: the worst level, then all lines. */
-function summaryText({ lines, counts: { error, warn } }: LogsData): string {
-  const worst =
-    error > 0 ? `${error} ${error === 1 ? 'error' : 'errors'} · ` : warn > 0 ? `${warn} warn · ` : '';
-  return `${worst}${lines.length}`;
+function summaryText({ counts }: LogsData): string {
+  const { error, warn } = counts;
+  const { count } = numberHelpers;
+  const worst = error > 0 ? `${count(error, 'error')} · ` : warn > 0 ? `${count(warn)} warn · ` : '';
+  return `${worst}${count(totalOf(counts))}`;
 }
 
 export const logsPanel: Panel<LogsData, KeptLogs> = {
@@ -56,9 +64,9 @@ export const logsPanel: Panel<LogsData, KeptLogs> = {
   collect,
   derive,
   summary(data) {
-    const { counts, lines } = data;
+    const { counts } = data;
     const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
-    return { text: summaryText(data), tone, count: lines.length };
+    return { text: summaryText(data), tone, count: totalOf(counts) };
   },
   empty: () => ({
     what: 'This request wrote no log lines.',

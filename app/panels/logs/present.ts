@@ -1,5 +1,6 @@
 import type { Figure, Presentation, Row } from '../../profiler/rows.ts';
-import { LEVELS, LEVEL_TITLES, type LogEntry, type LogsData } from './data.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { LEVELS, LEVEL_TITLES, type LogEntry, type LogsData, totalOf } from './data.ts';
 import { shapeOf } from './groups.ts';
 import { takeStack } from './stack.ts';
 
@@ -27,10 +28,15 @@ function rowOf(entry: LogEntry, index: number): Row {
   };
 }
 
-export function presentLogs({ lines, counts }: LogsData): Presentation {
+export function presentLogs({ lines, unkept, counts }: LogsData): Presentation {
   return {
     figures: [
-      { label: 'Log lines', value: lines.length, compare: 'neutral' },
+      {
+        label: 'Log lines',
+        value: totalOf(counts),
+        note: unkept === undefined ? undefined : `${numberHelpers.count(lines.length)} kept`,
+        compare: 'neutral',
+      },
       ...LEVELS.filter((level) => counts[level] > 0).map((level): Figure => ({
         label: LEVEL_TITLES[level],
         value: counts[level],

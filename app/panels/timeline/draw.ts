@@ -3,6 +3,7 @@ import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
 import { type TimelineData, endOf, type Span } from './data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Axis, axisOf } from './axis.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
@@ -174,13 +175,14 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
   const rows = page.rows.map((row) => {
     const { span, count, grouped } = row;
     const { one, many } = SPAN_KINDS[span.kind] ?? SPAN_KINDS.work;
+    const times = numberHelpers.count(count);
     const zoomable =
       grouped === 'no' && isParent.has(row.members[0]?.index ?? -1) && span.durationMs < lengthMs * 0.8;
     return {
       ...row,
       bars: clip(row, axis),
       noun: one,
-      label: grouped === 'kind' ? `${count} ${many}` : count > 1 ? `${count} × ${span.label}` : span.label,
+      label: grouped === 'kind' ? `${times} ${many}` : count > 1 ? `${times} × ${span.label}` : span.label,
       href: grouped === 'kind' ? null : hrefOf(span),
       /** Drawn thin: most of what it holds stands below it. */
       outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),

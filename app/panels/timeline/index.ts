@@ -37,7 +37,14 @@ function derive({ profile, spans }: DeriveFrom): TimelineData {
   const layers = layerDrafts(ran, totalMs);
   const work = spans(totalMs);
   // Without middleware nothing tells when own code ran.
-  const idle = ran.length === 0 ? [] : idleGaps([...work, ...busyTimes(ran)], { totalMs, headersMs, layers });
+  const idle =
+    ran.length === 0
+      ? []
+      : idleGaps([...work.flatMap((draft) => draft.pieces ?? [draft]), ...busyTimes(ran)], {
+          totalMs,
+          headersMs,
+          layers,
+        });
   const line = profile.method === '' ? 'request' : `${profile.method} ${profile.url.replace(/\?.*$/s, '')}`;
   const root: SpanDraft = {
     kind: 'app',

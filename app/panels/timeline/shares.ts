@@ -21,13 +21,19 @@ const OF_KIND: Readonly<Record<SpanKind, number>> = { db: 2, out: 3, view: 4, wo
 export function sharesOf(drafts: readonly SpanDraft[], totalMs: number): Share[] {
   const edges: { at: number; share: number; step: 1 | -1 }[] = [];
   const counts = SHARES.map(() => 0);
-  for (const { kind, reason, startMs, durationMs } of drafts) {
+  for (const draft of drafts) {
+    const { kind, reason, pieces = [draft], count = 1 } = draft;
     const share = reason === undefined ? OF_KIND[kind] : OF_REASON[reason];
-    const from = Math.min(totalMs, Math.max(0, startMs));
-    const to = Math.min(totalMs, startMs + durationMs);
-    if (share === -1 || to <= from) continue;
-    counts[share] = (counts[share] ?? 0) + 1;
-    edges.push({ at: from, share, step: 1 }, { at: to, share, step: -1 });
+    if (share === -1) continue;
+    let ran = false;
+    for (const { startMs, durationMs } of pieces) {
+      const from = Math.min(totalMs, Math.max(0, startMs));
+      const to = Math.min(totalMs, startMs + durationMs);
+      if (to <= from) continue;
+      ran = true;
+      edges.push({ at: from, share, step: 1 }, { at: to, share, step: -1 });
+    }
+    if (ran) counts[share] = (counts[share] ?? 0) + count;
   }
   edges.sort((a, b) => a.at - b.at);
   const running = SHARES.map(() => 0);

@@ -59,12 +59,13 @@ export function spansOf(options: TreeOptions): Span[] {
 
   /** One assignment for each field that it has: a profile has hundreds of spans, and copies by `...` cost several times that. */
   function spanOf(draft: SpanDraft, depth: number, parent: number | null): Span {
-    const { kind, label, startMs, parts, panel, anchor, token } = draft;
+    const { kind, label, startMs, parts, pieces, panel, anchor, token } = draft;
     const inside = children.get(draft);
     const durationMs = round(draft.durationMs);
     const span: Span = { kind, label, startMs: round(startMs), durationMs, depth, parent };
     if (inside !== undefined) span.ownMs = round(ownOf(draft, inside));
     if (parts !== undefined) span.parts = parts;
+    else if (pieces !== undefined) span.parts = pieces.map((piece) => ({ kind, ...piece }));
     if (panel !== undefined) span.panel = panel;
     if (anchor !== undefined) span.anchor = anchor;
     if (token !== undefined) span.token = token;

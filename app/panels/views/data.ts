@@ -1,3 +1,4 @@
+import type { Unkept } from '../shared/unkept.ts';
 import type { Json } from '../../profiler/json.ts';
 
 export interface ViewEntry {
@@ -20,9 +21,13 @@ export interface ViewEntry {
 export interface KeptViews {
   /** The engine stands there where the file does not tell it. */
   views: (Omit<ViewEntry, 'ownMs' | 'engine'> & { engine?: string })[];
+  /** Past the recording limit; absent if all were kept. */
+  unkept?: Unkept;
 }
 
 export interface ViewsData {
   views: ViewEntry[];
+  unkept?: Unkept;
+  /** With what is not kept. */
   totals: { views: number; templates: number; durationMs: number; engines: string[] };
 }

@@ -1,7 +1,9 @@
 /** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import { unkeptOf } from '../shared/unkept.ts';
 import type { KeptViews, ViewEntry, ViewsData } from './data.ts';
 import { drawViews } from './draw.ts';
 import { presentViews } from './present.ts';
@@ -10,7 +12,9 @@ import { viewSpans } from './spans.ts';
 function collect(context: Context): KeptViews | null {
   const facts = context.all('view');
   if (facts.length === 0) return null;
+  const unkept = unkeptOf(context, 'view');
   return {
+    ...(unkept === null ? {} : { unkept }),
     views: facts.map((fact) => ({
       name: fact.name,
       file: fact.file,
@@ -42,12 +46,14 @@ function derive(kept: KeptViews | null): ViewsData | null {
     const ownMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
     return { ...view, ownMs, engine: engineOf(view) };
   });
+  const { unkept } = kept;
   return {
     views,
+    ...(unkept === undefined ? {} : { unkept }),
     totals: {
-      views: views.length,
+      views: views.length + (unkept?.count ?? 0),
       templates: new Set(views.map(({ file, name }) => file ?? name)).size,
-      durationMs: round(coveredMs(views)),
+      durationMs: round(coveredMs([...views, ...(unkept?.stretches ?? [])])),
       engines: [...new Set(views.flatMap(({ engine }) => (engine === null ? [] : [engine])))],
     },
   };
@@ -64,7 +70,7 @@ export const viewsPanel: Panel<ViewsData, KeptViews> = {
   collect,
   derive,
   summary: ({ totals, views }) => ({
-    text: String(totals.views),
+    text: numberHelpers.count(totals.views),
     tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
     count: totals.views,
   }),

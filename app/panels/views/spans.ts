@@ -1,7 +1,8 @@
 import { lasting, shorten, type SpanDraft } from '../../profiler/span.ts';
+import { unkeptSpans } from '../shared/unkept.ts';
 import type { KeptViews } from './data.ts';
 
-export function viewSpans({ views }: KeptViews, endMs: number): SpanDraft[] {
+export function viewSpans({ views, unkept }: KeptViews, endMs: number): SpanDraft[] {
   const drafts: SpanDraft[] = [];
   for (const [index, view] of views.entries()) {
     const above = view.parent === null ? undefined : drafts[view.parent];
@@ -15,5 +16,6 @@ export function viewSpans({ views }: KeptViews, endMs: number): SpanDraft[] {
       ...(above === undefined ? {} : { inside: above }),
     });
   }
+  drafts.push(...unkeptSpans(unkept, { kind: 'view', noun: 'renders', panel: 'views' }));
   return drafts;
 }

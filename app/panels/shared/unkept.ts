@@ -1,0 +1,54 @@
+/** What a panel stores of its facts past the recording limit: how many, how long, when. Included in the panel's totals. */
+import type { Counted, Stretch } from '../../profiler/beyond-limit.ts';
+import type { Context } from '../../profiler/context.ts';
+import type { FactName } from '../../profiler/facts.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { SpanDraft, SpanKind } from '../../profiler/span.ts';
+import { round } from './rows.ts';
+
+export interface Unkept extends Counted {
+  /** When at least one of them ran. */
+  stretches: Stretch[];
+}
+
+export function unkeptOf(context: Context, name: FactName): Unkept | null {
+  const beyond = context.beyond(name);
+  if (beyond === undefined) return null;
+  const unkept: Unkept = { count: beyond.count, durationMs: 0, failed: 0, rows: 0, stretches: [] };
+  for (const { durationMs, failed, rows } of beyond.byKey.values()) {
+    unkept.durationMs += durationMs;
+    unkept.failed += failed;
+    unkept.rows += rows;
+  }
+  unkept.durationMs = round(unkept.durationMs);
+  unkept.stretches = beyond
+    .stretches(context.elapsedMs())
+    .map(({ startMs, durationMs }) => ({ startMs: round(startMs), durationMs: round(durationMs) }));
+  return unkept;
+}
+
+/** `1,000 kept`, beside a number that includes more; undefined if all were kept. */
+export function keptNote(kept: number, unkept: Pick<Unkept, 'count'> | undefined): string | undefined {
+  return unkept === undefined ? undefined : `${numberHelpers.count(kept)} kept`;
+}
+
+/** One row of the timeline for all of them, with a bar for each time in which they ran. */
+export function unkeptSpans(
+  unkept: Unkept | undefined,
+  { kind, noun, panel }: { kind: SpanKind; noun: string; panel: string },
+): SpanDraft[] {
+  const [first] = unkept?.stretches ?? [];
+  const last = unkept?.stretches.at(-1);
+  if (unkept === undefined || first === undefined || last === undefined) return [];
+  return [
+    {
+      kind,
+      label: `${numberHelpers.count(unkept.count, noun, noun)} past the recording limit`,
+      startMs: first.startMs,
+      durationMs: last.startMs + last.durationMs - first.startMs,
+      panel,
+      pieces: unkept.stretches,
+      count: unkept.count,
+    },
+  ];
+}
