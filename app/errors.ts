@@ -94,6 +94,11 @@ export class HindsightError extends Error {
   }
 }
 
+/** Told by its code: where a loader holds the modules twice (tsx, Jest), there are two classes of this name. */
+export function isHindsightError(error: unknown): error is HindsightError {
+  return error instanceof Error && 'code' in error && Object.hasOwn(catalogue, String(error.code));
+}
+
 /** All codes with their status, for the documentation test. */
 export function listErrorCodes(): { code: ErrorCode; status: number }[] {
   return (Object.keys(catalogue) as ErrorCode[]).map((code) => ({ code, status: catalogue[code].status }));

@@ -5,7 +5,7 @@ import { type Assets, createAssets } from '../controllers/profiler/assets.ts';
 import { createToolbarScript, type ToolbarScript } from '../controllers/profiler/toolbar-script.ts';
 import { unknownTokenModelOf } from '../controllers/profiler/unknown-token.ts';
 import type { RenderErrorPage } from './create-error-pages.ts';
-import { HindsightError } from '../errors.ts';
+import { isHindsightError } from '../errors.ts';
 import { moduleUrl, packageRoot, packageVersion } from '../paths.ts';
 import type { Panel } from '../profiler/panel.ts';
 import { createPageRenderer, type RenderPage } from '../render/render-page.ts';
@@ -38,7 +38,7 @@ export function createPageParts({ panels, process: name, editor }: PagePartsOpti
   return {
     renderPage,
     renderErrorPage: (page) =>
-      render({ ...page, code: page.error instanceof HindsightError ? page.error.code : null }),
+      render({ ...page, code: isHindsightError(page.error) ? page.error.code : null }),
     assets,
     toolbarScript: createToolbarScript(root, moduleUrl('toolbar')),
     foot,

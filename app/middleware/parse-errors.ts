@@ -3,7 +3,7 @@
  * if the disk does not take an upload.
  */
 import type { MulterError } from 'multer';
-import { HindsightError, createError } from '../errors.ts';
+import { createError, HindsightError, isHindsightError } from '../errors.ts';
 import { printLimit } from './body-limit.ts';
 
 /** Limits of the parsers beside the size of the body; exceeding one gives a 413. */
@@ -53,7 +53,7 @@ function isMulterError(error: Error): error is MulterError {
 
 /** A parser's error -> the error to respond with. */
 export function toRequestError(error: unknown, limitBytes: number): unknown {
-  if (!(error instanceof Error) || error instanceof HindsightError) return error;
+  if (!(error instanceof Error) || isHindsightError(error)) return error;
   if (isMulterError(error)) return multerError(error, limitBytes);
   if ('type' in error && error.type === 'entity.too.large') {
     const limit = printLimit(limitBytes);

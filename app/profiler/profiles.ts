@@ -3,7 +3,7 @@
  * the storage.
  */
 import type { SearchedFields } from './find-text.ts';
-import { createError, HindsightError } from '../errors.ts';
+import { createError, type HindsightError, isHindsightError } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import { PROFILE_KINDS } from './context.ts';
@@ -71,7 +71,7 @@ function reasonOf(error: unknown): string {
 }
 
 function unavailable(error: unknown): HindsightError {
-  return error instanceof HindsightError
+  return isHindsightError(error)
     ? error
     : createError('STORAGE_UNAVAILABLE', [reasonOf(error)], { cause: error });
 }

@@ -1,5 +1,5 @@
 /** Errors of PostgreSQL and the socket -> one error of the catalogue with a sentence that names the reason. */
-import { createError, HindsightError } from '../errors.ts';
+import { createError, type HindsightError, isHindsightError } from '../errors.ts';
 
 /** SQLSTATE: query_canceled, undefined_table, invalid_schema_name, insufficient_privilege. */
 const CANCELED = '57014';
@@ -31,7 +31,7 @@ export function failureOf(error: unknown): { message: string; code?: string } {
 
 /** `timeoutMs`: what a search was given. The original is the cause. */
 export function explain(error: unknown, timeoutMs: number): HindsightError {
-  if (error instanceof HindsightError) return error;
+  if (isHindsightError(error)) return error;
   const code = codeOf(error);
   let reason = messageOf(error);
   if (code === CANCELED) reason = `the search took longer than ${timeoutMs} ms; narrow it down.`;

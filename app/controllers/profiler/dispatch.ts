@@ -3,7 +3,7 @@
  * next() for paths outside the profiler's prefix; every path below it gets a response or an error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HindsightError } from '../../errors.ts';
+import { isHindsightError } from '../../errors.ts';
 import { isProfilerTarget, TOOLBAR_HEADER } from '../../urls.ts';
 import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -53,7 +53,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   /** The toolbar shows a refusal as one sentence, so it gets JSON instead of an error page. A 5xx goes to the error handler. */
   function refuseToolbar(req: IncomingMessage, res: ServerResponse, error: unknown): boolean {
-    const isRefusal = error instanceof HindsightError && error.status < 500;
+    const isRefusal = isHindsightError(error) && error.status < 500;
     if (!isRefusal || req.headers[TOOLBAR_HEADER] === undefined) return false;
     const { code, status, message, headers } = error;
     const body = JSON.stringify({ error: { code, status, message: redactText(message) } });

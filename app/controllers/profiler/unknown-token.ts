@@ -1,5 +1,5 @@
 /** The error for an unknown token. It carries the model of its page (views/errors/unknown-token.ejs) to the error handler. */
-import { createError, HindsightError } from '../../errors.ts';
+import { createError, type HindsightError, isHindsightError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
@@ -36,6 +36,6 @@ export async function createUnknownTokenError(
 
 /** The model that the error carries; null for any other error. */
 export function unknownTokenModelOf(error: unknown): UnknownTokenModel | null {
-  if (!(error instanceof HindsightError) || !(models in error)) return null;
+  if (!isHindsightError(error) || !(models in error)) return null;
   return error[models] as UnknownTokenModel;
 }
