@@ -1,6 +1,6 @@
 // Folded rows: a link that opens and closes the rows after it. Without script they are open.
 export function toggleFold(link) {
-  const body = document.getElementById(link.dataset.fold);
+  const body = document.getElementById(link.hash.slice(1));
   if (body === null) return;
   body.hidden = !body.hidden;
   link.setAttribute('aria-expanded', String(!body.hidden));
@@ -9,7 +9,8 @@ export function toggleFold(link) {
 // Those in `open` stay so.
 export function closeFolds(open = new Set()) {
   for (const link of document.querySelectorAll('[data-fold]')) {
-    if (!('open' in link.dataset || open.has(link.dataset.fold))) toggleFold(link);
+    if ('open' in link.dataset || open.has(link.hash)) link.setAttribute('aria-expanded', 'true');
+    else toggleFold(link);
   }
 }
 

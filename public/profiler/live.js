@@ -36,7 +36,7 @@ function remember(wanted) {
 // What the reader did to the list, to be restored in the new one.
 function takeState() {
   const checked = [...document.querySelectorAll('#found [name=t]:checked')].map((box) => box.value);
-  const open = [...document.querySelectorAll('#found [aria-expanded=true]')].map((link) => link.dataset.fold);
+  const open = [...document.querySelectorAll('#found [aria-expanded=true]')].map((link) => link.hash);
   const shown = new Set([...document.querySelectorAll('#found tr[id]')].map((row) => row.id));
   const focused = document.activeElement?.closest('#found tr[id]')?.id;
   return { checked, open: new Set(open), shown, focused, at: document.activeElement?.localName };

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { join } from 'node:path';
 import { readFilters } from '../../app/controllers/profiler/filters.ts';
+import { unfolded } from '../../app/controllers/profiler/visits.ts';
 import { createListModel } from '../../app/controllers/profiler/list-model.ts';
 import { createHistogram, histogramQuery } from '../../app/controllers/profiler/request-histogram.ts';
 import { packageRoot } from '../../app/paths.ts';
@@ -54,6 +55,7 @@ describe('the list', () => {
     const html = renderPage('profiler/list', createListModel({
         filters,
         found,
+        visits: unfolded(rows),
         children,
         counts: [2001, 2001, 2001, 2001, 2001],
         histogram: createHistogram(asked, {

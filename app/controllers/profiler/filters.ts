@@ -10,13 +10,13 @@ import type { ProfileQuery } from '../../profiler/storage.ts';
 /** In the order of a permanent link. */
 export const FILTER_NAMES = [
   'q', 'text', 'url', 'method', 'status', 'ip', 'token', 'since', 'from', 'until', 'over', 'queries', 'has', 'mark', 'kind', 'process',
-  'route', 'sort', 'order', 'limit', 'page',
+  'route', 'sort', 'order', 'limit', 'page', 'skip',
 ] as const; // prettier-ignore
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Partial<Record<FilterName, string>>;
 
 /** Parameters that filter nothing. */
-const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page']);
+const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page', 'skip']);
 
 export function isPresentation(name: string): boolean {
   return PRESENTATION.has(name);
@@ -190,13 +190,19 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   const values = readValues(query);
   const limit = readCount('limit', values.limit, DEFAULT_LIMIT, MOST_ROWS);
   const page = readCount('page', values.page, 1, Math.floor(DEEPEST_OFFSET / limit));
+  const skip = readCount('skip', values.skip, (page - 1) * limit, DEEPEST_OFFSET);
   const sort = readChoice('sort', values.sort ?? 'at', SORTS);
   const order = readChoice('order', values.order ?? 'desc', { asc: false, desc: true });
   return {
     values,
     page,
-    query: { ...readNarrowing(values, now), sort, descending: order, limit, offset: (page - 1) * limit },
+    query: { ...readNarrowing(values, now), sort, descending: order, limit, offset: skip },
   };
+}
+
+/** Whether visits can be told, and new requests shown as they come: a search for text takes long. */
+export function isNewestFirst({ query }: Filters): boolean {
+  return query.sort === 'startedAt' && query.descending === true && query.text === undefined;
 }
 
 /** True if the only filter is a token. */

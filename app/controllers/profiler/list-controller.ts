@@ -1,18 +1,23 @@
 /** The list, the newest profile and the search form, as page, fragment or JSON. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { type Filters, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
+import type { FoundProfiles } from '../../profiler/profiles.ts';
+import { type Filters, isNewestFirst, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
 import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createHistogram, histogramQuery } from './request-histogram.ts';
 import { createRespond, HTML, JSON_TYPE, redirect } from './respond.ts';
+import { foldVisits, unfolded, type Visit } from './visits.ts';
 
 /** Version of the JSON form of the list. */
 const LIST_VERSION = 1;
 /** An error page starts at most this many milliseconds after the end of its request. */
 const CHILD_WINDOW = 60_000;
 const MOST_CHILDREN = 1000;
+/** Rows read for one page: at least, so that polling is seen, and at most. */
+const FIRST_READ = 100;
+const MOST_READ = 5000;
 
 export interface ListController {
   home: PageAction;
@@ -51,8 +56,32 @@ export function createListController(services: PageServices): ListController {
     return byParent;
   }
 
+  /** A page of the list. What is polled takes one row of it, so that more is read where it would fill the page. */
+  async function findVisits(filters: Filters): Promise<FoundProfiles & { visits: readonly Visit[] }> {
+    const { query } = filters;
+    let asked = isNewestFirst(filters) ? Math.max(FIRST_READ, 4 * query.limit) : query.limit;
+    const found = await profiles.find({ ...query, limit: asked });
+    if (query.text !== undefined) return { ...found, visits: foldVisits(found.rows).visits };
+    if (!isNewestFirst(filters)) return { ...found, visits: unfolded(found.rows) };
+    let { rows } = found;
+    let page = foldVisits(rows, query.limit);
+    while (page.rows === rows.length && rows.length >= asked && rows.length < MOST_READ) {
+      const limit = Math.min(9 * rows.length, MOST_READ - rows.length);
+      const more = await profiles.find({
+        ...query,
+        offset: query.offset + rows.length,
+        limit,
+        counted: false,
+      });
+      rows = [...rows, ...more.rows];
+      asked += limit;
+      page = foldVisits(rows, query.limit);
+    }
+    return { ...found, rows: rows.slice(0, page.rows), visits: page.visits };
+  }
+
   async function list(page: PageRequest, filters: Filters): Promise<void> {
-    const found = await profiles.find(filters.query);
+    const found = await findVisits(filters);
     const histogram = histogramQuery(filters.query, found.rows, Date.now());
     const [children, counted, csrf] = await Promise.all([
       findChildren(found.rows),
@@ -66,6 +95,7 @@ export function createListController(services: PageServices): ListController {
     const model = createListModel({
       filters,
       found,
+      visits: found.visits,
       children,
       counts: counted.counts,
       histogram:

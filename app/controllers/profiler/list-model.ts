@@ -4,10 +4,11 @@ import type { FoundProfiles } from '../../profiler/profiles.ts';
 import type { CountsAndHistogram, TextSearch } from '../../profiler/storage.ts';
 import type { TextPlace } from '../../profiler/find-text.ts';
 import { urls } from '../../urls.ts';
-import { type Filters, isPresentation, withFilters } from './filters.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { type Filters, isNewestFirst, isPresentation, withFilters } from './filters.ts';
 import { createViews, type ListView } from './list-views.ts';
 import type { HistogramModel } from './request-histogram.ts';
-import { foldVisits, unfolded, type Visit } from './visits.ts';
+import { MOST_ALIKE, type Visit } from './visits.ts';
 
 export interface ListColumn extends Omit<ListCell, 'sort'> {
   field: keyof ProfileIndex;
@@ -30,6 +31,8 @@ export interface ListEntry extends ListRow {
   folded: readonly ListRow[];
   /** `1 redirect, 3 fetches`; null if nothing is folded. */
   label: string | null;
+  /** When the first and the last of identical requests started, and a list of all of them; null without any. */
+  alike: { from: number; until: number; more: number; href: string } | null;
 }
 
 export interface ListModel {
@@ -44,7 +47,14 @@ export interface ListModel {
   first: number;
   last: number;
   slowestMs: number;
-  pages: { newer: string | null; older: string | null; current: number; count: number };
+  pages: {
+    older: string | null;
+    newer?: string | null;
+    newest?: string | null;
+    number?: { current: number; count: number };
+  };
+  /** Beyond the first page. */
+  isLater: boolean;
   /** Permanent link to this list. */
   permanent: string;
   json: string;
@@ -88,12 +98,13 @@ function columnsOf({ values, query }: Filters): ListColumn[] {
 }
 
 function counted(number: number, one: string, many: string): string[] {
-  return number === 0 ? [] : [number === 1 ? one : `${number} ${many}`];
+  return number === 0 ? [] : [number === 1 ? one : `${numberHelpers.count(number)} ${many}`];
 }
 
 export interface ListModelOptions {
   filters: Filters;
   found: FoundProfiles;
+  visits: readonly Visit[];
   /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
   counts: CountsAndHistogram['counts'];
@@ -104,7 +115,7 @@ export interface ListModelOptions {
   foot: readonly string[];
 }
 
-function entriesOf({ filters, found, children }: ListModelOptions, slowestMs: number): ListEntry[] {
+function entriesOf({ filters, found, visits, children }: ListModelOptions, slowestMs: number): ListEntry[] {
   const pinned = new Set(found.pinned);
   const rowOf = (profile: ProfileIndex): ListRow => ({
     profile,
@@ -116,50 +127,85 @@ function entriesOf({ filters, found, children }: ListModelOptions, slowestMs: nu
   const withPages = (profile: ProfileIndex): ProfileIndex[] => [profile, ...pagesOf(profile)];
 
   function entryOf({ head, redirects, fetches, alike }: Visit): ListEntry {
-    const folded = [...pagesOf(head), ...[...redirects, ...fetches, ...alike].flatMap(withPages)];
+    const listed = alike.slice(0, MOST_ALIKE);
+    const folded = [...pagesOf(head), ...[...redirects, ...fetches, ...listed].flatMap(withPages)];
+    const oldest = alike.at(-1);
     const label = [
       ...counted(pagesOf(head).length, 'error page', 'error pages'),
       ...counted(redirects.length, '1 redirect', 'redirects'),
       ...counted(fetches.length, '1 fetch', 'fetches'),
       ...counted(alike.length, '1 identical', 'identical'),
     ];
-    return { ...rowOf(head), folded: folded.map(rowOf), label: label.length === 0 ? null : label.join(', ') };
+    return {
+      ...rowOf(head),
+      folded: folded.map(rowOf),
+      label: label.length === 0 ? null : label.join(', '),
+      alike:
+        oldest === undefined
+          ? null
+          : {
+              from: oldest.startedAt,
+              until: head.startedAt,
+              more: alike.length - listed.length,
+              href: urls.search(withFilters(filters.values, { ...sameAs(head), ...ALL_OLDEST_FIRST })),
+            },
+    };
   }
-
-  const { sort, text, descending } = filters.query;
-  const isNewestFirst = (sort === 'startedAt' && descending === true) || text !== undefined;
-  return (isNewestFirst ? foldVisits(found.rows) : unfolded(found.rows)).map(entryOf);
+  return visits.map(entryOf);
 }
 
-function liveOf({ values, query, page }: Filters): string | null {
-  const isNewestFirst = query.sort === 'startedAt' && query.descending === true;
-  if (!isNewestFirst || page > 1 || query.text !== undefined || query.until !== undefined) return null;
+/** In this order nothing is folded. */
+const ALL_OLDEST_FIRST = { sort: undefined, order: 'asc', page: undefined, skip: undefined };
+
+function sameAs({ url, method, status }: ProfileIndex): Partial<Record<'url' | 'method' | 'status', string>> {
+  return { url, method, ...(status === null ? {} : { status: String(status) }) };
+}
+
+function liveOf(filters: Filters): string | null {
+  const { values, query } = filters;
+  if (!isNewestFirst(filters) || query.offset > 0 || query.until !== undefined) return null;
   return urls.live(withFilters(values, {}));
+}
+
+type Pages = ListModel['pages'];
+
+function numberedPages({ values, query, page }: Filters, { total }: FoundProfiles): Pages {
+  const count = Math.max(1, Math.ceil(total / query.limit));
+  const address = (number: number): string =>
+    urls.search(withFilters(values, { page: number === 1 ? undefined : String(number) }));
+  return {
+    newer: page > 1 ? address(Math.min(page - 1, count)) : null,
+    older: page < count ? address(page + 1) : null,
+    number: { current: page, count },
+  };
+}
+
+/** Pages of visits have no number: how many requests a visit folds is known once they are read. */
+function visitPages({ values, query }: Filters, last: number, { total, totalIsExact }: FoundProfiles): Pages {
+  const address = (skip?: string): string => urls.search(withFilters(values, { page: undefined, skip }));
+  return {
+    newest: query.offset > 0 ? address() : null,
+    older: last < total || !totalIsExact ? address(String(last)) : null,
+  };
 }
 
 export function createListModel(options: ListModelOptions): ListModel {
   const { filters, found, counts, histogram, titles, pausedAt, csrf, foot } = options;
-  const { values, page, query } = filters;
+  const { values, query } = filters;
   const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
-  const count = Math.max(1, Math.ceil(found.total / query.limit));
-  const pageAddress = (number: number): string =>
-    urls.search(withFilters(values, { page: number === 1 ? undefined : String(number) }));
+  const last = query.offset + found.rows.length;
   return {
     title: 'Requests',
     filters,
     entries: entriesOf(options, slowestMs),
     columns: columnsOf(filters),
-    total: found.total,
+    total: found.rows.length === 0 ? found.total : Math.max(found.total, last),
     totalIsExact: found.totalIsExact,
     first: found.rows.length === 0 ? 0 : query.offset + 1,
-    last: query.offset + found.rows.length,
+    last,
     slowestMs,
-    pages: {
-      newer: page > 1 ? pageAddress(Math.min(page - 1, count)) : null,
-      older: page < count ? pageAddress(page + 1) : null,
-      current: page,
-      count,
-    },
+    pages: isNewestFirst(filters) ? visitPages(filters, last, found) : numberedPages(filters, found),
+    isLater: query.offset > 0,
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
     live: liveOf(filters),

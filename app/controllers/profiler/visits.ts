@@ -14,6 +14,12 @@ export interface Visit {
   alike: ProfileIndex[];
 }
 
+/** The start of a list: how many rows its visits take up, and the visits. */
+export interface VisitsPage {
+  rows: number;
+  visits: Visit[];
+}
+
 /** A redirect is followed within this many milliseconds. */
 export const FOLLOWED_WITHIN = 10_000;
 /** Milliseconds after the start of a page in which a request with its referrer belongs to it. */
@@ -22,6 +28,12 @@ const FETCHED_WITHIN = 60_000;
 const GUESSED_WITHIN = 10_000;
 /** Identical requests in a row from which on they are folded. */
 const SHORTEST_RUN = 3;
+/** As many identical requests are polling: they are folded with others in between. */
+const POLLED = 20;
+/** Identical requests that are listed below their newest. */
+export const MOST_ALIKE = 5;
+/** Rows of a page, with what is folded, for each visit that it may have. */
+const ROWS_PER_VISIT = 4;
 
 function addressOf(clientAddress: string, url: string): string {
   return `${clientAddress}\n${url}`;
@@ -76,8 +88,8 @@ function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
   };
 }
 
-function isAlone({ redirects, fetches }: Visit): boolean {
-  return redirects.length === 0 && fetches.length === 0;
+function isAlone({ redirects, fetches, alike }: Visit): boolean {
+  return redirects.length + fetches.length + alike.length === 0;
 }
 
 /** A bad finding must not be hidden in a fold. */
@@ -103,10 +115,15 @@ function isAlike(a: Visit, b: Visit): boolean {
 function foldRuns(visits: readonly Visit[]): Visit[] {
   const folded: Visit[] = [];
   for (let at = 0; at < visits.length;) {
-    const [first, ...rest] = visits.slice(at);
+    const first = visits[at];
     if (first === undefined) break;
-    const end = rest.findIndex((visit) => !isAlike(first, visit));
-    const run = rest.slice(0, end === -1 ? rest.length : end);
+    const run: Visit[] = [];
+    for (
+      let next = visits[at + 1];
+      next !== undefined && isAlike(first, next);
+      next = visits[at + 1 + run.length]
+    )
+      run.push(next);
     const isRun = run.length + 1 >= SHORTEST_RUN;
     folded.push(isRun ? { ...first, alike: run.map(({ head }) => head) } : first);
     at += isRun ? run.length + 1 : 1;
@@ -114,15 +131,66 @@ function foldRuns(visits: readonly Visit[]): Visit[] {
   return folded;
 }
 
+/** What identical requests have in common; null for one that has others folded under it. */
+function identityOf(visit: Visit): string | null {
+  const { kind, method, url, status, error, state, mark } = visit.head;
+  const bad = isBad(visit.head) ? mark : null;
+  return isAlone(visit) ? `${kind}\n${method}\n${url}\n${status}\n${error}\n${state}\n${bad}` : null;
+}
+
+function polledIn(visits: readonly Visit[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const visit of visits) {
+    const identity = identityOf(visit);
+    if (identity !== null) counts.set(identity, (counts.get(identity) ?? 0) + 1);
+  }
+  return new Set([...counts].filter(([, count]) => count >= POLLED).map(([identity]) => identity));
+}
+
+/** What is polled stands under its newest request. */
+function foldPolled(visits: readonly Visit[], polled: ReadonlySet<string>): Visit[] {
+  const newest = new Map<string, Visit>();
+  const folded: Visit[] = [];
+  for (const visit of visits) {
+    const identity = identityOf(visit);
+    const first = identity === null ? undefined : newest.get(identity);
+    if (first !== undefined) {
+      first.alike.push(visit.head);
+      continue;
+    }
+    folded.push(visit);
+    if (identity !== null && polled.has(identity)) newest.set(identity, visit);
+  }
+  return folded;
+}
+
 /** `rows` and visits are sorted newest first. */
-export function foldVisits(rows: readonly ProfileIndex[]): Visit[] {
+function joinVisits(rows: readonly ProfileIndex[]): Visit[] {
   const join = createJoiner({ fetched: FETCHED_WITHIN, guessed: GUESSED_WITHIN });
   const visits: Visit[] = [];
   for (const row of [...rows].reverse()) {
     const visit = join(row);
     if (visit !== null) visits.push(visit);
   }
-  return foldRuns(visits.reverse());
+  return visits.reverse();
+}
+
+/**
+ * The first `most` visits, and how many rows they take up. `rows` and visits are sorted newest first. What follows stands on the
+ * next page, also what is identical to a visit of this one.
+ */
+export function foldVisits(rows: readonly ProfileIndex[], most = Infinity): VisitsPage {
+  const polled = polledIn(joinVisits(rows));
+  const fold = (of: readonly ProfileIndex[]): Visit[] => foldRuns(foldPolled(joinVisits(of), polled));
+  const visits = fold(rows);
+  let listed = 0;
+  const next = visits.find((visit, index) => {
+    listed += 1 + visit.redirects.length + visit.fetches.length + Math.min(visit.alike.length, MOST_ALIKE);
+    return index > 0 && (index === most || listed > ROWS_PER_VISIT * most);
+  });
+  if (next === undefined) return { rows: rows.length, visits };
+  const count = rows.indexOf(next.head);
+  return { rows: count, visits: fold(rows.slice(0, count)) };
 }
 
 /** All requests of a page that may still be open, oldest first, redirects of its calls included, documents excluded. */

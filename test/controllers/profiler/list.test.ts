@@ -152,6 +152,31 @@ describe('the list', () => {
       expect((await page(query))('[data-live], #live'), query).to.have.length(0);
   });
 
+  it('folds what is polled before it fills a page', async () => {
+    await record({ url: '/first' }, { url: '/second' });
+    for (let round = 0; round < 60; round++) await record({ url: '/poll' }, { url: '/other' });
+    await record({ url: '/last' });
+    const $ = await page('?limit=4');
+    const urls = (of: CheerioAPI): string[] =>
+      of('#rows > tbody:not([id]) .go')
+        .map((_i, link) => of(link).text())
+        .get();
+    expect(urls($)).to.deep.equal(['/last', '/other', '/poll', '/second']);
+    expect($('.unfold').first().text()).to.equal('59 identical');
+    expect($('#rows > tbody[id]').first().find('tr')).to.have.length(6);
+    expect($('#rows > tbody[id]').first().text()).to.match(
+      /54 more\. +Search for such requests, oldest first/,
+    );
+    expect($('#found .note').text()).to.contain('1 to 122 of 123 requests in 4 rows.');
+    const older = $('a[rel=next]').attr('href') ?? '';
+    expect(older).to.equal('/_profiler/search?limit=4&skip=122');
+    const next = await page(older.replace(/^[^?]*/, ''));
+    expect(urls(next)).to.deep.equal(['/first']);
+    expect(next('a[rel=next]')).to.have.length(0);
+    expect(next('[data-live]')).to.have.length(0);
+    expect(next('nav[aria-label=Pages] a').attr('href')).to.equal('/_profiler/search?limit=4');
+  });
+
   it('streams what is new to a list, as events', async () => {
     const ending = new AbortController();
     const response = await fetch(`${server.address}/_profiler/live?status=5xx`, { signal: ending.signal });

@@ -214,7 +214,7 @@ describe('pages of the profiler', () => {
       const $ = await page('/_profiler/');
       expect($('#rows > tbody')).to.have.length(2);
       expect($(`#k-${token} tr.kid a`).attr('href')).to.equal(`/_profiler/${child ?? ''}`);
-      expect($(`[data-fold="k-${token}"]`).text()).to.equal('error page');
+      expect($(`.unfold[href="#k-${token}"]`).text()).to.equal('error page');
       expect(urlsOf(await page('/_profiler/search?kind=profiler'))).to.deep.equal(['/_profiler/']);
     });
 

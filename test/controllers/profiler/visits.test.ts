@@ -22,7 +22,7 @@ const shapeOf = ({ head, redirects, fetches, alike }: Visit): unknown[] => [
   urls(fetches),
   urls(alike),
 ];
-const shapes = (rows: readonly ProfileIndex[]): unknown[] => foldVisits(rows).map(shapeOf);
+const shapes = (rows: readonly ProfileIndex[]): unknown[] => foldVisits(rows).visits.map(shapeOf);
 
 const page = (at: number, url: string): Partial<ProfileIndex> & { at: number } => ({
   at,
@@ -132,7 +132,7 @@ describe('visits', () => {
       url: '/poll',
       status,
     });
-    const visits = foldVisits(rowsOf(poll(0), poll(1), poll(2), poll(3, 500), poll(4), poll(5)));
+    const { visits } = foldVisits(rowsOf(poll(0), poll(1), poll(2), poll(3, 500), poll(4), poll(5)));
     expect(visits.map(({ head, alike }) => [head.status, alike.length])).to.deep.equal([
       [200, 0],
       [200, 0],
