@@ -1,5 +1,5 @@
 /** Very many statements that no single loop explains, sent from many places. */
-import { timesOf } from '../panels/database/data.ts';
+import { timesOf } from '../panels/shared/query-groups.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { workOf } from './shared/queries.ts';

@@ -1,5 +1,5 @@
 /** The same read from the same line, again and again with different values: one read could fetch all rows. */
-import { timesOf } from '../panels/database/data.ts';
+import { timesOf } from '../panels/shared/query-groups.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';

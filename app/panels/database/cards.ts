@@ -1,7 +1,8 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, timesOf } from './data.ts';
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
+import { timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import type { SharedParts } from './list-rows.ts';

@@ -33,11 +33,6 @@ export interface DatabaseGroup {
   durationMs: number;
 }
 
-/** How often its statement ran. */
-export function timesOf({ members, more = 0 }: DatabaseGroup): number {
-  return members.length + more;
-}
-
 export interface KeptExcerpt {
   /** `src/orders/order-view.ts:41`. */
   place: string;

@@ -1,6 +1,7 @@
 /** What the list of the database page holds, in which order, and how much room each item takes. */
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES, timesOf } from './data.ts';
+import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES } from './data.ts';
+import { timesOf } from '../shared/query-groups.ts';
 
 export interface Badge {
   text: string;

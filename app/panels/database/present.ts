@@ -2,6 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
+import { timesOf } from '../shared/query-groups.ts';
 import { totalMs } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
@@ -14,7 +15,6 @@ import {
   type DatabaseQuery,
   GROUP_LABELS,
   GROUP_TONES,
-  timesOf,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';

@@ -14,6 +14,11 @@ export interface QueryGroup {
   members: number[];
 }
 
+/** How often its statement ran, with the runs past the recording limit. */
+export function timesOf({ members, more = 0 }: { members: readonly number[]; more?: number }): number {
+  return members.length + more;
+}
+
 /** From here on the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
 
