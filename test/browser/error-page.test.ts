@@ -6,7 +6,7 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createError } from '../../app/errors.ts';
 import { setOwnHeaders } from '../../app/middleware/own-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
-import { launchBrowser, overflowsAt, type TestBrowser } from '../support/browser.ts';
+import { launchBrowser, overflowsAt, type TestBrowser, watchCopies } from '../support/browser.ts';
 import { renderErrorPage } from '../support/error-page.ts';
 
 const long = 'a'.repeat(5000);
@@ -101,11 +101,12 @@ describe('error pages in a browser', () => {
   });
 
   it('copies itself as Markdown, and leads there without script', async () => {
-    const { page } = await browser.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = await browser.open();
     await page.goto(`${address}/thrown`);
+    const copied = await watchCopies(page);
     await page.getByRole('link', { name: 'Markdown', exact: true }).click();
     await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
-    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal('# Markdown of 9be04d\n');
+    expect(await copied()).to.equal('# Markdown of 9be04d\n');
     await page.context().close();
     const plain = await browser.open({ javaScriptEnabled: false });
     await plain.page.goto(`${address}/thrown`);

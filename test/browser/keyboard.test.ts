@@ -1,7 +1,7 @@
 /** The keyboard on the profiler's pages: the help lists what works there, and what it lists works. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { launchBrowser, type TestBrowser, watchCopies } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
@@ -27,7 +27,7 @@ describe('the keyboard', () => {
 
   async function open(path: string): Promise<Page> {
     if (browser === undefined) throw new Error('no browser');
-    const { page } = await browser.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = await browser.open();
     await page.goto(server.address + path);
     return page;
   }
@@ -71,9 +71,10 @@ describe('the keyboard', () => {
   it('copies the panel as Markdown', async () => {
     const page = await open(`/_profiler/${tokens[1]}?panel=security`);
     expect(await helpOf(page)).to.include('m');
+    const copied = await watchCopies(page);
     await page.keyboard.press('m');
     await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
-    const text = await page.evaluate<string>('navigator.clipboard.readText()');
+    const text = await copied();
     expect(text)
       .to.match(/^# `GET \/second`: 200 OK\n/)
       .and.include('\n## Security\n');

@@ -80,7 +80,13 @@ async function start(
   environment: Record<string, string>,
 ): Promise<{ service: Service; port: number; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'hindsight-service-'));
-  const config = readConfig({ APP_ENV: 'test', VAR_DIR: folder, PORT: '0', ...environment });
+  const config = readConfig({
+    APP_ENV: 'test',
+    VAR_DIR: folder,
+    PORT: '0',
+    APP_DOMAIN: 'app.test',
+    ...environment,
+  });
   const service = createService({ config, routes, log: () => undefined });
   await new Promise<void>((resolve) => service.server.listen(0, '127.0.0.1', resolve));
   return { service, port: (service.server.address() as AddressInfo).port, folder };

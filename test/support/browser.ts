@@ -91,6 +91,22 @@ export async function overflowsAt(page: Page, widths: readonly number[]): Promis
   return wide;
 }
 
+/** What the page copies from now on, also to the clipboard, which all tests of this browser share. Returns the last text. */
+export async function watchCopies(page: Page): Promise<() => Promise<string>> {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.evaluate(`{
+    const { clipboard } = navigator;
+    const [write, writeText] = [clipboard.write, clipboard.writeText].map((method) => method.bind(clipboard));
+    window.copied = '';
+    clipboard.writeText = (text) => writeText((window.copied = text));
+    clipboard.write = async ([item]) => {
+      await write([item]);
+      window.copied = await (await item.getType('text/plain')).text();
+    };
+  }`);
+  return () => page.evaluate<string>('copied');
+}
+
 /** For run.ts: the one that all files of a run share. */
 export async function startChromium(): Promise<Part> {
   const server = await chromium.launchServer({ executablePath: findChromium() ?? '', args: FLAGS });

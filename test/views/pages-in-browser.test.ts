@@ -1,7 +1,7 @@
 /** The profiler's pages in a real browser, under their own policy: widths, theme, filter, folds, keyboard, copy. */
 import { expect } from 'chai';
 import type { BrowserContextOptions } from 'playwright-core';
-import { launchBrowser, type OpenPage, overflowsAt, type TestBrowser } from '../support/browser.ts';
+import { launchBrowser, type OpenPage, overflowsAt, type TestBrowser, watchCopies } from '../support/browser.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { recordSamples, samplePanels } from '../support/page-samples.ts';
@@ -98,8 +98,7 @@ describe('pages in a browser', () => {
 
   it('copy values without our remarks, and the command line by line', async () => {
     const { page } = await open('request');
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    const copied = (): Promise<string> => page.evaluate('navigator.clipboard.readText()');
+    const copied = await watchCopies(page);
     await page.locator('#request-headers tr', { hasText: 'Authorization' }).locator('.copy').click();
     await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
     expect(await copied()).to.equal('Bearer ••••••');
