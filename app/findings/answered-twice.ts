@@ -24,6 +24,7 @@ export const answeredTwice: FindingRule<{ request: KeptRequest; routing: KeptRou
         : `set ${first.name} ${delay}after the headers were sent`;
     const finding = {
       label: 'answered twice',
+      broke: 'unseen' as const,
       severity: 'bad' as const,
       sentence: `${nameOfLayer(layer)} ${what}`,
       panel: 'request',

@@ -41,6 +41,7 @@ export const bodyNotParsed: FindingRule<{ request: KeptRequest; routing: KeptRou
     const parser = PARSERS[type];
     const finding = {
       label: 'unparsed body',
+      broke: status >= 400 ? ('response' as const) : ('unseen' as const),
       severity: 'warn' as const,
       sentence: `Nothing read the request body (${numberHelpers.bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`,
       panel: 'request',

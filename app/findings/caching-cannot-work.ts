@@ -54,7 +54,8 @@ function contradictions(
   if (ageS > 0 && varies.includes('*'))
     say(`Vary: * prevents any reuse: the ${count(ageS, 'second')} in Cache-Control have no effect`);
   const encoding = sentHeader(request, shared, 'content-encoding');
-  if (ageS > 0 && isShared && encoding !== null && !/accept-encoding|\*/.test(varies))
+  const isCompressed = encoding !== null && encoding.value.trim().toLowerCase() !== 'identity';
+  if (ageS > 0 && isShared && isCompressed && !/accept-encoding|\*/.test(varies))
     say(
       `Shared caches may send this compressed response for ${count(ageS, 'second')} to clients that can’t decode it: Vary lacks Accept-Encoding`,
       'warn',

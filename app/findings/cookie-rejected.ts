@@ -25,6 +25,7 @@ export const cookieRejected: FindingRule<{ request: KeptRequest; security: KeptS
       return [
         {
           label: 'cookie rejected',
+          broke: 'unseen' as const,
           severity: 'warn' as const,
           sentence: `Browsers reject 1 of ${count(jar.length, 'cookie')}, “${name.slice(0, 80)}”: ${dropped}${proxy}`,
           place: 'Set-Cookie',

@@ -18,6 +18,7 @@ export const errorAnswered2xx: FindingRule<{ routing: KeptRouting }> = {
     const layer = fromLayerRow(row);
     const finding = {
       label: 'error hidden',
+      broke: 'unseen' as const,
       severity: 'warn' as const,
       sentence: `${nameOfLayer(layer)} failed, but the request still answered ${status}`,
       panel: 'routing',

@@ -36,12 +36,22 @@ export const errorThrown: FindingRule<{ exception: ExceptionData }> = {
             ? 'after the headers were sent'
             : `${duration(atMs - durationMs)} after the response`;
         const sentence = `Thrown ${when}: ${nameOf(record)}`;
-        return [placed({ ...common, label: 'late error', severity: 'warn', sentence }, lineOf(record))];
+        return [
+          placed(
+            { ...common, label: 'late error', broke: 'unseen', severity: 'warn', sentence },
+            lineOf(record),
+          ),
+        ];
       }
       const isFault = record.status !== null && record.status >= 500;
       if (isHidden || !isFault || record.thrown.chain.length > 1) return [];
       const sentence = `Thrown: ${nameOf(record)}`;
-      return [placed({ ...common, label: 'exception', severity: 'bad', sentence }, lineOf(record))];
+      return [
+        placed(
+          { ...common, label: 'exception', broke: 'response', severity: 'bad', sentence },
+          lineOf(record),
+        ),
+      ];
     });
   },
 };

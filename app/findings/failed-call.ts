@@ -29,6 +29,7 @@ export const failedCall: FindingRule<Pick<Kept, 'http_client'>> = {
       placed(
         {
           label: isIgnored ? 'failure ignored' : 'call failed',
+          broke: isIgnored ? 'unseen' : 'response',
           severity: 'warn',
           sentence: isIgnored ? `${what}, but this request still answered ${status}` : what,
           panel: 'http_client',

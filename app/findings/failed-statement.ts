@@ -18,7 +18,15 @@ export const failedStatement: FindingRule<Pick<Kept, 'database'>> = {
     const isIgnored = status !== null && status < 400;
     if (query === undefined) {
       const sentence = `${count(totals.failed, 'statement')} failed past the recording limit`;
-      return [{ label: 'query failed', severity: 'warn', sentence, panel: 'database' }];
+      return [
+        {
+          label: 'query failed',
+          broke: isIgnored ? 'unseen' : 'response',
+          severity: 'warn',
+          sentence,
+          panel: 'database',
+        },
+      ];
     }
     const more = totals.failed > 1 ? `, as did ${count(totals.failed - 1, 'other statement')}` : '';
     const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
@@ -26,6 +34,7 @@ export const failedStatement: FindingRule<Pick<Kept, 'database'>> = {
       placed(
         {
           label: isIgnored ? 'failure ignored' : 'query failed',
+          broke: isIgnored ? 'unseen' : 'response',
           severity: 'warn',
           sentence: isIgnored ? `${what}, but this request still answered ${status}` : what,
           panel: 'database',

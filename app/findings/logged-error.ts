@@ -22,6 +22,6 @@ export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
         ? `An error was logged${response}: ${message}`
         : `${count(errors)} errors were logged${response}; first: ${message}`;
     const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
-    return [placed({ ...common, severity: 'warn', sentence }, first.caller)];
+    return [placed({ ...common, broke: 'unseen', severity: 'warn', sentence }, first.caller)];
   },
 };

@@ -21,6 +21,7 @@ export const middlewareOrder: FindingRule<{ routing: KeptRouting }> = {
     if (layer.kind !== 'middleware' || layer.outcome !== 'running') return [];
     const finding = {
       label: 'middleware order',
+      broke: 'response' as const,
       severity: 'warn' as const,
       sentence: `${nameOfLayer(layer)} answered 404 at step ${layers.length}; ${missed.methods.join(', ')} ${missed.pattern} matches, but is registered after it`,
       panel: 'routing',

@@ -47,7 +47,7 @@ export const poolWait: FindingRule<Pick<Kept, 'database'>> = {
   labels: ['pool wait'],
   why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
   fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
-  find({ database }, { durationMs: wholeMs }) {
+  find({ database }, { durationMs: wholeMs, status }) {
     const { totals, queries } = database;
     if (totals.waitMs < LONG_MS || (wholeMs !== null && totals.waitMs < wholeMs * LARGE_SHARE)) return [];
     const waiting = queries.filter(({ waitMs }) => waitMs >= 1);
@@ -67,6 +67,7 @@ export const poolWait: FindingRule<Pick<Kept, 'database'>> = {
       placed(
         {
           label: 'pool wait',
+          ...(isRefused ? { broke: status !== null && status < 400 ? 'unseen' : 'response' } : {}),
           severity: isRefused ? 'bad' : 'warn',
           sentence,
           panel: 'database',

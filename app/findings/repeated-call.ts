@@ -1,6 +1,7 @@
 /** A call that repeats an earlier one with nothing sent in between: its result was already known. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
+import { coveredMs } from '../panels/shared/rows.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
@@ -56,7 +57,7 @@ export const repeatedCall: FindingRule<Pick<Kept, 'http_client'>> = {
         const of = members.map((index) => calls[index]).filter((call) => call !== undefined);
         const [first, second] = of;
         if (first === undefined || second === undefined) return [];
-        const costMs = of.slice(1).reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
+        const costMs = coveredMs(of.slice(1));
         const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
         const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;
         const common = { label: 'repeated call', panel: 'http_client', anchor: `c${(members[1] ?? 0) + 1}` };

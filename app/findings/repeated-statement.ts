@@ -1,6 +1,7 @@
 /** A read that repeats an earlier one with nothing written in between: its result was already known. */
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { coveredMs } from '../panels/shared/rows.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
@@ -64,7 +65,7 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
       const of = members.map((index) => queries[index]).filter((query) => query !== undefined);
       const [first, second] = of;
       if (first === undefined || second === undefined) continue;
-      const costMs = of.slice(1).reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
+      const costMs = coveredMs(of.slice(1));
       const isConcurrent = of.every(
         (query) => query === first || query.startMs - query.waitMs < endOf(first),
       );

@@ -31,7 +31,10 @@ export const retriedCall: FindingRule<Pick<Kept, 'http_client'>> = {
           ? `${callName(first)} failed after ${listed} in ${time}${ignored}`
           : `${callName(first)} needed ${listed}: the failed ones took ${time}`;
         const common = { label: 'retried', panel: 'http_client', anchor: `c${(attempts[0] ?? 0) + 1}` };
-        return [placed({ ...common, severity: 'warn', sentence, costMs }, first.caller)];
+        const broke = hasFailed(last)
+          ? { broke: status !== null && status < 400 ? ('unseen' as const) : ('response' as const) }
+          : {};
+        return [placed({ ...common, ...broke, severity: 'warn', sentence, costMs }, first.caller)];
       }),
     );
   },

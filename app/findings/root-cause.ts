@@ -22,6 +22,7 @@ function findingOf({ chain, chainEnd }: Thrown, index: number): Finding[] {
   const where = frame?.function === null || frame === undefined ? '' : ` in ${frame.function}`;
   const finding: Finding = {
     label: 'root cause',
+    broke: 'response',
     severity: 'bad',
     sentence: `${root.class}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`,
     panel: 'exception',

@@ -23,7 +23,12 @@ export const routeMissed: FindingRule<{ routing: KeptRouting }> = {
   fix: 'Request the path or method that the route has, or change the route to match the request.',
   find({ routing: { route, allow = [], nearest = [], redirect } }, { method, status }) {
     if (route !== null || redirect !== undefined || status === null || status < 400) return [];
-    const common = { severity: 'warn' as const, panel: 'routing', anchor: 'nearest' };
+    const common = {
+      broke: 'response' as const,
+      severity: 'warn' as const,
+      panel: 'routing',
+      anchor: 'nearest',
+    };
     const [wrong] = nearest.filter(({ reason }) => reason === 'method');
     if (allow.length > 0) {
       const finding: Finding = {

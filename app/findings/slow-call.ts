@@ -3,20 +3,42 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
-import { duration, placed, shareOf } from './shared/wording.ts';
+import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
+import { count, duration, placed, shareOf } from './shared/wording.ts';
 
 /** A call is slow above both. */
 const SLOW_MS = 100;
 const SLOW_SHARE = 0.3;
 /** A part is named from this share of the call on. */
 const LARGE_PART = 0.5;
+/** A single step is named from this share of opening the connection on. */
+const MAIN_STEP = 0.8;
+
+interface Opening {
+  lookupMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  openMs: number;
+}
+
+/** The step that took most of opening the connection, or all of it. */
+function opening({ lookupMs, connectMs, tlsMs, openMs }: Opening): [string, number][] {
+  const steps: [string, number | null][] = [
+    ['looking up the name', lookupMs],
+    ['connecting', connectMs],
+    ['in the TLS handshake', tlsMs],
+  ];
+  const main = steps.find(([, ms]) => (ms ?? 0) >= openMs * MAIN_STEP);
+  return openMs === 0 ? [] : [[main?.[0] ?? 'opening the connection', main?.[1] ?? openMs]];
+}
 
 /** The part that took most of the call; null if none did. */
 function slowPart({ connection, headersMs, durationMs }: Call): string | null {
   if (headersMs === null || durationMs === null) return null;
-  const openMs = (connection?.lookupMs ?? 0) + (connection?.connectMs ?? 0) + (connection?.tlsMs ?? 0);
+  const { lookupMs = 0, connectMs = 0, tlsMs = 0 } = connection ?? {};
+  const openMs = (lookupMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
   const parts: [string, number][] = [
-    ['opening the connection', openMs],
+    ...opening({ lookupMs, connectMs, tlsMs, openMs }),
     ['waiting for the response', headersMs - openMs],
     ['downloading the response', durationMs - headersMs],
   ];
@@ -24,23 +46,29 @@ function slowPart({ connection, headersMs, durationMs }: Call): string | null {
   return ms >= durationMs * LARGE_PART ? `${duration(ms)} of it ${what}` : null;
 }
 
-export const slowCall: FindingRule<Pick<Kept, 'http_client'>> = {
+/** ` while 2 other slow calls ran`. */
+function besideText(others: number): string {
+  return others === 0 ? '' : ` while ${count(others, 'other slow call')} ran`;
+}
+
+export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept, 'runtime'>>> = {
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
-  why: 'The call took at least 100 ms and 30 % of the request. Its parts are as reported by the HTTP client.',
+  why: 'The call took at least 100 ms and 30 % of the request. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
-  find({ http_client: { calls } }, { durationMs: wholeMs }) {
+  find({ http_client: { calls }, runtime }, { durationMs: wholeMs }) {
     if (wholeMs === null) return [];
-    return calls
-      .map((call, index) => ({ call, index, ms: call.durationMs ?? 0 }))
-      .filter(({ call, ms }) => ms >= SLOW_MS && ms >= wholeMs * SLOW_SHARE && !hasFailed(call))
-      .sort((a, b) => b.ms - a.ms)
-      .map(({ call, index, ms }) => {
-        const part = slowPart(call);
-        const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}`;
-        const common = { label: 'slow call', panel: 'http_client', anchor: `c${index + 1}` };
-        return placed({ ...common, severity: 'warn', sentence, costMs: ms }, call.caller);
-      });
+    const slow = calls
+      .map((call, index) => ({ ...call, index, ms: call.durationMs ?? 0 }))
+      .filter((call) => call.ms >= SLOW_MS && call.ms >= wholeMs * SLOW_SHARE && !hasFailed(call))
+      .filter((call) => !isMostlyBlocked(call, runtime));
+    return waitsOf(slow).map(({ longest: call, beside }) => {
+      const { index, ms } = call;
+      const part = slowPart(call);
+      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}`;
+      const common = { label: 'slow call', panel: 'http_client', anchor: `c${index + 1}` };
+      return placed({ ...common, severity: 'warn', sentence, costMs: ms }, call.caller);
+    });
   },
 };

@@ -3,34 +3,34 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { describePlan } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf } from './shared/queries.ts';
+import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
 import { count, placed, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
 
-export const slowStatement: FindingRule<Pick<Kept, 'database'>> = {
+export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
-  why: 'The statement took at least 100 ms from sending the query until its result was read. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
+  why: 'The statement took at least 100 ms from sending the query until its result was read. Statements that ran side by side are one wait. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
-  find({ database }, { durationMs: wholeMs }) {
-    const { queries } = database;
-    return (
-      queries
-        .map((query, index) => ({ query, index, ms: query.durationMs ?? 0 }))
-        // A large result has its own rule.
-        .filter(({ query, ms }) => ms >= SLOW_MS && !isLarge(database, query))
-        .sort((a, b) => b.ms - a.ms)
-        .map(({ query, index, ms }) => {
-          const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
-          const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}`;
-          const anchor = rowOf(database, index);
-          return placed(
-            { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor, costMs: ms },
-            query.caller,
-          );
-        })
-    );
+  find({ database, runtime }, { durationMs: wholeMs }) {
+    const slow = database.queries
+      .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
+      // A large result and a failure have rules of their own.
+      .filter((query) => query.ms >= SLOW_MS && query.error === null && !isLarge(database, query))
+      .filter((query) => !isMostlyBlocked(query, runtime));
+    return waitsOf(slow).map(({ longest: query, beside }) => {
+      const { index, ms } = query;
+      const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
+      const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;
+      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}`;
+      const anchor = rowOf(database, index);
+      return placed(
+        { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor, costMs: ms },
+        query.caller,
+      );
+    });
   },
   amend(finding, { panels }, { plan }) {
     if (plan === undefined) return finding;

@@ -31,7 +31,14 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
         const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished`;
         const anchor = rowOf(database, members[0] ?? 0);
         return placed(
-          { label: 'open transaction', severity: 'bad', sentence, panel: 'database', anchor },
+          {
+            label: 'open transaction',
+            broke: 'unseen',
+            severity: 'bad',
+            sentence,
+            panel: 'database',
+            anchor,
+          },
           caller,
         );
       });

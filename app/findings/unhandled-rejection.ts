@@ -24,6 +24,7 @@ export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
         placed(
           {
             label: isRejection ? 'unhandled rejection' : 'uncaught exception',
+            broke: durationMs !== null && atMs > durationMs ? 'unseen' : 'response',
             severity: 'bad',
             sentence: `${isRejection ? 'Unhandled rejection' : 'Uncaught exception'}: ${name}, ${when}`,
             panel: 'exception',

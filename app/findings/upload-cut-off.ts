@@ -20,6 +20,7 @@ export const uploadCutOff: FindingRule<{ request: KeptRequest }> = {
     return [
       {
         label: 'incomplete upload',
+        broke: 'response',
         severity: 'warn',
         sentence: `The upload ended after ${bytesText(received)} of ${bytesText(announced)} (${percentText(received, announced)})`,
         panel: 'request',

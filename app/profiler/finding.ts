@@ -13,10 +13,12 @@ export interface Finding {
   sentence: string;
   /** The `file:line` or header it is about. */
   place?: string;
+  /** What failed: the response, or something that the response does not show. Absent: nothing did. */
+  broke?: 'response' | 'unseen';
   /** The panel that shows the evidence, and the id of the row. */
   panel: string;
   anchor?: string;
-  /** Milliseconds of the request that it explains; findings of equal severity are sorted by it. */
+  /** Milliseconds of the request that it explains; findings that broke nothing are sorted by severity and by it. */
   costMs?: number;
   /** Name of its rule, set when the rules run; absent if a panel made the finding. */
   rule?: string;

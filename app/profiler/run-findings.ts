@@ -1,4 +1,7 @@
-/** Runs the rules of panels and findings over one profile: worst first, limited, the rest counted. Never throws. */
+/**
+ * Runs the rules of panels and findings over one profile: what broke the response first, then what broke unseen, then the rest by
+ * severity and time; limited, and the others counted. Never throws.
+ */
 import type { Finding, Severity } from './finding.ts';
 import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
@@ -23,8 +26,16 @@ const MOST = 12;
 const NONE: readonly Finding[] = [];
 const ORDER: Record<Severity, number> = { bad: 0, warn: 1, info: 2 };
 
+const BROKE: Record<NonNullable<Finding['broke']>, number> = { response: 0, unseen: 1 };
+
+function breakage({ broke }: Finding): number {
+  return broke === undefined ? 2 : BROKE[broke];
+}
+
 function worstFirst(a: Finding, b: Finding): number {
-  return ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0);
+  return (
+    breakage(a) - breakage(b) || ORDER[a.severity] - ORDER[b.severity] || (b.costMs ?? 0) - (a.costMs ?? 0)
+  );
 }
 
 /** As stored: with the name of its rule, and its cost rounded to microseconds. */

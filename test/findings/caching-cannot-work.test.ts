@@ -13,7 +13,8 @@ describe('finding caching-cannot-work', () => {
     answer('/both', { 'Cache-Control': 'no-store, max-age=60' });
     answer('/cookie', { 'Cache-Control': 'public, max-age=60', 'Set-Cookie': 'sid=1' });
     answer('/star', { 'Cache-Control': 'max-age=60', Vary: '*' });
-    answer('/packed', { 'Cache-Control': 'public, max-age=60', 'Content-Encoding': 'identity' });
+    answer('/packed', { 'Cache-Control': 'public, max-age=60', 'Content-Encoding': 'br' });
+    answer('/plain', { 'Cache-Control': 'public, max-age=60', 'Content-Encoding': 'identity' });
     answer('/tag', { 'Cache-Control': 'no-store', ETag: '"1"' }, 'x'.repeat(20_000));
     answer('/again', { ETag: 'W/"7"' }, 'whole');
     answer('/private', { 'Cache-Control': 'private, max-age=60', 'Set-Cookie': 'sid=1', Vary: 'Accept' });
@@ -57,7 +58,7 @@ describe('finding caching-cannot-work', () => {
   });
 
   it('ignores headers that agree', async () => {
-    for (const path of ['/private', '/never', '/good'])
+    for (const path of ['/private', '/never', '/good', '/plain'])
       expect((await ask(path)).of('caching-cannot-work'), path).to.deep.equal([]);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { DatabaseData } from '../../app/panels/database/data.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding n-plus-one', () => {
@@ -15,6 +16,11 @@ describe('finding n-plus-one', () => {
       app.get('/one', async (_req, res) => {
         const ids = Array.from({ length: 12 }, (_, index) => index + 1);
         res.json(await knex('products').whereIn('id', ids));
+      });
+      app.get('/together', async (_req, res) => {
+        const sleep = (seconds: number): Promise<unknown> =>
+          knex.raw('select ?::float, pg_sleep(0.1)', [seconds]);
+        res.json(await Promise.all([1, 2, 3].map(sleep)));
       });
       app.get('/apart', async (_req, res) => {
         const first: unknown = await knex('products').where({ id: 1 }).first();
@@ -33,6 +39,17 @@ describe('finding n-plus-one', () => {
       /^12 × select … from products in a loop: \d+\.\d+ m?s \(<?\d+ % of the request\)$/,
     );
     expect(finding?.place).to.match(/^test\/findings\/n-plus-one\.test\.ts:\d+$/);
+  });
+
+  it('counts time once where the reads ran side by side', async () => {
+    // Opening connections would set them apart.
+    await ask('/together');
+    const { of, profile } = await ask('/together');
+    const [finding] = of('n-plus-one');
+    const { queries } = profile.panels.database?.data as DatabaseData;
+    const from = Math.min(...queries.map(({ startMs }) => startMs));
+    const to = Math.max(...queries.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0)));
+    expect(finding?.costMs).to.be.within(99, to - from + 0.01);
   });
 
   it('ignores one statement for all rows, two reads, and three reads on different lines', async () => {

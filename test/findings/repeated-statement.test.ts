@@ -19,6 +19,13 @@ describe('finding repeated-statement', () => {
       app.get('/together', async (_req, res) => {
         res.json(await Promise.all([user(1), user(1), user(1), user(1)]));
       });
+      app.get('/slow-together', async (_req, res) => {
+        const slow = (): Promise<unknown> =>
+          knex.raw('select count(*) from generate_series(1, 200000) as row (id) where md5(id::text) > ?', [
+            '7',
+          ]);
+        res.json(await Promise.all([slow(), slow(), slow()]));
+      });
       app.get('/changed', async (_req, res) => {
         const before: unknown = await user(1);
         await knex('users').where({ id: 1 }).update({ name: 'Ada L.' });
@@ -55,6 +62,14 @@ describe('finding repeated-statement', () => {
     expect(of('repeated-statement')[0]?.sentence).to.contain(
       'ran 4 times with the same values at the same time',
     );
+  });
+
+  it('counts the time of repeats that ran side by side once', async () => {
+    const { of, profile } = await ask('/slow-together');
+    const { queries } = profile.panels.database?.data as DatabaseData;
+    const from = Math.min(...queries.map(({ startMs }) => startMs));
+    const to = Math.max(...queries.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0)));
+    expect(of('repeated-statement')[0]?.costMs).to.be.within(0.1, to - from + 0.01);
   });
 
   it('reports nothing if there was a write in between, or the values or results differ', async () => {

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { slowCall } from '../../app/findings/slow-call.ts';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
 
@@ -15,6 +17,16 @@ describe('finding slow-call', () => {
     app.get('/call/:path', async (req, res) => {
       await (await fetch(`${upstream()}/${req.params.path}`)).text();
       res.send('done');
+    });
+    app.get('/three', async (_req, res) => {
+      const slow = async (): Promise<string> => (await fetch(`${upstream()}/slow`)).text();
+      res.json(await Promise.all([slow(), slow(), slow()]));
+    });
+    app.get('/held', async (_req, res) => {
+      const call = fetch(`${upstream()}/quick`);
+      const until = performance.now() + 200;
+      while (performance.now() < until);
+      res.send(await (await call).text());
     });
     app.get('/beside', async (_req, res) => {
       const began = performance.now();
@@ -38,6 +50,37 @@ describe('finding slow-call', () => {
       })
     ).of('slow-call');
     expect(trickle?.sentence).to.contain(' of it downloading the response');
+  });
+
+  it('is one finding for calls that ran side by side', async () => {
+    const found = (await ask('/three')).of('slow-call');
+    expect(found).to.have.length(1);
+    expect(found[0]?.sentence).to.match(/ while 2 other slow calls ran$/);
+  });
+
+  it('does not accuse the other service where the event loop was blocked throughout', async () => {
+    const { of, profile } = await ask('/held');
+    expect(callOf({ profile } as Asked).durationMs).to.be.above(150);
+    expect(of('event-loop-blocked')).to.have.length(1);
+    expect(of('slow-call')).to.deep.equal([]);
+  });
+
+  it('names the step that opening the connection took', () => {
+    const call = {
+      method: 'GET',
+      url: 'https://rates.example/v2',
+      status: 200,
+      error: null,
+      startMs: 0,
+      durationMs: 460,
+      headersMs: 455,
+      caller: null,
+      connection: { lookupMs: 422, connectMs: 10, tlsMs: 12 },
+    } as unknown as HttpClientData['calls'][number];
+    const kept = { http_client: { calls: [call] } as unknown as HttpClientData };
+    expect(slowCall.find(kept, { durationMs: 500 } as ProfileHead, {})[0]?.sentence).to.equal(
+      'GET rates.example/v2 took 460.0 ms (92 % of the request), 422.0 ms of it looking up the name',
+    );
   });
 
   it('ignores a quick call, and one that is a small share of the request', async () => {

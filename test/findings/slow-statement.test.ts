@@ -20,6 +20,14 @@ describe('finding slow-statement', () => {
         await knex.raw('select pg_sleep(?)', [Number(req.params.ms) / 1000]);
         res.send('slept');
       });
+      app.get('/three', async (_req, res) => {
+        await Promise.all([0.15, 0.15, 0.15].map((seconds) => knex.raw('select pg_sleep(?)', [seconds])));
+        res.send('slept');
+      });
+      app.get('/fails', async (_req, res) => {
+        await knex.raw('select pg_sleep(0.13), 1 / (random() * 0)::int').catch(() => null);
+        res.status(500).send('failed');
+      });
       app.get('/around', async (_req, res) => {
         await knex.raw('select pg_sleep(0.03)');
         await new Promise((done) => setTimeout(done, 120));
@@ -55,6 +63,20 @@ describe('finding slow-statement', () => {
   it('formats more than a second as the pages do', async () => {
     const [finding] = (await ask('/sleep/1010')).of('slow-statement');
     expect(finding?.sentence).to.match(/^select took \d\.\d\d s \(\d+ % of the request\)/);
+  });
+
+  it('is one finding for statements that ran side by side', async () => {
+    // Opening connections would set them apart.
+    await ask('/three');
+    const found = (await ask('/three')).of('slow-statement');
+    expect(found.map(({ sentence }) => sentence)).to.have.length(1);
+    expect(found[0]?.sentence).to.match(/, while 2 other slow statements ran$/);
+  });
+
+  it('leaves a statement that failed to its own rule, which comes first', async () => {
+    const { of, profile } = await ask('/fails');
+    expect(of('slow-statement')).to.deep.equal([]);
+    expect(profile.findings[0]).to.include({ rule: 'failed-statement', broke: 'response' });
   });
 
   it('ignores a quick statement in a slow request', async () => {

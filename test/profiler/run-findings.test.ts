@@ -41,6 +41,23 @@ describe('findings of a profile', () => {
     expect(findings.map(({ rule: name }) => name)).to.deep.equal(['b', 'b', 'a', 'a']);
   });
 
+  it('stand behind what broke the response, and that behind nothing', () => {
+    const broke = (sentence: string, what: Finding['broke']): Finding => ({
+      ...finding(sentence),
+      ...(what === undefined ? {} : { broke: what }),
+    });
+    const { findings } = run([
+      rule({ name: 'a', find: () => [finding('blocked', 'bad', 400), broke('swallowed', 'unseen')] }),
+      rule({ name: 'b', find: () => [broke('failed', 'response'), finding('slow', 'warn', 90)] }),
+    ]);
+    expect(findings.map(({ sentence }) => sentence)).to.deep.equal([
+      'failed',
+      'swallowed',
+      'blocked',
+      'slow',
+    ]);
+  });
+
   it('keep their cost to the microsecond', () => {
     const { findings } = run([rule({ find: () => [finding('slow', 'warn', 12.3456789), { ...finding('plain'), costMs: 0 }] })]); // prettier-ignore
     expect(findings.map(({ costMs }) => costMs)).to.deep.equal([12.346, 0]);

@@ -27,7 +27,7 @@ function work(side: WorkRow['a']): string {
 }
 
 function sectionOf({ title, onlyA, onlyB, both, rows }: WorkSection): string {
-  const differing = rows.filter(({ alike }) => !alike);
+  const differing = rows.filter(({ unchanged }) => !unchanged);
   if (differing.length === 0) return '';
   return blocks([
     heading(3, title),

@@ -10,7 +10,7 @@ interface ShownSection extends Omit<WorkSection, 'rows'> {
   id: string;
   rows: WorkRow[];
   /** Rows that are not shown: unchanged ones, and others for lack of space. */
-  alike: number;
+  unchanged: number;
   more: number;
 }
 
@@ -83,7 +83,7 @@ function costOf({ label, tokens }: WorkRow): number {
 function shownSections(sections: readonly WorkSection[], all: boolean): ShownSection[] {
   let room = ROOM;
   return sections.map(({ rows, ...section }, index): ShownSection => {
-    const wanted = all ? rows : rows.filter(({ alike }) => !alike);
+    const wanted = all ? rows : rows.filter(({ unchanged }) => !unchanged);
     const share = room / (sections.length - index);
     const shown: WorkRow[] = [];
     let spent = 0;
@@ -97,7 +97,7 @@ function shownSections(sections: readonly WorkSection[], all: boolean): ShownSec
       ...section,
       id: `w${index + 1}`,
       rows: shown,
-      alike: rows.length - wanted.length,
+      unchanged: rows.length - wanted.length,
       more: wanted.length - shown.length,
     };
   });

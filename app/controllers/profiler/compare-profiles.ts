@@ -27,7 +27,7 @@ export interface WorkRow {
   a: { times: number; ms: number | null } | null;
   b: { times: number; ms: number | null } | null;
   /** Same count in both, and their times differ by less than NOTABLE. */
-  alike: boolean;
+  unchanged: boolean;
 }
 
 export interface WorkSection {
@@ -153,7 +153,7 @@ function amountOf(work: ComparedWork | null): WorkRow['a'] {
   return work === null ? null : { times: work.times, ms: work.ms };
 }
 
-function isAlike(a: WorkRow['a'], b: WorkRow['b']): boolean {
+function isUnchanged(a: WorkRow['a'], b: WorkRow['b']): boolean {
   if (a === null || a.times !== b?.times) return false;
   const change = Math.abs((b.ms ?? 0) - (a.ms ?? 0));
   return change < NOTABLE_MS || change < NOTABLE * (a.ms ?? 0);
@@ -168,7 +168,7 @@ function workRow({ a: left, b: right, either }: Pair<ComparedWork>): WorkRow {
     in: left === null ? 'b' : right === null ? 'a' : 'both',
     a,
     b,
-    alike: isAlike(a, b),
+    unchanged: isUnchanged(a, b),
   };
 }
 

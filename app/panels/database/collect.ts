@@ -65,7 +65,7 @@ function groupOf(
   beyond: Counted | undefined,
 ): DatabaseGroup {
   const first = queries[members[0] ?? 0];
-  const keptMs = members.reduce((total, index) => total + (queries[index]?.durationMs ?? 0), 0);
+  const keptMs = coveredMs(members.map((index) => queries[index]).filter((query) => query !== undefined));
   const durationMs = keptMs + (beyond?.durationMs ?? 0);
   return {
     kind,

@@ -29,7 +29,7 @@ export interface DatabaseGroup {
   members: number[];
   /** Runs of the same statement past the recording limit, most likely of the same loop; absent if there were none. */
   more?: number;
-  /** With those. */
+  /** Time in which at least one of them ran, and the sum of those past the limit. */
   durationMs: number;
 }
 

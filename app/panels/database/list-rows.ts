@@ -1,7 +1,7 @@
 /** Items of the list -> rows as the view shows them. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { totalMs } from '../shared/rows.ts';
+import { coveredMs } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
@@ -271,7 +271,7 @@ function groupRow(
     tokens: joinTokens(lineOf(queries[0]?.statement ?? 0)),
     badge,
     count: members.length,
-    durationMs: totalMs(queries),
+    durationMs: coveredMs(queries),
     rows: rows.length === 0 ? null : rows.reduce((total, count) => total + count, 0),
     caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
     transaction: marks.size === 1 ? (transactions.get(members[0] ?? 0) ?? null) : null,
