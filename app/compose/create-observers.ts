@@ -7,7 +7,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
-import { graphqlPatch } from '../observe/channels/graphql.ts';
+import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { labelPatches } from '../observe/channels/labels.ts';
 import { mongodbPatch } from '../observe/channels/mongodb.ts';
@@ -143,7 +143,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
     { patches: [childProcessPatch], listen: () => observeProcesses({ tracker, findCaller }) },
     { patches: nestPatches, listen: () => observeNest({ tracker }) },
-    { patches: [graphqlPatch], listen: () => observeGraphql({ tracker }) },
+    { patches: graphqlPatches, listen: () => observeGraphql({ tracker }) },
     { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({

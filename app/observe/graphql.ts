@@ -11,11 +11,14 @@ import {
   graphqlChannels,
   type GraphqlExecuted,
   type GraphqlResolved,
+  type GraphqlSchemaUsed,
+  type ResolveInfo,
+  type ResponsePath,
 } from './channels/graphql.ts';
 import { isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
 import { hideOwnFrames } from './own-frames.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import { subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
 export interface ResolverTimes {
@@ -52,12 +55,16 @@ interface Running {
   context: Context;
   fact: GraphqlFact;
   byField: Map<string, ResolverTimes>;
+  operation: Definition | null;
+  /** Only its resolvers are seen: it lasts from the first until the last of them. */
+  byResolvers: boolean;
 }
 
 interface Definition {
   kind?: unknown;
   operation?: unknown;
   name?: { value?: unknown };
+  loc?: { source?: { body?: unknown } };
 }
 
 const VARIABLES: PlainLimits = { depth: 5, width: 50, length: 500, total: 200 };
@@ -98,37 +105,57 @@ function pathOf(error: unknown): string {
   return Array.isArray(path) ? path.join('.') : '';
 }
 
+function keysOf(path: ResponsePath | undefined): (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (let at = path; at !== undefined; at = at.prev) keys.unshift(at.key);
+  return keys;
+}
+
 export function observeGraphql({ tracker }: { tracker: ContextTracker }): { close(): void } {
   const running = new WeakMap<GraphqlExecuted, Running>();
-  const resolving = new WeakMap<
-    GraphqlResolved,
-    { times: ResolverTimes; context: Context; sinceMs: number }
-  >();
-  /** The operation that began last: resolvers belong to it. */
-  const latest: Slot<Running> = createSlot('graphql');
+  const resolving = new WeakMap<GraphqlResolved, { times: ResolverTimes; entry: Running; sinceMs: number }>();
+  /** The operations of a request. */
+  const operations: Slot<Running[]> = createSlot('graphql');
   const resolvers = createResolverWrapping();
 
-  function start(message: GraphqlExecuted): void {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('graphql')) return;
-    resolvers.wrap(message.schema);
-    const operation = operationOf(message);
+  function begin(
+    context: Context,
+    given: Pick<Running, 'operation' | 'byResolvers'> & { source: unknown; variables: unknown },
+  ): Running {
+    const { operation, byResolvers, source, variables } = given;
     const name = operation?.name?.value;
     const fact: GraphqlFact = {
       operation: typeof name === 'string' ? cutText(name, 200) : null,
       type: typeOf(operation),
-      document: sourceOf(message.document),
-      variables: toPlain(message.rawVariableValues ?? null, VARIABLES),
+      document: sourceOf(source),
+      variables: toPlain(variables ?? null, VARIABLES),
       startMs: context.elapsedMs(),
       durationMs: null,
       errors: [],
       resolvers: [],
     };
-    const entry: Running = { context, fact, byField: new Map() };
+    const entry: Running = { context, fact, byField: new Map(), operation, byResolvers };
     if (fact.operation !== null) context.add('routeLabel', fact.operation);
     context.add('graphql', fact, FACT_BYTES + fact.document.length);
-    running.set(message, entry);
-    latest.set(context, entry);
+    operations.set(context, [...(operations.get(context) ?? []), entry]);
+    return entry;
+  }
+
+  /** Adds an error to an operation, with what a resolver threw. */
+  function fail({ context, fact }: Running, error: unknown, path: string): void {
+    if (fact.errors.length === MOST_ERRORS) return;
+    const { message } = (error ?? {}) as { message?: unknown };
+    fact.errors.push({ message: cutText(String(message ?? error), 1000), path });
+    recordError(context, thrownBy(error), { origin: 'graphql' });
+  }
+
+  function start(message: GraphqlExecuted): void {
+    const context = tracker.current();
+    if (context === undefined || context.kind === 'profiler' || context.isFull('graphql')) return;
+    resolvers.wrap(message.schema);
+    const { document, rawVariableValues } = message;
+    const given = { source: document, variables: rawVariableValues, byResolvers: false };
+    running.set(message, begin(context, { ...given, operation: operationOf(message) }));
   }
 
   function end(message: GraphqlExecuted): void {
@@ -141,18 +168,23 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     const { context, fact } = entry;
     fact.durationMs = context.elapsedMs() - fact.startMs;
     const { errors } = (result ?? { errors: [error] }) as { errors?: unknown };
-    for (const each of Array.isArray(errors) ? (errors as unknown[]).slice(0, MOST_ERRORS) : []) {
-      const { message: text } = (each ?? {}) as { message?: unknown };
-      fact.errors.push({ message: cutText(String(text), 1000), path: pathOf(each) });
-      recordError(context, thrownBy(each), { origin: 'graphql' });
-    }
+    for (const each of Array.isArray(errors) ? (errors as unknown[]) : []) fail(entry, each, pathOf(each));
+  }
+
+  /** The operation that a resolver works for; null where it has ended, or is not recorded. */
+  function operationOfResolver({ operation, variableValues }: ResolveInfo): Running | null {
+    const context = tracker.current();
+    if (context === undefined || typeof operation !== 'object' || operation === null) return null;
+    const known = operations.get(context)?.findLast((entry) => entry.operation === operation);
+    if (known !== undefined) return known.byResolvers || known.fact.durationMs === null ? known : null;
+    if (context.kind === 'profiler' || context.isFull('graphql')) return null;
+    return begin(context, { operation, byResolvers: true, source: operation, variables: variableValues });
   }
 
   function resolve(message: GraphqlResolved): void {
-    const context = tracker.current();
-    const entry = context === undefined ? undefined : latest.get(context);
-    if (context === undefined || entry?.fact.durationMs !== null) return;
-    const { byField, fact } = entry;
+    const entry = operationOfResolver(message.info ?? {});
+    if (entry === null) return;
+    const { byField, fact, context } = entry;
     const sinceMs = context.elapsedMs();
     let times = byField.get(message.field);
     if (times === undefined) {
@@ -162,20 +194,23 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
       fact.resolvers.push(times);
     }
     times.calls++;
-    resolving.set(message, { times, context, sinceMs });
+    resolving.set(message, { times, entry, sinceMs });
   }
 
   function resolved(message: GraphqlResolved): void {
-    const entry = resolving.get(message);
-    if (entry === undefined) return;
-    const { times, context, sinceMs } = entry;
-    const tookMs = context.elapsedMs() - sinceMs;
-    times.totalMs += tookMs;
-    times.slowestMs = Math.max(times.slowestMs, tookMs);
+    const resolver = resolving.get(message);
+    if (resolver === undefined) return;
+    const { times, entry, sinceMs } = resolver;
+    const { context, fact, byResolvers } = entry;
+    const nowMs = context.elapsedMs();
+    times.totalMs += nowMs - sinceMs;
+    times.slowestMs = Math.max(times.slowestMs, nowMs - sinceMs);
+    if (byResolvers) fact.durationMs = nowMs - fact.startMs;
     if (message.error !== undefined) {
       times.failed++;
       // Apollo Server puts stacks into its responses.
       hideOwnFrames(message.error);
+      if (byResolvers) fail(entry, message.error, keysOf(message.info?.path).join('.'));
     }
     resolving.delete(message);
   }
@@ -190,6 +225,9 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
         if (!isThenable(message.result)) resolved(message);
       },
       asyncStart: resolved,
+    }),
+    subscribeTo<GraphqlSchemaUsed>(graphqlChannels.schema, ({ schema }) => {
+      resolvers.wrap(schema);
     }),
   ];
   return {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import type * as graphql from 'graphql';
 import type { createHandler as CreateHandler } from 'graphql-http/lib/use/express';
-import { graphqlPatch } from '../../app/observe/channels/graphql.ts';
+import { graphqlPatches } from '../../app/observe/channels/graphql.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { GraphqlData } from '../../app/panels/graphql/index.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
@@ -11,6 +11,8 @@ import { withFindingsApp } from '../support/findings-app.ts';
 const require = createRequire(import.meta.url);
 
 class NoSuchOrder extends Error {}
+/** As an ES module that imported them before the profiler holds them. */
+const { execute: executeOf16 } = require('graphql') as typeof graphql;
 /** What a resolver threw before it returned a promise. */
 let broken: Error | null = null;
 
@@ -71,7 +73,7 @@ for (const [version, exports, execution] of [
       ask(`/graphql?${new URLSearchParams({ query, variables: JSON.stringify(variables) }).toString()}`);
 
     before(() => {
-      undo = graphqlPatch.patch(execution);
+      undo = graphqlPatches[0]!.patch(execution);
       schema = schemaOf(library);
     });
     after(() => undo?.());
@@ -150,5 +152,61 @@ describe('graphql-http', () => {
     const { operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations.map(({ operation }) => operation)).to.deep.equal(['Stock']);
     expect(profile.route).to.equal('/graphql · Stock');
+  });
+});
+
+describe('graphql 16 whose functions were imported before the profiler', () => {
+  const library = require('graphql') as typeof graphql;
+  const schema = schemaOf(library);
+  const ask = withFindingsApp((app) => {
+    app.get('/graphql', async (req, res) => {
+      const { query, variables } = req.query as Record<string, string>;
+      const variableValues = JSON.parse(variables ?? '{}') as Record<string, unknown>;
+      const documents = JSON.parse(query ?? '[]') as string[];
+      res.json(
+        await Promise.all(
+          documents.map(async (text) =>
+            executeOf16({ schema, document: library.parse(text), variableValues }),
+          ),
+        ),
+      );
+    });
+  });
+  const run = async (queries: string[], variables: object = {}) => {
+    const { body, profile } = await ask(
+      `/graphql?${new URLSearchParams({ query: JSON.stringify(queries), variables: JSON.stringify(variables) }).toString()}`,
+    );
+    return { body, profile, operations: (profile.panels.graphql?.data as GraphqlData | null)?.operations };
+  };
+
+  it('records an operation by its resolvers', async () => {
+    const text = 'query Say($text: String) { echo(text: $text) items { stock } }';
+    const { profile, operations } = await run([text], { text: 'hello' });
+    expect(profile.route).to.equal('/graphql · Say');
+    expect(operations).to.have.length(1);
+    expect(operations?.[0]).to.deep.include({ type: 'query', document: text, variables: { text: 'hello' }, errors: [] }); // prettier-ignore
+    expect(operations?.[0]?.resolvers.map(({ field, calls }) => [field, calls])).to.deep.equal([
+      ['Query.echo', 1],
+      ['Query.items', 1],
+      ['Item.stock', 3],
+    ]);
+    expect(operations?.[0]?.durationMs).to.be.above(0);
+  });
+
+  it('records what a resolver threw, with its path', async () => {
+    const { body, profile, operations } = await run(['query Late { items { stock } order }']);
+    expect(body).to.contain('No order 7');
+    expect(operations?.[0]?.errors).to.deep.equal([{ message: 'No order 7', path: 'order' }]);
+    expect(profile.error).to.include({ message: 'No order 7' });
+  });
+
+  it('keeps operations of one request apart', async () => {
+    const { operations } = await run(['query A { items { stock } }', 'query B { items { sku } }']);
+    expect(
+      operations?.map(({ operation, resolvers }) => [operation, resolvers.map(({ field }) => field)]),
+    ).to.deep.equal([
+      ['A', ['Query.items', 'Item.stock']],
+      ['B', ['Query.items']],
+    ]);
   });
 });

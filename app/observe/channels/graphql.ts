@@ -1,8 +1,9 @@
 /**
  * graphql 17 publishes `graphql:execute` by itself; 16 gets the same from here. Resolvers are wrapped in the schema once it is executed, in
- * both: `graphql:resolve` of 17 tells of every field, of those without a resolver too, which costs more than they do.
+ * both: `graphql:resolve` of 17 tells of every field, of those without a resolver too, which costs more than they do. An ES module that
+ * imported graphql 16 before us holds the original `execute`: graphql itself still asks whether the schema is valid, which tells us of it.
  */
-import { tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { traceCall, type Traced } from './trace.ts';
 import { wrapMethod } from './wrap-method.ts';
@@ -19,6 +20,24 @@ export interface GraphqlExecuted extends Traced {
 export interface GraphqlResolved extends Traced {
   /** `Order.items`. */
   field: string;
+  /** The last argument of a resolver. */
+  info?: ResolveInfo | undefined;
+}
+
+export interface ResolveInfo {
+  operation?: unknown;
+  variableValues?: unknown;
+  path?: ResponsePath | undefined;
+}
+
+export interface ResponsePath {
+  key: string | number;
+  prev?: ResponsePath | undefined;
+}
+
+/** A schema is about to be used. */
+export interface GraphqlSchemaUsed {
+  schema: unknown;
 }
 
 interface Field {
@@ -38,6 +57,7 @@ export const graphqlChannels = {
   execute: tracingChannel('express-hindsight:graphql:execute'),
   published: tracingChannel('graphql:execute'),
   resolve: tracingChannel('express-hindsight:graphql:resolve'),
+  schema: channel('express-hindsight:graphql:schema'),
 };
 
 function wrapResolver(field: Field, name: string): (() => void) | null {
@@ -49,7 +69,7 @@ function wrapResolver(field: Field, name: string): (() => void) | null {
       function (this: unknown, ...args) {
         const call = (): unknown => Reflect.apply(original, this, args);
         if (!resolve.start.hasSubscribers) return call();
-        const message: GraphqlResolved = { field: name };
+        const message: GraphqlResolved = { field: name, info: args[3] as ResolveInfo | undefined };
         return traceCall(resolve, message, call);
       },
   );
@@ -87,7 +107,7 @@ export function createResolverWrapping(): { wrap(schema: unknown): void; close()
   };
 }
 
-export const graphqlPatch: LibraryPatch = {
+const executePatch: LibraryPatch = {
   name: 'graphql',
   file: 'execution/execute.js',
   module: { file: 'execution/execute.mjs', names: ['execute'] },
@@ -119,3 +139,21 @@ export const graphqlPatch: LibraryPatch = {
     );
   },
 };
+
+const schemaPatch: LibraryPatch = {
+  name: 'graphql',
+  file: 'type/validate.js',
+  patch: (exports) =>
+    wrapMethod(
+      exports,
+      'assertValidSchema',
+      (original) =>
+        function (this: unknown, ...args) {
+          const { schema } = graphqlChannels;
+          if (schema.hasSubscribers) schema.publish({ schema: args[0] } satisfies GraphqlSchemaUsed);
+          return Reflect.apply(original, this, args);
+        },
+    ),
+};
+
+export const graphqlPatches: readonly LibraryPatch[] = [executePatch, schemaPatch];
