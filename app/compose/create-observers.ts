@@ -17,6 +17,7 @@ import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
 import { postgresPatch } from '../observe/channels/postgres.ts';
 import { redisPatches } from '../observe/channels/redis.ts';
+import { redis4Patches } from '../observe/channels/redis-4.ts';
 import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump, type Dump } from '../observe/dump.ts';
@@ -139,7 +140,10 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
     { patches: labelPatches, listen: () => observeLabels({ queries }) },
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
-    { patches: [ioredisPatch, ...redisPatches], listen: () => observeCache({ tracker, findCaller }) },
+    {
+      patches: [ioredisPatch, ...redisPatches, ...redis4Patches],
+      listen: () => observeCache({ tracker, findCaller }),
+    },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
     { patches: [childProcessPatch], listen: () => observeProcesses({ tracker, findCaller }) },
     { patches: nestPatches, listen: () => observeNest({ tracker }) },

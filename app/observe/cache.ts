@@ -119,6 +119,11 @@ function hitsOf(command: string, reply: unknown): number | null {
   return command === 'HGETALL' ? Math.min(1, sizeOf(reply)) : null;
 }
 
+/** What a client tells of itself where it connects: not the application's, and older servers refuse it. */
+function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
+  return name.toUpperCase() === 'CLIENT' && String(first).toUpperCase() === 'SETINFO';
+}
+
 export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { close(): void } {
   const facts = new WeakMap<RedisCommand, { context: Context; fact: CacheFact }>();
 
@@ -127,7 +132,7 @@ export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { cl
 
   function start(message: RedisCommand): void {
     const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler') return;
+    if (context === undefined || context.kind === 'profiler' || isIntroduction(message)) return;
     if (context.isFull('cache')) {
       counted.set(message, { context, startMs: context.elapsedMs() });
       context.beyond('cache')?.start(context.elapsedMs());

@@ -1,5 +1,6 @@
-/** ioredis and node-redis, each in its current and previous major version, against a real Redis. */
+/** ioredis and node-redis, each in its current and previous major versions, against a real Redis. */
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import * as ioredis from 'ioredis';
 import * as ioredis5 from 'ioredis-5';
@@ -9,9 +10,13 @@ import { observeCache } from '../../app/observe/cache.ts';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { ioredisPatch } from '../../app/observe/channels/ioredis.ts';
 import { redisPatches } from '../../app/observe/channels/redis.ts';
+import { redis4Patches } from '../../app/observe/channels/redis-4.ts';
+import { type Libraries, watchLibraries } from '../../app/observe/libraries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { withRedis } from '../support/redis.ts';
 
+const load = createRequire(import.meta.url);
+const ioredis4 = load('ioredis-4') as typeof ioredis.default;
 const HERE = /^test\/observe\/cache\.test\.ts:\d+$/;
 
 function newContext(id = 0): Context {
@@ -44,6 +49,7 @@ async function unhandledDuring(work: () => Promise<unknown>): Promise<number> {
 for (const [version, library] of [
   ['6', ioredis],
   ['5', ioredis5 as unknown as typeof ioredis],
+  ['4', { default: ioredis4, Redis: ioredis4 } as unknown as typeof ioredis],
 ] as const)
   describe(`commands of ioredis ${version}`, () => {
     const path = withRedis();
@@ -101,17 +107,76 @@ for (const [version, library] of [
       const pipeline = client.pipeline();
       contexts.forEach((context, at) => tracker.run(context, () => pipeline.get(`p:${at}`)));
       await pipeline.exec();
-      const context = newContext();
-      await tracker.run(context, () => client.multi().set('m', '1').get('m').exec());
       expect(
         contexts.map((each) => each.all('cache').map(({ key, batch }) => `${key} ${batch}`)),
       ).to.deep.equal([[`io${version}:p:0 pipeline`], [`io${version}:p:1 pipeline`]]);
-      expect(context.all('cache').map(({ command }) => command)).to.deep.equal([
-        'MULTI',
-        'SET',
-        'GET',
-        'EXEC',
+    });
+
+    it('gives the commands of a transaction what EXEC replies to each', async () => {
+      const context = newContext();
+      await client.set('list-less', 'x');
+      await tracker.run(context, async () => {
+        const replies = await client
+          .multi()
+          .set('m', '1')
+          .get('m')
+          .get('none')
+          .lpush('list-less', '1')
+          .exec();
+        expect(replies?.[1]).to.deep.equal([null, '1']);
+        await client.multi({ pipeline: false });
+        await client.get('m');
+        await client.exec();
+        await client.get('m');
+      });
+      const transaction = context.all('cache');
+      expect(
+        transaction.map(({ command, batch, hits, error }) =>
+          [command, batch ?? 'alone', hits ?? '-', error?.slice(0, 21) ?? ''].join(' ').trim(),
+        ),
+      ).to.deep.equal([
+        'MULTI transaction -',
+        'SET transaction -',
+        'GET transaction 1',
+        'GET transaction 0',
+        'LPUSH transaction - ReplyError: WRONGTYPE',
+        'EXEC transaction -',
+        'MULTI transaction -',
+        'GET transaction 1',
+        'EXEC transaction -',
+        'GET alone 1',
       ]);
+      for (const { durationMs } of transaction) expect(durationMs).to.be.above(0);
+    });
+
+    it('tells of a transaction that EXEC gave up or refused', async () => {
+      const context = newContext();
+      const other = new library.Redis({ path: path(), db: 2, keyPrefix: `io${version}:` });
+      await tracker.run(context, async () => {
+        await client.watch('m');
+        await other.set('m', '2');
+        expect(await client.multi().get('m').exec()).to.equal(null);
+        await client
+          .multi()
+          .call('nonsense')
+          .get('m')
+          .exec()
+          .catch(() => undefined);
+      });
+      other.disconnect();
+      const told = context
+        .all('cache')
+        .filter(({ batch, command }) => batch !== null && command !== 'MULTI')
+        .map(({ command, hits, error }) => `${command} ${hits} ${error?.split(' ', 3).slice(1).join(' ') ?? 'well'}`); // prettier-ignore
+      expect(told).to.deep.equal([
+        'GET null well',
+        'EXEC null well',
+        'NONSENSE null ERR unknown',
+        'GET null EXECABORT Transaction',
+        'EXEC null EXECABORT Transaction',
+      ]);
+      // What a client tells of itself where it connects is not the application's.
+      expect(linesOf(context).filter((line) => line.startsWith('CLIENT'))).to.deep.equal([]);
     });
 
     it('gives commands that wait for the connection, and those that are pipelined by themselves, to their requests', async () => {
@@ -163,25 +228,28 @@ for (const [version, library] of [
 for (const [version, library] of [
   ['6', redis],
   ['5', redis5 as unknown as typeof redis],
+  ['4', load('redis-4') as typeof redis],
 ] as const)
   describe(`commands of node-redis ${version}`, () => {
     const path = withRedis();
     const tracker = new ContextTracker();
-    let undo: (() => void) | null;
+    let libraries: Libraries;
     let observation: { close(): void };
     let client: ReturnType<typeof redis.createClient>;
 
     before(async () => {
-      undo = redisPatches[0]?.patch(library) ?? null;
+      libraries = watchLibraries([...redisPatches, ...redis4Patches]);
       observation = observeCache({ tracker, findCaller: createCallerFinder() });
       client = library.createClient({ socket: { path: path(), tls: false }, database: 3 });
       await client.connect();
       await client.flushDb();
     });
     after(() => {
-      client?.destroy();
+      // Version 4 names it so.
+      if (version === '4') void (client as unknown as { disconnect(): Promise<void> }).disconnect();
+      else client?.destroy();
       observation?.close();
-      undo?.();
+      libraries?.close();
     });
 
     it('records command, key, values, time, server and line', async () => {
@@ -212,7 +280,7 @@ for (const [version, library] of [
       for (const fact of context.all('cache')) {
         expect(fact.caller).to.match(HERE);
         expect(fact.durationMs).to.be.above(0);
-        expect(fact).to.include({ client: 'redis', error: null, connection: `${path()}/3` });
+        expect(fact).to.include({ client: 'redis', error: null, connection: version === '4' ? null : `${path()}/3` }); // prettier-ignore
       }
     });
 

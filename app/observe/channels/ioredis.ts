@@ -11,6 +11,8 @@ import { allOf, wrapMethod } from './wrap-method.ts';
 interface Command {
   name: string;
   args: readonly unknown[];
+  /** Its place in a pipeline. */
+  pipelineIndex?: number;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -27,6 +29,47 @@ interface Exports {
 
 const { ioredis: channel } = redisChannels;
 const messages = new WeakMap<Command, RedisCommand>();
+/** The connection that a command was sent over. */
+const connections = new WeakMap<RedisCommand, object>();
+/** By connection: the commands of the transaction that is open on it. They have their replies with that to EXEC. */
+const transactions = new WeakMap<object, RedisCommand[]>();
+
+function publishEnd(message: RedisCommand): void {
+  if (message.error !== undefined) channel.error.publish(message);
+  channel.asyncStart.publish(message);
+  channel.asyncEnd.publish(message);
+}
+
+function isQueued(reply: unknown): boolean {
+  return (typeof reply === 'string' || Buffer.isBuffer(reply)) && String(reply) === 'QUEUED';
+}
+
+/** EXEC replies with a list, or with null where a watched key had changed. */
+function endTransaction(members: readonly RedisCommand[], { result, error }: RedisCommand): void {
+  members.forEach((message, index) => {
+    const reply: unknown = Array.isArray(result) ? result[index] : undefined;
+    message.error = reply instanceof Error ? reply : error;
+    message.result = message.error === undefined ? reply : undefined;
+    publishEnd(message);
+  });
+}
+
+function endCommand(message: RedisCommand): void {
+  const connection = connections.get(message) ?? message;
+  const name = message.name.toLowerCase();
+  if (name === 'multi' && message.error === undefined) transactions.set(connection, []);
+  const members = transactions.get(connection);
+  if (members !== undefined) message.batch = 'transaction';
+  if (members !== undefined && isQueued(message.result)) {
+    members.push(message);
+    return;
+  }
+  if (members !== undefined && (name === 'exec' || name === 'discard')) {
+    transactions.delete(connection);
+    endTransaction(members, message);
+  }
+  publishEnd(message);
+}
 
 /** Called again for a command that a cluster tries once more. */
 function publishMade(command: Command): void {
@@ -36,8 +79,7 @@ function publishMade(command: Command): void {
   const end = (): void => {
     // Only now with the prefix that ioredis puts before its keys.
     message.args = command.args;
-    channel.asyncStart.publish(message);
-    channel.asyncEnd.publish(message);
+    endCommand(message);
   };
   const resolved: typeof resolve = (value) => {
     message.result = value;
@@ -46,7 +88,6 @@ function publishMade(command: Command): void {
   };
   const rejected: typeof reject = (error) => {
     message.error = error;
-    channel.error.publish(message);
     end();
     reject(error);
   };
@@ -58,13 +99,14 @@ function publishMade(command: Command): void {
   channel.end.publish(message);
 }
 
-function noteSent({ options = {}, condition }: Redis, command: Command, stream: unknown): void {
+function noteSent(client: Redis, command: Command): void {
   const message = messages.get(command);
   if (message?.sentMark !== null) return;
+  const { options = {}, condition } = client;
   message.sentMark = performance.now();
   message.connection = addressOf(options, condition?.select ?? options.db);
-  if ((stream as { isPipeline?: unknown } | null | undefined)?.isPipeline === true)
-    message.batch = 'pipeline';
+  connections.set(message, client);
+  if (command.pipelineIndex !== undefined) message.batch = 'pipeline';
 }
 
 export const ioredisPatch: LibraryPatch = {
@@ -87,7 +129,7 @@ export const ioredisPatch: LibraryPatch = {
         'sendCommand',
         (original) =>
           function (this: unknown, ...args) {
-            if (channel.start.hasSubscribers) noteSent(this as Redis, args[0] as Command, args[1]);
+            if (channel.start.hasSubscribers) noteSent(this as Redis, args[0] as Command);
             return Reflect.apply(original, this, args);
           },
       ),

@@ -1,4 +1,4 @@
-/** node-redis 5 and later: the class of `@redis/client`, whatever package loaded it. */
+/** node-redis 5 and later: the class of `@redis/client`, whatever package loaded it. Version 4: redis-4.ts. */
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
 import { traceCall } from './trace.ts';
@@ -8,15 +8,15 @@ interface Client {
   options?: { socket?: { path?: unknown; host?: unknown; port?: unknown }; database?: unknown };
 }
 
-interface Exports {
+export interface RedisExports {
   RedisClient?: { prototype?: object };
   createClient?: (options: object) => object;
 }
 
 const { redis: channel } = redisChannels;
 
-/** Version 5 keeps the class to itself: it is found from a client, which connects to nothing by itself. */
-function prototypeOf({ RedisClient, createClient }: Exports): object | null {
+/** Versions 4 and 5 keep the class to themselves: it is found from a client, which connects to nothing by itself. */
+export function clientPrototypeOf({ RedisClient, createClient }: RedisExports): object | null {
   if (RedisClient?.prototype !== undefined) return RedisClient.prototype;
   let prototype: object | null = createClient?.({}) ?? null;
   while (prototype !== null && !Object.hasOwn(prototype, 'sendCommand'))
@@ -24,7 +24,11 @@ function prototypeOf({ RedisClient, createClient }: Exports): object | null {
   return prototype;
 }
 
-function messageOf(client: Client, command: readonly unknown[], batch: RedisCommand['batch']): RedisCommand {
+export function messageOf(
+  client: Client,
+  command: readonly unknown[],
+  batch: RedisCommand['batch'],
+): RedisCommand {
   const { socket = {}, database } = client.options ?? {};
   const [name, ...args] = command;
   return {
@@ -35,6 +39,15 @@ function messageOf(client: Client, command: readonly unknown[], batch: RedisComm
     batch,
     sentMark: null,
   };
+}
+
+export function messagesOf(
+  client: unknown,
+  commands: readonly unknown[],
+  batch: RedisCommand['batch'],
+): RedisCommand[] {
+  const queued = commands as readonly { args: readonly unknown[] }[];
+  return queued.map(({ args }) => messageOf(client as Client, args, batch));
 }
 
 /** The reply to a batch is the list of its commands' replies. */
@@ -50,15 +63,20 @@ function settle(messages: readonly RedisCommand[], replies: unknown, error: unkn
   });
 }
 
-function sendBatch(messages: readonly RedisCommand[], call: () => unknown): unknown {
+/** `repliesOf` finds the list of replies in what the call resolves with. */
+export function sendBatch(
+  messages: readonly RedisCommand[],
+  call: () => unknown,
+  repliesOf: (result: unknown) => unknown = (result) => result,
+): unknown {
   for (const message of messages) {
     channel.start.publish(message);
     channel.end.publish(message);
   }
   return (call() as Promise<unknown>).then(
-    (replies) => {
-      settle(messages, replies, undefined);
-      return replies;
+    (result) => {
+      settle(messages, repliesOf(result), undefined);
+      return result;
     },
     (error: unknown) => {
       settle(messages, null, error ?? new Error('rejected without a reason'));
@@ -76,17 +94,13 @@ function wrapBatch(prototype: object | null, name: string, batch: RedisCommand['
         const call = (): unknown => Reflect.apply(original, this, args);
         const [commands] = args;
         if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
-        const queued = commands as readonly { args: readonly unknown[] }[];
-        return sendBatch(
-          queued.map((command) => messageOf(this as Client, command.args, batch)),
-          call,
-        );
+        return sendBatch(messagesOf(this, commands, batch), call);
       },
   );
 }
 
 function patchClient(exports: unknown): (() => void) | null {
-  const prototype = prototypeOf(exports as Exports);
+  const prototype = clientPrototypeOf(exports as RedisExports);
   return allOf(
     wrapMethod(
       prototype,

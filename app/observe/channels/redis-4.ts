@@ -1,0 +1,62 @@
+/**
+ * node-redis 4. Its client keeps the method that sends a command to itself, so single commands are taken where they are queued, which
+ * is still within the call of the application. The queue doesn't know its server.
+ */
+import type { LibraryPatch } from '../libraries.ts';
+import { clientPrototypeOf, messageOf, messagesOf, type RedisExports, sendBatch } from './redis.ts';
+import { type RedisCommand, redisChannels } from './redis-command.ts';
+import { traceCall } from './trace.ts';
+import { wrapMethod } from './wrap-method.ts';
+
+const { redis: channel } = redisChannels;
+/** While it runs, a batch queues its commands one by one. */
+let isBatch = false;
+
+/** The second argument of `multiExecutor` is a database, the third names a transaction; a pipeline has none. */
+function patchBatches(exports: unknown): (() => void) | null {
+  return wrapMethod(
+    clientPrototypeOf(exports as RedisExports),
+    'multiExecutor',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => {
+          isBatch = true;
+          try {
+            return Reflect.apply(original, this, args);
+          } finally {
+            isBatch = false;
+          }
+        };
+        const [commands, , transaction] = args;
+        if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
+        if (transaction === undefined) return sendBatch(messagesOf(this, commands, 'pipeline'), call);
+        const replyToExec = (replies: unknown): unknown => (replies as unknown[]).at(-1);
+        return sendBatch(messagesOf(this, commands, 'transaction'), call, replyToExec);
+      },
+  );
+}
+
+function patchQueue(exports: unknown): (() => void) | null {
+  const { default: Queue } = exports as { default?: { prototype: { getCommandToSend?: unknown } } };
+  // Later versions have a queue as well, but not this method.
+  if (typeof Queue?.prototype.getCommandToSend !== 'function') return null;
+  return wrapMethod(
+    Queue.prototype,
+    'addCommand',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => Reflect.apply(original, this, args);
+        const [command, options] = args as [unknown, { asap?: unknown }?];
+        // What opens a connection is queued before all else.
+        const isLibrary = isBatch || options?.asap === true;
+        if (!channel.start.hasSubscribers || isLibrary || !Array.isArray(command)) return call();
+        const message: RedisCommand = { ...messageOf({}, command, null), connection: null };
+        return traceCall(channel, message, call);
+      },
+  );
+}
+
+export const redis4Patches: readonly LibraryPatch[] = [
+  { name: '@redis/client', patch: patchBatches },
+  { name: '@redis/client', file: 'dist/lib/client/commands-queue.js', patch: patchQueue },
+];
