@@ -83,10 +83,11 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     });
   }
   process.on('uncaughtException', (error, origin) => {
+    // First: nothing that was thrown may stand in the way of the end.
+    void end(1, LAST_RESORT_AFTER_CRASH);
     say(
       `${origin === 'unhandledRejection' ? 'A rejection nobody handled' : 'Uncaught'}: ${service.describe(error)}`,
     );
-    void end(1, LAST_RESORT_AFTER_CRASH);
   });
   service.server.once('error', (error: NodeJS.ErrnoException) => {
     say(

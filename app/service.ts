@@ -19,6 +19,7 @@ import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
+import { stackText } from './profiler/thrown-value.ts';
 import { requirePackage } from './paths.ts';
 import type { RouteEntry, Services } from './routes/services.ts';
 
@@ -159,8 +160,7 @@ export function createService(options: ServiceOptions): Service {
     },
     openDatabase,
     databaseSettings: access.connection,
-    describe: (error) =>
-      redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    describe: (error) => redactor.text(stackText(error)),
     async close() {
       await drain();
       app.close();

@@ -23,6 +23,7 @@ import { createRobots } from '../middleware/robots.ts';
 import { createMountedApplications } from '../observe/mounted-applications.ts';
 import { packageRoot, requirePackage } from '../paths.ts';
 import type { Redactor } from '../profiler/redact.ts';
+import { stackText } from '../profiler/thrown-value.ts';
 import type { RouteEntry, Services } from '../routes/services.ts';
 
 export interface AppOptions {
@@ -82,7 +83,7 @@ export function createApp(options: AppOptions): App {
           renderError: () => '',
           redactText: (text) => redactor.text(text),
           log: (error) => {
-            log(redactor.text(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+            log(redactor.text(stackText(error)));
           },
         })
       : { handler: profiler.errors, respond: profiler.respondWithError };

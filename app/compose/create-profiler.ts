@@ -20,6 +20,7 @@ import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import { createRedactor } from '../profiler/redact.ts';
+import { stackText } from '../profiler/thrown-value.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
@@ -138,7 +139,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     guard,
     redactText,
     log: (error) => {
-      warn(redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+      warn(redactText(stackText(error)));
     },
   });
   const respondWithError: ErrorPages['respond'] = (error, req, res) => {

@@ -111,6 +111,12 @@ export function messageOfValue(value: unknown): string {
   return String(value);
 }
 
+/** For a log: its stack, or what it says where it has none. */
+export function stackText(error: unknown): string {
+  const stack = isObject(error) ? textOf(field(error, 'stack')) : null;
+  return stack === null || stack === '' ? messageOfValue(error) : stack;
+}
+
 /** Name and message in one line each. */
 export function describeError(error: unknown): { name: string; message: string } {
   try {
