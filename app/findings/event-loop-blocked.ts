@@ -20,6 +20,8 @@ const BLOCKED_MS = 50;
 const BAD_MS = 300;
 /** Share of a block that its cause must cover; the loop is only sampled every 20 ms. */
 const MOST = 0.8;
+/** Share of a block that has to be CPU time if code is to have computed throughout. */
+const COMPUTING = 0.5;
 
 function covers(interval: Interval, block: Block): boolean {
   const overlapMs =
@@ -43,12 +45,17 @@ function isErrorPage({ kind, name }: RanLayer, { child }: ProfileHead): boolean 
   return child !== null && kind === 'error' && name === 'errorPage';
 }
 
+/** The process used little CPU: its code waited synchronously, or the machine was late. */
+function isWaiting({ cpuMs, durationMs }: Block): boolean {
+  return cpuMs !== undefined && cpuMs < durationMs * COMPUTING;
+}
+
 interface Cause {
   text: string;
   place: string | null;
 }
 
-/** null: the profiler itself. */
+/** null: the profiler itself, or nothing shows that it was code of the process. */
 function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   const { by } = block;
   if (by !== undefined && by.profile !== head.token)
@@ -59,13 +66,14 @@ function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   if (layer !== undefined && isErrorPage(layer, head)) return null;
   if (layer !== undefined)
     return { text: `in synchronous code of ${nameOfLayer(layer)}`, place: layer.source };
+  if (isWaiting(block)) return null;
   const { concurrent } = kept.runtime;
   const others =
     concurrent === 1
       ? 'other work in the process'
       : concurrent === 2
-        ? 'the other one running'
-        : `one of the ${count(concurrent - 1)} others running`;
+        ? 'the other one that overlapped with it'
+        : `one of the ${count(concurrent - 1)} others that overlapped with it`;
   const line = kept.logs?.lines.find(
     ({ atMs, caller }) =>
       typeof caller === 'string' && atMs > block.startMs && atMs < block.startMs + block.durationMs,
@@ -96,11 +104,14 @@ export const eventLoopBlocked: FindingRule<Given> = {
     const cause = causeOf(kept, longest, head);
     if (cause === null) return [];
     const whole = head.durationMs === null ? '' : ` of ${duration(head.durationMs)}`;
+    const cpu = isWaiting(longest)
+      ? `, which used only ${duration(longest.cpuMs ?? 0)} of CPU: a synchronous wait (file, child process), or a busy machine`
+      : '';
     const time = `${duration(costMs)}${whole}`;
     const sentence =
       held.length === 1
-        ? `The event loop was blocked for ${time}, ${cause.text}`
-        : `The event loop was blocked ${count(held.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}`;
+        ? `The event loop was blocked for ${time}, ${cause.text}${cpu}`
+        : `The event loop was blocked ${count(held.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}${cpu}`;
     const severity = costMs >= BAD_MS ? 'bad' : 'warn';
     return [
       placed(

@@ -16,7 +16,8 @@ export const garbageCollection: FindingRule<Pick<Kept, 'runtime'>> = {
     if (collections === undefined) return [];
     const costMs = collections.reduce((sum, { durationMs }) => sum + durationMs, 0);
     if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
-    const shared = concurrent > 1 ? `, while ${count(concurrent, 'request')} were running` : '';
+    const others = count(concurrent - 1, 'other request');
+    const shared = concurrent > 1 ? `; ${others} overlapped with this one` : '';
     const sentence = `Garbage collection ran ${count(collections.length, 'time')} and took ${shareOf(costMs, wholeMs)}${shared}`;
     return [
       { label: 'garbage collection', severity: 'warn', sentence, panel: 'runtime', anchor: 'gc', costMs },

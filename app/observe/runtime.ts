@@ -13,6 +13,7 @@ import {
 import { type Context, createSlot } from '../profiler/context.ts';
 import { createOpenList, type OpenList } from '../profiler/open-list.ts';
 import { type LoopHolder, loopHolder } from './loop-holder.ts';
+import { openRunQueue } from './run-queue.ts';
 
 export interface Interval {
   startMs: number;
@@ -25,12 +26,15 @@ export interface RuntimeReading {
   cpuSystemMs: number;
   /** 0 to 1: how busy the event loop was. */
   loopUtilization: number;
-  /** Blocks of the event loop longer than 10 ms; by which request, where that is certain. */
-  held: (Interval & { by?: LoopHolder })[];
+  /**
+   * Blocks of the event loop longer than 10 ms, with the CPU time that the process used meanwhile; by which request, where that is
+   * certain.
+   */
+  held: (Interval & { cpuMs?: number; by?: LoopHolder })[];
   collections: (Interval & { kind: string })[];
   /** Bytes; `sampledMs`: age of the sample, at most a second. */
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
-  /** Most requests that ran at once, including this one. */
+  /** Requests that overlapped with this one, including itself. */
   concurrent: number;
 }
 
@@ -72,8 +76,12 @@ interface Mark {
   start: number;
   duration: number;
   kind: string;
+  /** Of a block: CPU time of the process meanwhile. */
+  cpuMs?: number;
   by?: LoopHolder;
 }
+
+type Found = Interval & Pick<Mark, 'kind' | 'cpuMs' | 'by'>;
 
 /** What the process had used at that moment. */
 interface Look {
@@ -88,12 +96,8 @@ function pushBounded(list: Mark[], mark: Mark): void {
 }
 
 /** Parts of `marks` that lie within the request, in its own time. Marks are in order, so the newest are enough. */
-function within(
-  marks: readonly Mark[],
-  context: Context,
-  end: number,
-): (Interval & Pick<Mark, 'kind' | 'by'>)[] {
-  const found: (Interval & Pick<Mark, 'kind' | 'by'>)[] = [];
+function within(marks: readonly Mark[], context: Context, end: number): Found[] {
+  const found: Found[] = [];
   for (let index = marks.length - 1; index >= 0; index--) {
     const mark = marks[index];
     if (mark === undefined) break;
@@ -102,8 +106,14 @@ function within(
     const from = Math.max(0, context.sinceStart(mark.start));
     const to = Math.min(end, until);
     if (to <= from) continue;
-    const { kind, by } = mark;
-    found.push({ startMs: from, durationMs: to - from, kind, ...(by === undefined ? {} : { by }) });
+    const { kind, cpuMs, by } = mark;
+    found.push({
+      startMs: from,
+      durationMs: to - from,
+      kind,
+      ...(cpuMs === undefined ? {} : { cpuMs: (cpuMs * (to - from)) / mark.duration }),
+      ...(by === undefined ? {} : { by }),
+    });
   }
   return found.reverse();
 }
@@ -141,6 +151,12 @@ function idleTime(): number {
   return performance.nodeTiming.idleTime;
 }
 
+/** CPU time of the process, all threads. */
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Watches the event loop while requests run. */
 function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
@@ -150,8 +166,11 @@ function createLoopWatch(running: OpenList<Context>): {
   const marks: Mark[] = [];
   let timer: NodeJS.Timeout | null = null;
   let expected = 0;
-  /** Idle time at the last sample. */
+  /** At the last sample. */
   let idle = 0;
+  let cpu = 0;
+  let queued = 0;
+  const queue = openRunQueue();
 
   function stop(): void {
     if (timer !== null) clearInterval(timer);
@@ -161,17 +180,20 @@ function createLoopWatch(running: OpenList<Context>): {
   function expectAt(now: number): void {
     expected = now + TICK;
     idle = idleTime();
+    cpu = cpuTime();
+    queued = queue.waitedMs();
   }
 
   /**
-   * The block that ends now; null if there was none. If the loop was idle and woke up late, nothing blocked it: the machine was
-   * busy, or slept.
+   * The block that ends now; null if there was none. If the loop was idle and woke up late, or its thread waited for a CPU, nothing
+   * blocked it: the machine was busy, or slept.
    */
   function heldUntil(now: number): Mark | null {
     const late = now - expected;
     if (late <= HELD_FROM) return null;
-    const duration = Math.min(late, late + TICK - (idleTime() - idle));
-    return duration > HELD_FROM ? { start: now - duration, duration, kind: 'held' } : null;
+    const duration = Math.min(late, late + TICK - (idleTime() - idle)) - (queue.waitedMs() - queued);
+    if (duration <= HELD_FROM) return null;
+    return { start: now - duration, duration, kind: 'held', cpuMs: Math.min(duration, cpuTime() - cpu) };
   }
 
   function look(): void {
@@ -197,7 +219,10 @@ function createLoopWatch(running: OpenList<Context>): {
       const mark = timer === null ? null : heldUntil(performance.now());
       return mark === null ? marks : [...marks, mark];
     },
-    close: stop,
+    close() {
+      stop();
+      queue.close();
+    },
   };
 }
 
@@ -217,6 +242,8 @@ export function observeRuntime(): RuntimeObserver {
   const loopWatch = createLoopWatch(running);
   const collections = createCollections();
   const sampleMemory = createMemorySample();
+  let started = 0;
+  let open = 0;
   let latest: Look = { at: -Infinity, cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
 
   /** `after`: has to be later than this one. */
@@ -237,7 +264,11 @@ export function observeRuntime(): RuntimeObserver {
     readonly #first: Look;
     /** At the end of the response; the profile is built some milliseconds later. */
     #last: Look | null = null;
-    #concurrent = running.size;
+    /** Requests that ran when this one started, with itself, and how many had started by then. */
+    readonly #openAtStart = ++open;
+    readonly #startedBefore = ++started;
+    /** Requests that overlapped with it; set when it ends. */
+    #concurrent: number | null = null;
     #final: RuntimeReading | null = null;
 
     constructor(context: Context, first: Look) {
@@ -245,14 +276,19 @@ export function observeRuntime(): RuntimeObserver {
       this.#first = first;
     }
 
+    #overlapping(): number {
+      return this.#concurrent ?? this.#openAtStart + started - this.#startedBefore;
+    }
+
     end(): void {
+      this.#concurrent = this.#overlapping();
+      open--;
       this.#last = lookAt(performance.now(), this.#first);
     }
 
     read(): RuntimeReading {
       if (this.#final !== null) return this.#final;
       const context = this.#context;
-      this.#concurrent = Math.max(this.#concurrent, running.size);
       const first = this.#first;
       const last = this.#last ?? lookAt(performance.now(), first);
       const end = context.durationMs ?? context.elapsedMs();
@@ -264,7 +300,7 @@ export function observeRuntime(): RuntimeObserver {
         held: within(loopWatch.held(), context, end).map(({ kind: _kind, ...held }) => held),
         collections: within(collections.marks, context, end),
         memory: sampleMemory(),
-        concurrent: this.#concurrent,
+        concurrent: this.#overlapping(),
       };
       if (context.ended) {
         this.#final = reading;

@@ -26,7 +26,7 @@ describe('finding garbage-collection', () => {
       sentence: 'Garbage collection ran 2 times and took 62.0 ms (21 % of the request)',
       anchor: 'gc',
     });
-    expect(find(collections, 4)[0]?.sentence).to.match(/, while 4 requests were running$/);
+    expect(find(collections, 4)[0]?.sentence).to.match(/; 3 other requests overlapped with this one$/);
   });
 
   it('ignores ordinary collections', async () => {

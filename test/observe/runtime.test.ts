@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { observeRuntime, type RuntimeObserver } from '../../app/observe/runtime.ts';
 import { Context } from '../../app/profiler/context.ts';
@@ -49,6 +51,22 @@ describe('the process as it is observed', () => {
     expect(reading?.memory.heapUsed).to.be.greaterThan(1e6);
   });
 
+  it('counts the requests that overlapped, also one that began later and ended before', () => {
+    const before = begin();
+    before.end();
+    const first = begin();
+    const inside = begin();
+    inside.end();
+    inside.first('runtime')?.read();
+    const until = begin();
+    first.end();
+    const after = begin();
+    const overlapping = [before, inside, first, until, after].map(
+      (context) => context.first('runtime')?.read().concurrent,
+    );
+    expect(overlapping).to.deep.equal([1, 2, 3, 3, 2]);
+  });
+
   it('looks at the process once for all requests of a millisecond', () => {
     const { cpuUsage } = process;
     let looks = 0;
@@ -90,7 +108,7 @@ describe('the process as it is observed', () => {
     /** Holds the loop; when that began and ended. */
     const hold = (): [number, number] => {
       const from = context.elapsedMs();
-      holdLoop(60);
+      useCpu(60);
       return [from, context.elapsedMs()];
     };
     await sleep(45);
@@ -123,6 +141,38 @@ describe('the process as it is observed', () => {
     expect(held.filter(({ durationMs }) => durationMs >= 300)).to.deep.equal([]);
   });
 
+  it('does not count as a block what the thread waited for a CPU', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const script = new URL('../support/starved-process.ts', import.meta.url);
+    // One CPU for both: whatever one of them uses, the other waits for.
+    const command = ['-c', '0', process.execPath, '--import', 'tsx', fileURLToPath(script)];
+    const child = spawn('taskset', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const output = await text(child.stdout);
+    const { wallMs, cpuMs, heldMs } = JSON.parse(output) as Record<string, number>;
+    expect(wallMs).to.be.above(1.5 * cpuMs!);
+    expect(heldMs).to.be.within(0.5 * cpuMs!, 1.2 * cpuMs!);
+  });
+
+  it('tells how little CPU was used while the process stood still at work', async function () {
+    if (process.platform === 'win32') this.skip();
+    const context = begin();
+    await sleep(45);
+    const stop = `kill -STOP ${process.pid}; sleep 0.5; kill -CONT ${process.pid}`;
+    const child = spawn('sh', ['-c', stop], { stdio: 'ignore' });
+    const from = performance.now();
+    let longest = 0;
+    for (let last = from; longest < 400 && last - from < 5000;) {
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+    }
+    context.end();
+    await once(child, 'exit');
+    const [block] = (context.first('runtime')?.read().held ?? []).sort((a, b) => b.durationMs - a.durationMs);
+    expect(block?.durationMs).to.be.above(400);
+    expect(block?.cpuMs).to.be.below((block?.durationMs ?? 0) - 400);
+  });
+
   it('names the request that held the loop where its own work shows it, to all that ran', async () => {
     const victim = begin();
     const holder = new Context({ token: 'abc123', kind: 'request' });
@@ -130,11 +180,11 @@ describe('the process as it is observed', () => {
     observer.onRequest(holder);
     await sleep(45);
     const startMs = holder.elapsedMs();
-    holdLoop(60);
+    useCpu(60);
     const durationMs = holder.elapsedMs() - startMs;
     holder.add('layer', layer({ name: 'buildReport', startMs, durationMs }));
     await sleep(50);
-    holdLoop(60);
+    useCpu(60);
     await sleep(30);
     victim.end();
     const held = (victim.first('runtime')?.read().held ?? []).filter(({ durationMs: ms }) => ms >= 30);

@@ -5,6 +5,8 @@ interface Interval {
 
 /** A time when the event loop was blocked; `by` where it is known which request did it. */
 export interface BlockedTime extends Interval {
+  /** CPU time of the process meanwhile; absent in profiles of earlier releases. */
+  cpuMs?: number;
   by?: { profile: string; what: string; where: string };
 }
 
@@ -18,6 +20,7 @@ export interface RuntimeData {
   held: BlockedTime[];
   collections: (Interval & { kind: string })[];
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
+  /** Requests that overlapped with this one, including itself. */
   concurrent: number;
   totals: { heldMs: number; collectionMs: number };
 }

@@ -3,7 +3,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { undefinedIfEmpty } from '../../profiler/plain.ts';
 import { round } from '../shared/rows.ts';
-import type { KeptRuntime, RuntimeData } from './data.ts';
+import type { BlockedTime, KeptRuntime, RuntimeData } from './data.ts';
 import { drawRuntime } from './draw.ts';
 import { presentRuntime } from './present.ts';
 import { processSpans } from './spans.ts';
@@ -17,6 +17,10 @@ function rounded<T extends { startMs: number; durationMs: number }>(intervals: r
     startMs: round(interval.startMs),
     durationMs: round(interval.durationMs),
   }));
+}
+
+function withRoundedCpu(block: BlockedTime): BlockedTime {
+  return block.cpuMs === undefined ? block : { ...block, cpuMs: round(block.cpuMs) };
 }
 
 function sum(intervals: readonly { startMs: number; durationMs: number }[]): number {
@@ -38,7 +42,7 @@ function collect(context: Context): KeptRuntime | null {
     cpuUserMs: round(reading.cpuUserMs),
     cpuSystemMs: round(reading.cpuSystemMs),
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,
-    held: undefinedIfEmpty(rounded(held)),
+    held: undefinedIfEmpty(rounded(held).map(withRoundedCpu)),
     collections: undefinedIfEmpty(rounded(collections)),
     memory: {
       rss: memory.rss,

@@ -1,0 +1,44 @@
+/**
+ * How long this thread was ready to run and got no CPU: by Linux's own account (`/proc/thread-self/schedstat`, whose second number is
+ * nanoseconds on the run queue). A timer that is late for that reason was not kept by the process's own code.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+
+export interface RunQueue {
+  /** Milliseconds since the thread began; always 0 where the system does not tell. */
+  waitedMs(): number;
+  close(): void;
+}
+
+const PATH = '/proc/thread-self/schedstat';
+/** Three numbers of at most twenty digits. */
+const LONGEST = 64;
+
+function openOrNull(): number | null {
+  try {
+    return openSync(PATH, 'r');
+  } catch {
+    return null;
+  }
+}
+
+export function openRunQueue(): RunQueue {
+  let file = openOrNull();
+  const buffer = Buffer.alloc(LONGEST);
+  return {
+    waitedMs() {
+      if (file === null) return 0;
+      try {
+        const length = readSync(file, buffer, 0, LONGEST, 0);
+        const waited = Number(buffer.toString('latin1', 0, length).split(' ')[1]);
+        return Number.isFinite(waited) ? waited / 1e6 : 0;
+      } catch {
+        return 0;
+      }
+    },
+    close() {
+      if (file !== null) closeSync(file);
+      file = null;
+    },
+  };
+}
