@@ -60,7 +60,7 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Longer than the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
-/** Milliseconds for storing what is queued: enough for a hanging database within the platform's patience. */
+/** Milliseconds for storing what is queued: enough for a hanging database within the platform's limit. */
 const STORE_WITHIN = 18_000;
 
 function createRedactorFor({ secrets, database, domain, schema }: Config): Redactor {

@@ -159,7 +159,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     observeApp: observers.observeApp,
     exposeToken: createTokenExposure(frontEnds),
     toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
-    adoptPrototypes: options.adoptPrototypes ?? true,
+    presetPrototypes: options.presetPrototypes ?? true,
     onOtherProfiler: () => {
       warn(
         'another profiler records these requests already, and this one leaves them to it; mount one of the two.',

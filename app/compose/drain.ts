@@ -59,13 +59,13 @@ export function createDrain(server: Server, { isShared }: { isShared: boolean })
     const lastRequests = setInterval(() => {
       server.close();
     }, LAST_REQUESTS);
-    const patience = setTimeout(() => {
+    const timeout = setTimeout(() => {
       server.closeAllConnections();
     }, DRAIN);
     // An upgraded connection is not HTTP any more: only its two ends, or the end of the process, close it.
     await Promise.race([closed, sleep(DRAIN + LAST_REQUESTS, undefined, { ref: false })]);
     clearInterval(lastRequests);
-    clearTimeout(patience);
+    clearTimeout(timeout);
     server.close();
   };
 }

@@ -62,7 +62,7 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
    * Goes with Node 22. Creates the requests and responses of a server of one Express application with the prototypes that
    * Express gives them anyway; default true. Responses are the same, and cheaper on Node.js 20 and 22.
    */
-  adoptPrototypes?: boolean;
+  presetPrototypes?: boolean;
   /** Called once per request, inside its context, to add facts to it. */
   onRequest?: readonly ((context: Context) => void)[];
   /** Observed libraries (docs/libraries.md): all that are found, none, or only these. Default: all. */

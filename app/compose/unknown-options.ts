@@ -21,7 +21,7 @@ const KNOWN: Record<Exclude<keyof ProfilerOptions, Setting>, true> = {
   authorize: true,
   sourceOf: true,
   Router: true,
-  adoptPrototypes: true,
+  presetPrototypes: true,
   onRequest: true,
   observe: true,
   warn: true,

@@ -1,4 +1,4 @@
-/** Where and how to connect: the configuration's address, or the embedded server's, in the form that `pg` takes. */
+/** Connection settings for `pg`, from the configuration or from the embedded server. */
 import type { DatabaseAddress } from '../config/database-url.ts';
 
 export interface ConnectionSettings {
@@ -24,7 +24,7 @@ export function settingsOf(address: DatabaseAddress): ConnectionSettings {
   };
 }
 
-/** What is added to each connection that we open. */
+/** Settings of every connection that we open. */
 export function withTimeouts(settings: ConnectionSettings, connectMs: number): Record<string, unknown> {
   return {
     ...settings,
@@ -34,7 +34,7 @@ export function withTimeouts(settings: ConnectionSettings, connectMs: number): R
   };
 }
 
-/** For sentences: `host:5432/shop`; the folder of a socket is named as it is. */
+/** For messages: `host:5432/shop`, or the folder of a socket. */
 export function describeSettings({ host, port, database }: ConnectionSettings): string {
   const place = host.startsWith('/') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
   return `${place}/${database}`;

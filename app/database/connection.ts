@@ -1,8 +1,6 @@
 /**
- * The service's database: the owner's Knex and its state.
- *
- * In: a function that returns where to connect (and starts the embedded server), and what to do once connected (migrations). Out: a
- * Knex once the database is available. The start waits for none of this: Knex is loaded by `connect`, after the service listens.
+ * The service's database: connects, runs migrations, and provides the owner's Knex once the database is available. The start does not wait
+ * for any of this: `connect` loads Knex after the service listens.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
@@ -13,23 +11,23 @@ import { reasonOf, tryDatabase, untilReached } from './reach.ts';
 import { DatabaseUnavailableError } from './unavailable.ts';
 
 export interface DatabaseOptions {
-  /** Where to connect; called before each try. */
+  /** Returns the connection settings and starts the embedded server if needed; called before each try. */
   connection: () => Promise<ConnectionSettings>;
   /** Search path of the owner's connections, before `public`. */
   schema: string;
   redact: Pick<Redactor, 'text'>;
-  /** Takes sentences; one a minute about an unavailable database. */
+  /** Receives messages; about an unavailable database, one a minute. */
   log: (sentence: string) => void;
   /**
-   * Runs each time the database has come, before it counts as ready, and when `mend` is called. A rejection counts as
-   * one more failed try, so it should settle by itself what another try does not mend (see prepare.ts).
+   * Runs each time the database becomes available, before it counts as ready, and when `mend` is called. A rejection counts as a failed
+   * try, so it should handle errors that another try can't fix (see prepare.ts).
    */
   prepare?: Prepare;
   /** Called once with the owner's Knex, before it is used. */
   onKnex?: (knex: Knex) => void;
 }
 
-/** `reason`: the database has come, or the profiler's tables are missing in one that has been there. */
+/** `reason`: the database became available, or the profiler's tables are missing. */
 export type Prepare = (
   database: { owner: Knex; settings: ConnectionSettings },
   reason: 'come' | 'tables missing',
@@ -37,37 +35,37 @@ export type Prepare = (
 
 export interface DatabaseState {
   status: 'idle' | 'connecting' | 'ready' | 'unavailable' | 'closed';
-  /** Why it is unavailable, masked. */
+  /** Reason why it is unavailable, masked. */
   message: string | null;
   /** `host:port/name`, once known. */
   server: string | null;
 }
 
 export interface Database {
-  /** Starts to connect; further calls have no effect. Asking for a Knex does the same. */
+  /** Starts to connect, as the first request for a Knex does; further calls have no effect. */
   connect(): void;
-  /** Makes the owner's Knex without connecting: it does so when it is first used. */
+  /** Creates the owner's Knex, which connects when it is first used. */
   load(): Promise<Knex>;
   /** The owner's Knex. Waits until the first try has succeeded or failed; rejects with a clear message. */
   knex(): Promise<Knex>;
   /** Resolves when the database is ready for the first time; rejects when it is closed before. */
   readonly ready: Promise<void>;
   state(): DatabaseState;
-  /** The profiler's tables can't be used: prepares once more, beside all else and not more than every few seconds. */
+  /** Call if the profiler's tables can't be used: prepares again in the background, at most every few seconds. */
   mend(): void;
-  /** Where to connect, for separate connections. */
+  /** Settings for separate connections. */
   settings(): Promise<ConnectionSettings>;
   close(): Promise<void>;
 }
 
 const CONNECT_MS = 5000;
-/** Milliseconds a query waits for a connection of the pool, or for the database to come and be migrated. */
+/** Milliseconds that a query waits for a pool connection, or for the database to become available and be migrated. */
 const ACQUIRE_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
 const MEND_EVERY_MS = 3000;
 /** Milliseconds for open queries when closing. */
 const CLOSE_MS = 3000;
-/** An embedded server that does not start needs help from a person: it is retried rarely. */
+/** An embedded server that does not start usually needs a person, so it is retried rarely. */
 const EMBEDDED_PAUSE_MS = 10_000;
 const OWNER_CONNECTIONS = 10;
 
@@ -88,7 +86,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const { schema, redact, log } = options;
   const aborter = new AbortController();
   const first = createSignal();
-  /** Settled by the first success or failure. */
+  /** Settles on the first success or failure. */
   const outcome = createSignal();
   let state: DatabaseState = { status: 'idle', message: null, server: null };
   let owner: Knex | null = null;
@@ -97,7 +95,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   let everReady = false;
   let mendedAt = -Infinity;
   let mending: Promise<void> | null = null;
-  /** The address may have changed; Knex asks for it anew. */
+  /** Knex calls this for each connection, because the address may have changed. */
   let stale = false;
 
   async function connectionForKnex(): Promise<Knex.StaticConnectionConfig> {
@@ -126,7 +124,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     return opened;
   }
 
-  /** Returns how long to wait at least before the next try. */
+  /** Returns the minimum wait before the next try. */
   function failed(error: unknown): number {
     const reason = redact.text(reasonOf(error));
     const place = state.server === null ? 'The database' : `The database at ${state.server}`;
@@ -174,7 +172,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     loop.catch((error: unknown) => failed(error));
   }
 
-  /** A pool could not connect: look for the database until it is back. */
+  /** A pool could not connect: retries until the database is back. */
   function lost(error: unknown): void {
     stale = true;
     if (state.status !== 'ready') return;

@@ -3,20 +3,20 @@ import type pg from 'pg';
 import { requirePackage } from '../paths.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 
-/** What both `pg` and a Knex transaction can do: run a statement with values. */
+/** Runs a statement with values; implemented by `pg` and by a Knex transaction. */
 export type RunStatement = (sql: string, values: string[]) => Promise<{ rows: unknown[] }>;
 
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Asks first: `if not exists` needs the right to create even where the schema exists. */
+/** Checks first: `create schema if not exists` requires the right to create even if the schema exists. */
 export async function ensureSchema(run: RunStatement, schema: string): Promise<void> {
   const found = await run('select 1 from pg_namespace where nspname = $1', [schema]);
   if (found.rows.length === 0) await run(`create schema if not exists ${quoted(schema)}`, []);
 }
 
-/** The same on a connection of its own. */
+/** Opens a separate connection for it. */
 export async function ensureSchemaAt(settings: ConnectionSettings, schema: string): Promise<void> {
   const { Client } = requirePackage('pg') as typeof pg;
   const client = new Client({ ...settings });

@@ -1,8 +1,6 @@
 /**
- * Migrations as Knex reads them, named without their ending: Knex's own source keeps `.ts` or `.js` in the version
- * table, so that a run from source and one from `dist` would disagree about what was executed.
- *
- * In: a folder (which may be missing or empty). Out: a Knex migration source and the list of names, in order.
+ * A Knex migration source for a folder, which may be missing or empty. Names have no extension: Knex's own source stores `.ts` or `.js` in
+ * the version table, so a run from source and one from `dist` would disagree about what was executed.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,12 +11,12 @@ import { moduleUrl } from '../paths.ts';
 const MODULE_ENDING = /(?<!\.d)\.[cm]?[jt]s$/;
 
 export interface Migration {
-  /** File name without its ending. */
+  /** File name without its extension. */
   name: string;
   file: string;
 }
 
-/** What a migration file exports. `options` is what the runner was given for this folder. */
+/** Exports of a migration file. `options`: those of the runner for this folder. */
 interface MigrationModule {
   up?: (knex: Knex, options: unknown) => Promise<unknown>;
   down?: (knex: Knex, options: unknown) => Promise<unknown>;
@@ -27,21 +25,21 @@ interface MigrationModule {
 
 export interface MigrationSourceOptions {
   folder: string;
-  /** Handed to each migration beside its Knex. */
+  /** Second argument of each migration, after its Knex. */
   options?: unknown;
 }
 
-/** Beside the running code: `migrations/profiler` from source, `dist/migrations/profiler` in a built package. */
+/** `migrations/profiler` when run from source, `dist/migrations/profiler` in a built package. */
 export function profilerMigrationsFolder(): string {
   return fileURLToPath(new URL('../migrations/profiler/', moduleUrl('paths')));
 }
 
-/** The owner's, of this package's own service. */
+/** The owner's migrations of this package's own service. */
 export function ownerMigrationsFolder(): string {
   return fileURLToPath(new URL('../migrations/', moduleUrl('paths')));
 }
 
-/** Migrations of a folder in the order of their names; a missing folder has none. */
+/** Migrations of a folder, ordered by name; none if the folder is missing. */
 export async function listMigrations(folder: string): Promise<Migration[]> {
   let files: string[];
   try {

@@ -56,7 +56,7 @@ export interface MigrationReaderOptions {
 }
 
 const TIMEOUT_MS = 500;
-/** The server gives up a locked table a little earlier than we do, so that the connection stays of use. */
+/** The server's timeout for a locked table is shorter than ours, so that the connection can be used again. */
 const SERVER_SHARE = 0.6;
 const NAMES_EVERY_MS = 1000;
 /** Milliseconds before a database that did not reply is tried again. */
@@ -66,7 +66,7 @@ const PAUSE_MS = 1000;
 const MISSING = new Set(['42P01', '3F000']);
 const CANCELED = '57014';
 
-/** Between the columns and between the rows of the table as one text: control characters that no name holds. */
+/** Separators of columns and rows when the table is read as one text: control characters that no name contains. */
 const COLUMN = '\u001f';
 const ROW = '\u001e';
 
@@ -116,11 +116,11 @@ function compare(text: string, known: readonly string[]): Lists {
 }
 
 export function createMigrationReader(options: MigrationReaderOptions): MigrationReader {
-  // The request that asks must not list the statement as its own.
+  // Without a context, because the statement is not the request's.
   const outside = AsyncLocalStorage.snapshot();
   const { schema, table, folder, redact, timeoutMs = TIMEOUT_MS } = options;
-  // One message, so that SET LOCAL holds for the SELECT and nothing stays behind, through pgbouncer too. The table comes
-  // as one text: a third of the work of rows, and the same text as before needs no look at all.
+  // One message, so that SET LOCAL applies to the SELECT and to nothing else, through pgbouncer too. The table is read as one text: a
+  // third of the work of rows, and an unchanged text need not be parsed.
   const sql =
     `set local statement_timeout = ${Math.round(timeoutMs * SERVER_SHARE)}; ` +
     `select coalesce(string_agg(concat_ws(e'\\x1f', coalesce(name, ''), coalesce(batch, 0), ` +
@@ -157,7 +157,7 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
       if (client === fresh) drop();
     });
     await fresh.connect();
-    // It alone never keeps the process alive.
+    // This connection must not keep the process alive.
     (fresh as unknown as { unref(): void }).unref();
     return fresh;
   }

@@ -1,6 +1,6 @@
 /**
- * The profiler's own migrations, run by what a transaction of Knex can do, or a connection of `pg`: a host needs no Knex for them. The
- * version table is the one that Knex would keep. They are listed, not read from a folder, so that they are part of every bundle.
+ * Runs the profiler's own migrations on a Knex transaction or a connection of `pg`, so a host needs no Knex. The version table has Knex's
+ * format. The migrations are listed here, not read from a folder, so that every bundle contains them.
  */
 import type { Knex } from 'knex';
 import type { ClientBase } from 'pg';
@@ -11,7 +11,7 @@ import * as searchIndexes from '../../migrations/profiler/20261123000000_search_
 import * as list from '../../migrations/profiler/20261124000000_list.ts';
 import { ensureSchema, quoted } from './ensure-schema.ts';
 
-/** In `??` go names, in `?` values. A transaction within one is a savepoint. */
+/** `??` is replaced by a name, `?` by a value. A nested transaction is a savepoint. */
 export interface MigrationClient {
   raw(sql: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
   transaction<T>(work: (client: MigrationClient) => Promise<T>): Promise<T>;
@@ -64,7 +64,7 @@ async function executedIn(trx: MigrationClient, schema: string): Promise<{ names
   return { names: known.map(({ name }) => name), batch: Math.max(0, ...known.map(({ batch }) => batch)) };
 }
 
-/** All in one transaction, so that nothing half-done is ever left behind. An older release on a newer database goes on. */
+/** Runs all in one transaction, so that they succeed or fail together. An older release accepts a newer database. */
 export function migrateProfiler(client: MigrationClient, schema: string): Promise<MigrationRun> {
   return locked(client, schema, async (trx) => {
     await ensureSchemaIn(trx, schema);
@@ -83,7 +83,7 @@ export function migrateProfiler(client: MigrationClient, schema: string): Promis
   });
 }
 
-/** A connection of `pg` as migrations use it. */
+/** Adapts a connection of `pg` for migrations. */
 export function migrationClientOf(connection: ClientBase): MigrationClient {
   function at(depth: number): MigrationClient {
     const point = `hindsight_${depth}`;

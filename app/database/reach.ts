@@ -1,15 +1,15 @@
 /**
  * Connects to the database: one try, or retries until it replies.
  *
- * Pauses grow from 0.1 to 1.2 s, each with jitter, so that many processes do not come at once and a database that is
- * back is seen within 2 s. A refused password or a missing database is treated the same: somebody may be fixing it.
+ * Pauses grow from 0.1 to 1.2 s with jitter, so that processes do not reconnect at the same moment and notice within 2 s that the database is
+ * back. A rejected password or a missing database is retried, too: somebody may be fixing it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1200;
-/** Milliseconds one try may take: short first; a slow network gets the long one every other time. */
+/** Timeouts of a try in milliseconds, used in turn: the short one first, the long one for a slow network. */
 const SHORT_TRY = 1500;
 const LONG_TRY = 5000;
 
@@ -27,7 +27,7 @@ export async function tryDatabase(
     await client.connect();
     await client.query(question);
   } finally {
-    // Not waited for: a hung server would hold it.
+    // Not awaited, because a hung server would block it.
     client.end().catch(() => undefined);
   }
 }

@@ -1,9 +1,8 @@
 /**
- * Runs migrations: the profiler's own in one transaction, the owner's as Knex does, both behind an advisory lock that
- * ends with its transaction, so that several processes starting at once migrate once (also through pgbouncer).
+ * Runs migrations: the profiler's own in one transaction, the owner's by Knex. Both hold an advisory lock of a transaction, so that
+ * processes that start together migrate once (also through pgbouncer).
  *
- * Failures become a MigrationError whose message is a sentence that says what to do. A Knex lock left behind by a
- * killed `knex migrate` is reported, not waited on.
+ * Failures become a MigrationError whose message says what to do. A Knex lock that a killed `knex migrate` left behind is reported at once.
  */
 import type { Knex } from 'knex';
 import type pg from 'pg';
@@ -47,7 +46,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** Knex puts the statement before the message. */
+/** Removes the statement, which Knex puts before the message. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const cut = codeOf(error) === undefined ? -1 : message.lastIndexOf(' - ');
@@ -88,7 +87,7 @@ async function explain(error: unknown, client: MigrationClient, schema: string):
   return new MigrationError(`A migration failed in the schema "${schema}": ${reasonOf(error)}`, error);
 }
 
-/** A Knex as migrations use it. */
+/** Adapts a Knex for migrations. */
 function clientOf(knex: Knex): MigrationClient {
   return knex;
 }
@@ -111,15 +110,15 @@ export function runProfilerMigrations({ knex, schema }: RunMigrationsOptions): P
   return runProfiler(clientOf(knex), schema);
 }
 
-/** The same on a connection that is opened for that alone; `connection`: settings of `pg`. */
+/** Runs the profiler's migrations on a separate connection. `connection`: settings of `pg`. */
 export async function runProfilerMigrationsAt(
   connection: Record<string, unknown>,
   schema: string,
 ): Promise<MigrationRun> {
-  // Not by an import: a bundler would look for a driver that a host may not have.
+  // Not a static import: a bundler would require a driver that a host may not have.
   const { Client } = requirePackage('pg') as typeof pg;
   const client = new Client(connection);
-  // A connection that breaks says so to the statement that runs; an event that nobody listens to would end the process.
+  // The running statement reports a broken connection; without a listener, the `error` event would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -132,8 +131,8 @@ export async function runProfilerMigrationsAt(
 }
 
 /**
- * The owner's, on other connections than the one that holds the lock, so that migrations which must not run in a
- * transaction (`create index concurrently`) work. The pool needs two connections.
+ * Runs the owner's migrations on another connection than the one that holds the lock, so that migrations which can't run in a transaction
+ * (`create index concurrently`) work. The pool needs two connections.
  */
 export async function runOwnerMigrations(options: OwnerMigrationsOptions): Promise<MigrationRun> {
   const { knex, schema, folder = ownerMigrationsFolder() } = options;

@@ -30,7 +30,7 @@ export interface WatchOptions {
   /** HTML documents get the toolbar's tag; default: none does. */
   toolbar?: ToolbarOptions | undefined;
   /** Goes with Node 22. Whether servers create their objects with the application's prototypes; default: they do not. */
-  adoptPrototypes?: boolean;
+  presetPrototypes?: boolean;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp?: (req: IncomingMessage) => void;
   /** Called once per request, inside its context: observers that add facts. */
@@ -157,7 +157,8 @@ export function createWatch(options: WatchOptions): Watch {
     takes,
     onRequest: options.onUpgrade ?? [],
   });
-  const preset = options.adoptPrototypes === true ? createPrototypePreset({ emitOf: upgrades.emitOf }) : null;
+  const preset =
+    options.presetPrototypes === true ? createPrototypePreset({ emitOf: upgrades.emitOf }) : null;
   const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
   const responses = createResponseWatch({
     tracker,

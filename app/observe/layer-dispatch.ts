@@ -16,8 +16,8 @@ import {
 import { createLayerMethod, type MethodTrace } from './layer-method.ts';
 
 /**
- * Subscribers of Express 5.3 are told by its own methods. The service itself hears only of ends, and of what our stand-in leaves to
- * the original (lost-throws.ts).
+ * Express 5.3's own methods publish to its subscribers. The service itself subscribes to ends, and to what our replacement leaves to the
+ * original (lost-throws.ts).
  */
 const CHANNELS = ['start', 'asyncStart', 'asyncEnd', 'error'].map((event) =>
   channel(`tracing:express.router.request:${event}`),
@@ -77,11 +77,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
   let closed = false;
 
-  /** Finding out its places calls the method, which other tracers would be told of. */
-  const standInFor: typeof createLayerMethod = (...args) =>
+  /** Not while other tracers subscribe: finding the places in the file calls the method, and they would record the call. */
+  const replacementFor: typeof createLayerMethod = (...args) =>
     isTracedByOthers() ? null : createLayerMethod(...args);
 
-  /** What a stand-in of a router's method does, whatever it is for. */
+  /** What the replacements of both methods have in common. */
   function ofMethod(promises: PromiseHandling): Omit<MethodTrace<LayerCall>, 'open'> {
     return {
       returned: (call, result, handle) => {
@@ -95,7 +95,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   }
 
   function tracingRequest(original: Handle, promises: PromiseHandling): Handle {
-    const method = standInFor(original, 'request', {
+    const method = replacementFor(original, 'request', {
       ...ofMethod(promises),
       open(layer, _handle, req) {
         if (closed || isTracedByOthers()) return undefined;
@@ -118,7 +118,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   }
 
   function tracingError(original: ErrorHandle, promises: PromiseHandling): ErrorHandle {
-    const method = standInFor(original, 'error', {
+    const method = replacementFor(original, 'error', {
       ...ofMethod(promises),
       open(layer, _handle, req) {
         return closed || isTracedByOthers() ? undefined : trace.started(req, layer, FOR_ERRORS);

@@ -1,7 +1,7 @@
 /**
- * A stand-in for `handleRequest` or `handleError` of a router's layers that adds no frame to the host's stacks: where the method is one
- * that we know, ours does what it does, at the place in the file where it does it. A wrapper would stand in each stack once or twice per
- * layer, and push the host's own frames out of the ten that an error keeps.
+ * Replaces `handleRequest` or `handleError` of a router's layers without additional frames in the host's stacks: for a known method, the
+ * replacement does the same with calls at the same file, line and column. A wrapper would add one or two frames per layer, and an error
+ * has room for ten.
  */
 import type { IncomingMessage } from 'node:http';
 import { Script } from 'node:vm';

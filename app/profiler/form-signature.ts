@@ -19,7 +19,7 @@ const SAME_FOR_MS = 60_000;
 /** Milliseconds between two reads of the shared key, if it was not available or has changed. */
 const ASK_AGAIN_MS = 5000;
 /** Milliseconds that a page waits for the shared key; after that its form is valid in this process only. */
-const PATIENCE_MS = 200;
+const KEY_WITHIN_MS = 200;
 const FORM = /^([0-9a-z]{8,9})\.([A-Za-z0-9_-]{43})$/;
 
 export function createFormSigner(options: {
@@ -48,7 +48,7 @@ export function createFormSigner(options: {
 
   return {
     async sign() {
-      if (shared === null) await settledWithin(askAgain(), PATIENCE_MS);
+      if (shared === null) await settledWithin(askAgain(), KEY_WITHIN_MS);
       const key = shared ?? processKey;
       const at = now();
       if (last?.key !== key || at < last.at || at - last.at >= SAME_FOR_MS) {

@@ -1,6 +1,6 @@
 /**
- * A batch in the CSV form of PostgreSQL's COPY, with control characters for delimiter and quote: JSON escapes every control
- * character, so that a document is sent byte for byte. It is spoken over pg's own protocol calls (decision 10).
+ * Encodes a batch as CSV for PostgreSQL's COPY. Delimiter and quote are control characters: JSON escapes these, so a document is
+ * sent byte for byte. COPY uses pg's own protocol calls (decision 10).
  */
 import type { Client } from './pool.ts';
 
@@ -11,12 +11,12 @@ const QUOTE = '\x02';
 const QUOTE_BYTE = 2;
 const END_OF_ROW = Buffer.from(`${QUOTE}\n`);
 
-/** Null is an empty field, an empty text a quoted one. */
+/** null is an empty field; an empty text is a pair of quotes. */
 export const COPY_FORMAT = `(format csv, delimiter E'\\x01', quote E'\\x02', escape E'\\x02', null '')`;
 
 const SPECIAL = /[\0-\x1f]/;
 
-/** PostgreSQL's text holds no U+0000; it becomes its picture U+2400, here as in what is searched for (text.ts). */
+/** PostgreSQL can't store U+0000 in a text. It becomes U+2400, in stored texts and in search terms (text.ts). */
 function fieldOf(value: ColumnValue): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
@@ -24,25 +24,25 @@ function fieldOf(value: ColumnValue): string {
   return QUOTE + value.replaceAll('\0', '\u2400').replaceAll(QUOTE, QUOTE + QUOTE) + QUOTE;
 }
 
-/** A row up to its last field, which is a text and opened by its quote. */
+/** A row up to the opening quote of its last field, which is a text. */
 export function headOf(values: readonly ColumnValue[]): string {
   let head = '';
   for (const value of values) head += fieldOf(value) + DELIMITER;
   return head + QUOTE;
 }
 
-/** What JSON never holds raw, made harmless all the same: one odd document must not cost its batch. */
+/** Control characters that valid JSON never contains: one invalid document must not make its whole batch fail. */
 function storableBytes(bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(QUOTE_BYTE) && !bytes.includes(0)) return bytes;
   const text = Buffer.from(bytes).toString();
   return Buffer.from(text.replaceAll('\0', '\\u0000').replaceAll(QUOTE, QUOTE + QUOTE));
 }
 
-/** Bytes of the message's head before COPY data: its type and a length. */
+/** Bytes before the data of a COPY message: its type and length. */
 const HEADER_BYTES = 5;
 const COPY_DATA = 'd'.charCodeAt(0);
 
-/** Rows as one message of COPY, in memory of its own, and where each of them ends in it. */
+/** Rows as one COPY message in a separate buffer, and where each row ends in it. */
 export function copyData(rows: readonly { head: string; bytes: Uint8Array }[]): {
   data: Buffer<ArrayBuffer>;
   ends: number[];
@@ -61,23 +61,23 @@ export function copyData(rows: readonly { head: string; bytes: Uint8Array }[]): 
   return { data, ends };
 }
 
-/** The same with those rows only whose place in the batch is among `kept`. */
+/** The message with only those rows whose index in the batch is in `kept`. */
 export function partOf(data: Uint8Array, ends: readonly number[], kept: readonly number[]): Uint8Array {
   if (kept.length === ends.length) return data;
   const rows = kept.map((row) => data.subarray(ends[row - 1] ?? HEADER_BYTES, ends[row]));
   return Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows]);
 }
 
-/** What is used of pg's connection; its types leave COPY out. */
+/** The part of pg's connection that COPY needs; its types omit it. */
 interface WireConnection {
-  /** pg's own way of sending data copies it into a buffer that grows to the largest batch and stays. */
+  /** Written to directly: pg's own method copies data into a buffer that grows to the largest batch and is never freed. */
   stream: { write(data: Uint8Array): void };
   query(sql: string): void;
   endCopyFrom(): void;
 }
 
 interface Copy {
-  /** Set by pg, whose timeout ends with it. */
+  /** Set by pg; calling it clears pg's timeout. */
   callback?: () => void;
   submit(connection: WireConnection): void;
   handleCopyInResponse(connection: WireConnection): void;
@@ -86,7 +86,7 @@ interface Copy {
   handleError(error: Error): void;
 }
 
-/** `sql`: `copy … from stdin`, perhaps with more statements behind it. */
+/** `sql`: `copy … from stdin`, perhaps followed by other statements. */
 export function copyFrom(client: Client, sql: string, data: Uint8Array): Promise<void> {
   const message = Buffer.from(data.buffer, data.byteOffset, data.length);
   message.writeUInt8(COPY_DATA, 0);

@@ -1,6 +1,6 @@
 /**
- * A ProfileQuery -> the condition and order of a SELECT. Every value travels as a parameter, `$1` the first; columns come
- * from the table of columns, so that no word of a request ever becomes SQL.
+ * Translates a ProfileQuery into the condition and order of a SELECT. Values are parameters from `$1`; columns come from the table of
+ * columns. So no text of a request becomes SQL.
  */
 import { COLUMNS } from '../profiler/profile-index.ts';
 import type { ProfileQuery } from '../profiler/storage.ts';
@@ -12,23 +12,23 @@ export interface Condition {
   values: unknown[];
 }
 
-/** `%`, `_` and the escape itself mean themselves. */
+/** Escapes `%`, `_` and the escape character for LIKE. */
 export function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 
-/** As bigint, so that partitions and indexes serve: stored moments are whole, so rounding up changes nothing. */
+/** Cast to bigint, so that partitions and indexes are used. Stored times are whole, so rounding up changes nothing. */
 function wholeMoment(at: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }
 
-/** LIKE where no letter could be written otherwise: ILIKE makes a copy of each text. */
+/** LIKE if the text has no letters, because ILIKE copies each text. */
 export function holds(column: string, part: string): string {
   const like = part.toLowerCase() === part.toUpperCase() ? 'like' : 'ilike';
   return `${column} ${like} ? escape '\\'`;
 }
 
-/** `schema` as it stands in SQL. A search for text is narrowed by all else only. */
+/** `schema`: quoted for SQL. `query.text` is ignored here; postgres-text.ts searches for it. */
 export function conditionOf(query: ProfileQuery, schema: string): Condition {
   const parts: string[] = [];
   const values: unknown[] = [];
@@ -37,7 +37,7 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
     parts.push(sql);
   };
   const kinds = query.kinds ?? ['request'];
-  // One kind by itself lets an index give the order.
+  // With a single kind, an index returns rows in order.
   if (kinds.length === 1) add('kind = ?', kinds[0]);
   else add('kind = any(?)', [...kinds]);
   if (query.token !== undefined) add('token = ?', storable(query.token));
@@ -55,7 +55,7 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
   if (query.minQueries !== undefined) add('queries >= ?::int', Math.ceil(query.minQueries));
   if (query.hasFinding === true) add('findings > 0');
   if (query.hasFinding === false) add('findings = 0');
-  // With what the index of those with findings asks for.
+  // Includes the condition of the partial index on profiles with findings.
   if (query.mark !== undefined)
     add(`findings > 0 and ${holds('marks', query.mark)}`, likePattern(query.mark));
   if (query.pinned === true) add(`token in (${pinnedTokens(schema)})`);
@@ -66,7 +66,7 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
   return { sql: parts.join(' and '), values };
 }
 
-/** Empty values last in either direction; equal ones newest first, so that pages do not overlap. */
+/** Empty values are last in both directions; equal values are ordered newest first, so that pages do not overlap. */
 export function orderOf({ sort = 'startedAt', descending = true }: ProfileQuery): string {
   const direction = descending ? 'desc' : 'asc';
   const { column, type } = COLUMNS[sort];

@@ -1,4 +1,4 @@
-/** Searches among profiles in memory: the twin of postgres-find, postgres-text and postgres-counts. */
+/** Searches profiles in memory; postgres-find, postgres-text and postgres-counts do the same in PostgreSQL. */
 import { findText, type TextPlace } from '../profiler/find-text.ts';
 import { matchesQuery } from '../profiler/match-query.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
@@ -12,9 +12,9 @@ import {
   type CountsAndHistogramQuery,
 } from '../profiler/storage.ts';
 
-/** A profile with its amendments, as JSON text by name. `document` is decoded each time. */
+/** A profile with its amendments (JSON by name). Each call of `document` decodes it again. */
 export interface Entry extends StoredProfile {
-  /** Of the document. */
+  /** Version of the document. */
   version: string;
   amendments: Map<string, string>;
 }

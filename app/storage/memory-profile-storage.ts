@@ -1,6 +1,6 @@
 /**
- * Profiles in the memory of one process, limited by bytes and count: for hosts without PostgreSQL. A map in order of arrival; when it is
- * full, the oldest are evicted.
+ * Stores profiles in the memory of one process, limited in bytes and number, for hosts without PostgreSQL. A map in order of arrival; when
+ * it is full, the oldest are evicted.
  */
 import { type ArenaBytes, createByteArena } from '../profiler/byte-arena.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
@@ -19,7 +19,7 @@ export interface MemoryStorageOptions {
   onClash?: (tokens: readonly string[]) => void;
 }
 
-/** A shared part in use is stored again every hour, so no profile refers to one that is this much older than the oldest profile. */
+/** Shared parts in use are stored again every hour, so no profile refers to a part that is this much older than the oldest profile. */
 const SHARED_SLACK_MS = 2 * 3_600_000;
 
 /** About the heap size of an index row, its short texts and its entry. */
@@ -50,7 +50,7 @@ class MemoryEntry implements Entry {
   }
 }
 
-/** About the memory that a profile takes. */
+/** Estimated memory of a profile. */
 function sizeOf({ index, stored, amendments }: MemoryEntry): number {
   let size = ROW_BYTES + stored.bytes.length + index.url.length + (index.error?.length ?? 0);
   for (const text of amendments.values()) size += text.length;
@@ -78,7 +78,7 @@ export function createMemoryStorage({
     return 1;
   }
 
-  /** Stores one; false where another request has the token. */
+  /** Stores one profile; false if another request has its token. */
   function put({ index, bytes: document }: QueuedProfile): boolean {
     const before = entries.get(index.token);
     if (before !== undefined) {
@@ -88,7 +88,7 @@ export function createMemoryStorage({
       bytes -= sizeOf(before);
       before.stored.free();
     }
-    // Texts as a URL and PostgreSQL can hold them.
+    // The same characters as in a URL, and as PostgreSQL can store.
     const row = { ...index, route: index.route?.toWellFormed() ?? null, method: index.method.toWellFormed() };
     const entry = new MemoryEntry(row, arena.copy(document), String(++written), before?.amendments);
     entries.set(index.token, entry);
@@ -96,7 +96,7 @@ export function createMemoryStorage({
     return true;
   }
 
-  /** Empties chunks of which little is in use because of profiles that outlived their neighbours. */
+  /** Copies the remaining profiles out of chunks that are mostly unused, so that their memory is reused. */
   function defragment(): void {
     if (arena.unused() < maxBytes * MOST_UNUSED) return;
     for (const entry of entries.values()) {
@@ -107,7 +107,7 @@ export function createMemoryStorage({
     }
   }
 
-  /** Evicts the oldest, pinned ones last. */
+  /** Evicts the oldest profiles, pinned ones last. */
   function makeRoom(): void {
     for (const pinned of [false, true])
       for (const [token, entry] of entries) {
@@ -116,7 +116,7 @@ export function createMemoryStorage({
       }
   }
 
-  /** Deletes the shared parts that no profile can refer to. */
+  /** Deletes shared parts that no profile can refer to. */
   function purgeShared(): void {
     let oldest = Date.now();
     for (const { index } of entries.values()) oldest = Math.min(oldest, index.startedAt);

@@ -1,8 +1,8 @@
-/** Which profiles in memory the retention deletes: by the same rules as in PostgreSQL (postgres-purge.ts). */
+/** Selects the profiles in memory that retention deletes, by the same rules as in PostgreSQL (postgres-purge.ts). */
 import type { RetentionLimits } from '../profiler/storage.ts';
 import { compareNewest, type Entry, isPinned } from './memory-find.ts';
 
-/** Failed requests and the slowest of each route, the newest first, that outlive the retention. */
+/** Failed requests and the slowest of each route, newest first; these are stored longer than other profiles. */
 function exceptionsByAge(newest: readonly Entry[], { keepExceptions }: RetentionLimits): Set<string> {
   const exceptions = new Set<string>();
   if (keepExceptions === undefined) return exceptions;
@@ -24,7 +24,7 @@ function exceptionsByAge(newest: readonly Entry[], { keepExceptions }: Retention
   return exceptions;
 }
 
-/** Tokens past the retention, without their children. */
+/** Tokens of profiles past the retention, without their children. */
 function expired(entries: readonly Entry[], limits: RetentionLimits): Set<string> {
   const newest = [...entries].sort((a, b) => compareNewest(a.index, b.index));
   const exceptions = exceptionsByAge(
@@ -48,7 +48,7 @@ function expired(entries: readonly Entry[], limits: RetentionLimits): Set<string
   return gone;
 }
 
-/** Tokens to delete. Children go, or stay, with their parents. */
+/** Tokens to delete. Children are deleted with their parents. */
 export function purgedTokens(entries: readonly Entry[], limits: RetentionLimits): string[] {
   const gone = expired(entries, limits);
   const tokens = new Set(entries.map(({ index }) => index.token));
@@ -62,7 +62,7 @@ export function purgedTokens(entries: readonly Entry[], limits: RetentionLimits)
     .map(({ index }) => index.token);
 }
 
-/** Tokens of profiles that are not pinned, nor children of pinned ones. */
+/** Tokens of profiles that are neither pinned nor children of pinned ones. */
 export function unpinnedTokens(entries: readonly Entry[]): string[] {
   const pinned = new Set(entries.filter(isPinned).map(({ index }) => index.token));
   return entries

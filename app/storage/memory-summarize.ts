@@ -1,4 +1,4 @@
-/** Requests added up by route, over the rows of one process's memory: PostgreSQL's twin is postgres-summarize.ts. */
+/** Sums up requests in memory by route; postgres-summarize.ts does the same in PostgreSQL. */
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import {
   DURATION_EDGES,
@@ -25,7 +25,7 @@ function keyOf({ route, method, status }: RouteGroup): string {
   return JSON.stringify([route, method, status]);
 }
 
-/** As SQL's percentile_disc: the first value that this share of them does not exceed; null where there is none. */
+/** Like SQL's percentile_disc: the smallest value that at least this share of the values does not exceed; null without values. */
 function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
@@ -105,7 +105,7 @@ function summaryOf(rows: readonly ProfileIndex[], first: number, until: number):
   };
 }
 
-/** `rows` in any order, of any kind. */
+/** `rows`: of any kind, in any order. */
 export function summarizeRows(
   rows: Iterable<ProfileIndex>,
   { from, until, group, most = MOST_SUMMARIZED }: SummaryQuery,
@@ -145,7 +145,7 @@ export function summarizeRows(
   };
 }
 
-/** `rows`: of any kind, in the order they came, which is about that of time. */
+/** `rows`: of any kind, in order of arrival, which is roughly the order of time. */
 export function percentilesAmong(
   rows: readonly ProfileIndex[],
   { route, method, before }: RoutePercentilesQuery,

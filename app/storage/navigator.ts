@@ -1,9 +1,9 @@
 /**
- * Goes with Node.js 20, which has no `navigator`. Without one pg finds out where it runs by making a `Response`, for which Node.js
- * loads all of `fetch`: 8 MB.
+ * Goes with Node.js 20, which has no `navigator`. Without it, pg detects its platform by creating a `Response`, and Node.js loads all of
+ * `fetch` for that: 8 MB.
  */
 
-/** Gives this thread the one that Node.js has from 21 on, before pg is loaded. */
+/** Defines the `navigator` that Node.js 21 and later have. Call it before pg is loaded. */
 export function provideNavigator(): void {
   if ('navigator' in globalThis) return;
   const [major = ''] = process.versions.node.split('.');

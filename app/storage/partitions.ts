@@ -10,7 +10,7 @@ export const NET = 'hindsight_profiles_default';
 
 export interface PartitionSize {
   requests: number;
-  /** Of documents. */
+  /** Size of the documents. */
   bytes: number;
 }
 
@@ -20,7 +20,7 @@ export interface Partition {
   from: number;
   /** Exclusive. */
   until: number;
-  /** Counts in its comment, made by some process after its range had ended. */
+  /** Counts from the table's comment; one process writes it after the range has ended. */
   size?: PartitionSize;
 }
 

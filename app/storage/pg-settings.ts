@@ -1,4 +1,4 @@
-/** Where a host connects, in the form of `pg` and as a thread can be handed it: as the host says, or read off its Knex. */
+/** Connection settings of a host, given directly or read from its Knex, in the form of `pg`; a copy can be sent to a thread. */
 import { createError } from '../errors.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 
@@ -8,15 +8,15 @@ export type PgSettings = Record<string, unknown>;
 /** A URL, or settings of `pg`. */
 type Place = string | object;
 
-/** A function is asked when a connection is needed. */
+/** A function is called when a connection is needed. */
 export type GivenConnection = Place | (() => Place | Promise<Place>);
 
 const DEFAULTS = { connectionTimeoutMillis: 5000, keepAlive: true };
 const CLIENTS = new Set(['pg', 'postgres', 'postgresql']);
-/** Functions in the settings that make no difference to what is written here; a password is asked for. */
+/** Functions in the settings that can be ignored; a password function is called. */
 const NEEDLESS = new Set(['types', 'expirationChecker', 'password']);
 
-/** What is used of Knex's client; none of it is in its types. */
+/** The part of Knex's client that is read; its types omit it. */
 interface KnexConfig {
   client?: unknown;
   dialect?: unknown;
@@ -29,7 +29,7 @@ function refuse(problem: string): never {
   throw createError('BAD_CONFIG', ['createPostgresStorage', problem]);
 }
 
-/** With properties that pg and Knex hide, such as a password or a key. */
+/** Includes the properties that pg and Knex make non-enumerable, such as a password or a key. */
 function visible(settings: object): PgSettings {
   const plain: PgSettings = {};
   for (const name of Object.getOwnPropertyNames(settings)) {
@@ -55,12 +55,12 @@ async function placeOf(given: GivenConnection): Promise<object> {
   return typeof place === 'string' ? { connectionString: place } : place;
 }
 
-/** Settings of `pg` as they are given. */
+/** Settings of `pg`, unchanged. */
 export async function settingsIn(given: GivenConnection): Promise<PgSettings> {
   return { ...DEFAULTS, ...(await placeOf(given)) };
 }
 
-/** The same as a thread can be handed them. */
+/** Settings of `pg` that can be sent to a thread. */
 export async function threadSettings(given: GivenConnection): Promise<PgSettings> {
   const place = await placeOf(given);
   const settings = { ...DEFAULTS, ...cloned(place) };
@@ -70,7 +70,7 @@ export async function threadSettings(given: GivenConnection): Promise<PgSettings
     : settings;
 }
 
-/** Throws where a Knex can't tell how it connects. */
+/** Throws if the settings of a Knex can't be read. */
 export function connectionOf(knex: HostKnex): GivenConnection {
   const { config } = knex.client as { config: KnexConfig };
   const client = config.client ?? config.dialect;

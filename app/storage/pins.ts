@@ -1,9 +1,9 @@
-/** Which profiles are pinned: a late fact beside them, found by an index of its own. */
+/** Finds pinned profiles. A pin is a late fact beside its profile and has a separate index. */
 import type { ProfileIndex } from '../profiler/profile-index.ts';
 import type { FindResult } from '../profiler/storage.ts';
 import type { Client } from './pool.ts';
 
-/** Tokens of pinned profiles; `schema` as it stands in SQL. */
+/** Tokens of pinned profiles. `schema`: quoted for SQL. */
 export function pinnedTokens(schema: string): string {
   return `select token from ${schema}.hindsight_amendments where name = 'pin' and value not in ('null', 'false')`;
 }

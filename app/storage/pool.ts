@@ -1,4 +1,4 @@
-/** Connections of `pg`, lent for one piece of work, and transactions on them. */
+/** A pool of `pg`: leases a connection for one piece of work, and runs transactions. */
 import type pg from 'pg';
 import type { PgSettings } from './pg-settings.ts';
 
@@ -6,15 +6,15 @@ export type Pool = pg.Pool;
 /** A connection. */
 export type Client = pg.ClientBase;
 
-/** Connections at most: the one that writes, and what a page asks for. */
+/** Maximum number of connections: one writes, the others read for pages. */
 const MOST_CONNECTIONS = 3;
 const IDLE_MS = 10_000;
-/** A connection that a network or a failover has swallowed says nothing for a quarter of an hour. */
+/** Milliseconds without a reply. Without a limit, a connection lost by the network or a failover would hang for a quarter of an hour. */
 const STATEMENT_WITHIN_MS = 15_000;
 /** `query_timeout` is not in pg's types. */
 const ROLLBACK: pg.QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: 1000 };
 
-/** `settings` as `pg` takes them. */
+/** `settings`: of `pg`. */
 export function createPool(PgPool: typeof pg.Pool, settings: PgSettings): Pool {
   const pool = new PgPool({
     ...settings,
@@ -27,11 +27,11 @@ export function createPool(PgPool: typeof pg.Pool, settings: PgSettings): Pool {
   return pool;
 }
 
-/** Lends a connection. After a failure it is closed: it may be within a transaction, or hang. */
+/** Leases a connection. It is closed after a failure, because it may hang or still have an open transaction. */
 export async function withClient<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // While a connection is lent, the pool does not listen to it.
+  // The pool does not listen to leased connections.
   const onError = (error: Error): void => {
     broken ??= error;
   };
@@ -42,7 +42,7 @@ export async function withClient<T>(pool: Pool, work: (client: Client) => Promis
     failed = false;
     return result;
   } catch (error) {
-    // Statements after what broke the connection fail without its reason.
+    // Statements after the failure of the connection do not report its cause.
     throw broken ?? error;
   } finally {
     client.off('error', onError);
@@ -71,18 +71,18 @@ export async function inTransaction<T>(
   }
 }
 
-/** A name as it stands in SQL. */
+/** A name, quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Where a statement runs, and the schema that it names. */
+/** Connection of a statement, and the schema of its tables. */
 export interface Store {
   pool: Pool;
   schema: string;
 }
 
-/** A table as it stands in SQL. */
+/** A table with its schema, quoted for SQL. */
 export function tableIn(schema: string, name: string): string {
   return `${quoted(schema)}.${quoted(name)}`;
 }

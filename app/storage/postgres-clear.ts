@@ -12,8 +12,8 @@ import { dropPartition } from './purge-partition.ts';
 const TRIES = 10;
 const PAUSE_MS = 200;
 
-/** Undefined: another process purges, or a lock was held. */
-async function patiently<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
+/** Retries work that returns undefined because another process purges or holds a lock. */
+async function withRetries<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
     const done = await work();
     if (done !== undefined) return done;
@@ -52,7 +52,7 @@ export async function clearProfiles(store: Store): Promise<number> {
     if (isOver(partition)) gone += await dropPartition(store, partition, { reasons: ['pinned'] });
   }
   for (const { name } of [...(await listPartitions(pool, schema)), { name: NET }])
-    gone += (await patiently(() => emptyTable(store, name))) ?? 0;
+    gone += (await withRetries(() => emptyTable(store, name))) ?? 0;
   await pool.query(
     `delete from ${tableIn(schema, 'hindsight_amendments')} as beside
      where not exists (select 1 from ${tableIn(schema, PARENT)} as profile where profile.token = beside.token)`,

@@ -1,6 +1,6 @@
 /**
- * What a list shows beside its rows: how many requests match each saved view, and requests over time. Rows and time of both are
- * limited: a list without them is better than one that takes a second.
+ * Counts for the list: requests that match each saved view, and requests over time. Both are limited in rows and time: a list without
+ * them is better than a list that takes a second.
  */
 import { type Client, inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { conditionOf } from './find-sql.ts';
 
 const COUNTING_MS = 100;
-/** Of one count, where all of them together took too long. */
+/** Timeout of a single count, used if counting all together took too long. */
 const COUNTING_ONE_MS = 30;
 const HISTOGRAM_MS = 150;
 /** SQLSTATE: query_canceled. */
@@ -22,7 +22,7 @@ function isCanceled(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === CANCELED;
 }
 
-/** Null where it takes too long. */
+/** null if it takes too long. */
 async function within<T>(client: Client, ms: number, work: () => Promise<T>): Promise<T | null> {
   try {
     return await inTransaction(client, ms, work);
@@ -51,7 +51,7 @@ async function count(
   return queries.map((_query, i) => row[`n${i}`] ?? 0);
 }
 
-/** Counts in one statement, which is faster than one each; if that takes too long, each by itself, so that only slow ones are lost. */
+/** Counts in one statement, which is faster than one each. If that takes too long, counts separately, so that only slow counts are lost. */
 async function countAll(
   client: Client,
   schema: string,
@@ -72,7 +72,7 @@ interface Part {
   part: number;
   count: number;
   errors: number;
-  /** Of all parts together. */
+  /** Sums over all parts. */
   taken: number;
   oldest: string;
 }

@@ -1,9 +1,9 @@
 /**
- * A search: a page of rows, and how many match in all. Counting stops at a bound, of matches and of time; beyond it the
- * planner's estimate has to do, marked as such, because an exact count of a million rows costs far more than the page.
+ * Searches profiles: returns a page of rows and the number of matches. Counting is limited in matches and time, because an exact count of
+ * a million rows costs far more than the page. Beyond these limits the planner's estimate is returned and marked as an estimate.
  *
- * The newest page is looked for in the newest two partitions first: most filters fill it there, and planning for all
- * partitions alone takes longer than that.
+ * The first page is searched for in the newest two partitions first: most filters fill it there, and planning for all partitions takes
+ * longer than that search.
  */
 import { type Client, inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
@@ -13,9 +13,9 @@ import { pinsOf } from './pins.ts';
 import { searchText } from './postgres-text.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
 
-/** An estimate from here on is not checked by counting: each match may cost the server a page, so that 10 000 take 10 to 40 ms. */
+/** Estimates from this number are not checked by counting: each match may cost the server a page, so 10,000 take 10 to 40 ms. */
 const SURELY_MORE = 10 * MOST_COUNTED;
-/** Milliseconds that counting may take, where the page itself was found. */
+/** Timeout in milliseconds for counting, once the page was found. */
 const COUNTING_MS = 100;
 /** SQLSTATE: query_canceled. */
 const CANCELED = '57014';
@@ -25,7 +25,7 @@ interface Plan {
 }
 
 interface Search {
-  /** As it stands in SQL. */
+  /** Quoted for SQL. */
   schema: string;
   table: string;
   condition: Condition;
@@ -43,7 +43,7 @@ async function pageOf(client: Client, { table, condition, query }: Search): Prom
   return (found.rows as ProfileRow[]).map(indexOfRow);
 }
 
-/** The same search since the partition before the one of now; null where that would tell nothing. */
+/** The same search in the current and the previous partition; null if that does not narrow it. */
 function recent(search: Search, partitionMs: number): Search | null {
   const {
     sort = 'startedAt',
@@ -60,7 +60,7 @@ function recent(search: Search, partitionMs: number): Search | null {
   return { ...search, query, condition: conditionOf(query, search.schema) };
 }
 
-/** One more than MOST_COUNTED at most; null where it takes too long. Nothing can follow it in its transaction. */
+/** Counts up to MOST_COUNTED + 1; null if it takes too long. Must be the last statement of its transaction. */
 async function countOf(client: Client, table: string, { sql, values }: Condition): Promise<number | null> {
   await client.query(`set local statement_timeout = ${COUNTING_MS}`);
   try {
@@ -76,7 +76,7 @@ async function countOf(client: Client, table: string, { sql, values }: Condition
   }
 }
 
-/** By the statistics that the server has of the columns. */
+/** The planner's estimate, from the server's statistics. */
 async function estimateOf(client: Client, table: string, { sql, values }: Condition): Promise<number> {
   const planned = await client.query(`explain (format json) select 1 from ${table} where ${sql}`, values);
   return Math.round((planned.rows as Plan[])[0]?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0);
@@ -97,7 +97,7 @@ export async function findProfiles(
     const page = await findPage(client);
     if (query.counted === false)
       return { rows: page, total: query.offset + page.length, totalIsExact: page.length < query.limit };
-    // Before anything is counted: nothing can follow that.
+    // Before counting, because no statement can follow a count that timed out.
     const pins = await pinsOf(client, schema, page);
     return { ...(await withTotal(client, page)), ...pins };
   }
@@ -110,7 +110,7 @@ export async function findProfiles(
 
   async function withTotal(client: Client, rows: ProfileIndex[]): Promise<FindResult> {
     const last = query.offset + rows.length;
-    // A page that is not full ends the list, unless it is past the end.
+    // A page that is not full is the last one, unless it is past the end.
     if (rows.length < query.limit && (rows.length > 0 || query.offset === 0))
       return { rows, total: last, totalIsExact: true };
     const estimate = await estimateOf(client, table, condition);

@@ -1,4 +1,4 @@
-/** What the storage's thread does in the database: an operation a message, so that arguments and results are what one can hold. */
+/** Operations of the storage's thread. Each is one message, so arguments and results must be values that can be cloned. */
 import type { ProfileStorage, SharedPart } from '../profiler/storage.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import { createPartitionKeeper, NET } from './partitions.ts';
@@ -28,7 +28,7 @@ type Contract<Name extends keyof ProfileStorage> = Required<ProfileStorage>[Name
 export interface Operations {
   /** Returns the tokens that clashed. */
   write(batch: Batch): Promise<string[]>;
-  /** Both in one operation, for the end of the process. */
+  /** Shared parts and profiles in one operation, for the end of the process. */
   writeLast(parts: readonly SharedPart[], batch: Batch): Promise<void>;
   storeShared: Contract<'storeShared'>;
   readShared: Contract<'readShared'>;
@@ -49,7 +49,7 @@ export interface Operations {
   leaseTokens(proposed: string | null): Promise<{ start: number; count: number; key: string }>;
 }
 
-/** `say` takes sentences about what works less well than it could. */
+/** `say` receives sentences about degraded operation, such as a missing privilege. */
 export function createOperations(
   pool: Pool,
   { schema, partitionMs, findTimeoutMs }: OperationOptions,
@@ -105,7 +105,7 @@ export function createOperations(
     writeSetting: (name, value) => writeSetting(store, name, value),
     async purge(limits) {
       await checkTrigrams();
-      // The next partition is there before the first profile that needs it.
+      // Creates the next partition before a profile needs it.
       const now = Date.now();
       await withClient(pool, (client) => partitions.prepare(client, [now, now + partitionMs]));
       return purgeProfiles(store, limits);

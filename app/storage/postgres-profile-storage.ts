@@ -22,7 +22,7 @@ export interface StorageSettings {
   findTimeoutMs?: number;
   /** Width of a partition in milliseconds; whole partitions are dropped. About a twelfth of the retention. */
   partitionMs?: number;
-  /** Takes sentences about what works less well than it could. */
+  /** Receives sentences about degraded operation, such as a missing privilege. */
   say?: (sentence: string) => void;
   /** Milliseconds that a page waits for a database that does not reply, in addition to what a search may take. */
   replyTimeoutMs?: number;
@@ -53,7 +53,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     options.say ?? (() => undefined),
   );
   let settings: Promise<PgSettings> | null = null;
-  /** The last ones used: at the end of the process `connection` can't be awaited. */
+  /** The settings used last: `connection` can't be awaited at the end of the process. */
   let knownSettings: PgSettings | null = null;
   let closed = false;
 

@@ -1,6 +1,6 @@
 /**
- * Reads a profile with its amendments and, where asked for, the percentiles of its route: in one statement, since every page of a
- * profile needs them and a round trip costs the server as much as a panel.
+ * Reads a profile with its amendments and, on request, the percentiles of its route. It uses one statement, because every page of a
+ * profile needs them and a round trip costs as much CPU as a panel.
  */
 import type { ReadOptions, ReadProfile } from '../profiler/storage.ts';
 import { percentilesColumn, percentilesOf, type PercentilesRow } from './postgres-route-percentiles.ts';

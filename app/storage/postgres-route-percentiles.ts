@@ -1,6 +1,6 @@
 /**
- * Percentiles of a route's durations before a given request: in a statement of its own, or as a column of the profile that is
- * read. Rows and time are bounded, so that it needs no timeout.
+ * Percentiles of a route's durations before a given request, as a separate statement or as a column of the statement that reads the
+ * profile. Rows and time span are limited, so no timeout is needed.
  */
 import { type Pool, quoted } from './pool.ts';
 import {
@@ -11,13 +11,13 @@ import {
 } from '../profiler/route-summary.ts';
 import { storable } from './text.ts';
 
-/** As PostgreSQL gives it. */
+/** The row as returned by PostgreSQL. */
 export interface PercentilesRow {
   count: number;
   percentiles: [number, number] | null;
 }
 
-/** The parameters are expressions in SQL. */
+/** The parameters are SQL expressions. */
 function statementOf(
   profiles: string,
   { route, method, before }: Record<keyof RoutePercentilesQuery, string>,
@@ -43,7 +43,7 @@ export function percentilesOf({ count, percentiles }: PercentilesRow): RoutePerc
   return { count, p50Ms, p95Ms };
 }
 
-/** Stored moments are whole. */
+/** Stored times are whole milliseconds. */
 function whole(at: number): number {
   return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }

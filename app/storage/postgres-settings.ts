@@ -1,4 +1,4 @@
-/** Settings that all processes of one schema share, and the secrets among them: made by whichever process comes first. */
+/** Settings shared by all processes of one schema, including secrets. The first process creates the secrets. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Store, tableIn } from './pool.ts';
 import { storable } from './text.ts';
@@ -27,7 +27,7 @@ export async function writeSetting(store: Store, name: string, value: string | n
     );
 }
 
-/** The key of all tokens. `proposed`: taken over where there is none yet. */
+/** The key of all tokens. `proposed` is stored if there is no key yet. */
 export async function tokenKey(store: Store, proposed: Buffer = randomBytes(KEY_BYTES)): Promise<Buffer> {
   let key = await readSetting(store, TOKEN_KEY);
   if (key === null) {
@@ -43,7 +43,7 @@ export async function tokenKey(store: Store, proposed: Buffer = randomBytes(KEY_
   return bytes;
 }
 
-/** Derived from the key of tokens, of which it tells nothing. */
+/** Derived from the key of tokens by a one-way function. */
 export async function formKey(store: Store): Promise<Buffer> {
   return createHmac('sha256', await tokenKey(store))
     .update('forms')

@@ -18,7 +18,7 @@ const CHUNK = 250;
 const TIME_SHARE = 0.6;
 
 export interface TextQuery {
-  /** As it stands in SQL. */
+  /** Quoted for SQL. */
   schema: string;
   table: string;
   condition: Condition;

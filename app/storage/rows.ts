@@ -16,7 +16,7 @@ export const ROW_COLUMNS = [...INDEX_COLUMNS, 'document'];
 /** A profile prepared for COPY, with the fields that decide whether it is written. */
 export interface WriteRow {
   token: string;
-  /** As stored: whole milliseconds since 1970. */
+  /** Whole milliseconds since 1970. */
   startedAt: number;
   /** As stored. */
   process: string;

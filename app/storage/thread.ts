@@ -106,7 +106,7 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
       closed = true;
       const thread = worker;
       if (thread === null) return;
-      const patience = setTimeout(() => void thread.terminate(), withinMs);
+      const timeout = setTimeout(() => void thread.terminate(), withinMs);
       await new Promise<void>((resolve) => {
         thread.once('exit', () => {
           resolve();
@@ -114,7 +114,7 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
         thread.ref();
         thread.postMessage('close' satisfies ToThread);
       });
-      clearTimeout(patience);
+      clearTimeout(timeout);
     },
   };
 }

@@ -30,7 +30,7 @@ export interface ServeOptions {
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'adoptPrototypes'>;
+  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'presetPrototypes'>;
 }
 
 export interface Bench {

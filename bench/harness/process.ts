@@ -92,10 +92,10 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
-      const patience = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN);
+      const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN);
       child.kill('SIGTERM');
       await ended;
-      clearTimeout(patience);
+      clearTimeout(timeout);
     },
   };
 }

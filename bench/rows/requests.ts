@@ -95,10 +95,10 @@ function figuresOf(page: Page, { variant, title = variant }: Measuring, pairs: r
 }
 
 /** What recording costs by itself: no part of it is won back by objects that are made otherwise. */
-const WITHOUT_ADOPTION: Measuring = {
+const WITHOUT_PRESET: Measuring = {
   variant: 'hindsight',
-  title: 'hindsight, prototypes not adopted',
-  profilerOptions: { adoptPrototypes: false },
+  title: 'hindsight, prototypes not preset',
+  profilerOptions: { presetPrototypes: false },
 };
 
 type Goals = (hindsight: Measured, datadog: Measured) => Figure[];
@@ -107,7 +107,7 @@ async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figur
   const figures = await control(bench, page);
   const all = [
     ...(['hindsight', ...bench.options.peers] as const).map((variant): Measuring => ({ variant })),
-    WITHOUT_ADOPTION,
+    WITHOUT_PRESET,
   ];
   const pairs = await compare(bench, all, page);
   const measured = new Map<Measuring, Measured>();

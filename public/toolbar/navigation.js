@@ -7,7 +7,7 @@ import { replaceByProxy } from './hooks.js';
 /** A call may be this much older than the navigation: libraries prefetch links that are pointed at. */
 const BEFORE_MS = 10_000;
 /** A navigation without a call for this long had none. */
-const PATIENCE_MS = 1000;
+const WITHIN_MS = 1000;
 const RESPONSE_TOKEN = /^[0-9a-f]{6}$/;
 
 /** Two addresses are the same page if these are equal. A fragment counts only in the forms of routers, `#/` and `#!`. */
@@ -116,8 +116,7 @@ export function watchNavigation({ onNavigate, calls }) {
     clearTimeout(timer);
     timer = null;
     // An open call is waited for; the token of a finished one may still come.
-    if (call?.state !== 'open')
-      timer = setTimeout(giveUp, call === undefined ? PATIENCE_MS : 3 * PATIENCE_MS);
+    if (call?.state !== 'open') timer = setTimeout(giveUp, call === undefined ? WITHIN_MS : 3 * WITHIN_MS);
   }
 
   function moved(kind, replaced = false) {

@@ -9,7 +9,7 @@ import { traceCall } from './trace.ts';
 import { wrapMethod } from './wrap-method.ts';
 
 const { redis: channel } = redisChannels;
-/** While it runs, a batch queues its commands one by one. */
+/** While it runs, a batch queues its commands one after another. */
 let isBatch = false;
 
 /** The second argument of `multiExecutor` is a database, the third names a transaction; a pipeline has none. */

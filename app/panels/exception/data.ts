@@ -13,7 +13,7 @@ export interface ThrownRecord {
   origin: ErrorFact['origin'];
   /** Milliseconds since the request began. */
   atMs: number;
-  /** Thrown after the answer was over. */
+  /** Thrown after the response finished. */
   late: boolean;
   /** The status it was answered with; null where it was not. */
   status: number | null;

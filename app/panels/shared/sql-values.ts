@@ -2,7 +2,7 @@
  * A statement with its values in the places of their placeholders: to read, and to run again by hand.
  *
  * A value is written so that PostgreSQL takes it as it took the parameter: texts, dates, arrays and JSON as quoted literals
- * of no type yet, with `E'…'` where a backslash or a control character has to be told; numbers plainly. What was masked,
+ * of no type yet, with `E'…'` where a backslash or a control character has to be told; numbers without quotes. What was masked,
  * cut or not recorded can't be run, and is told by `isWhole`.
  */
 import type { Facts } from '../../profiler/facts.ts';

@@ -19,7 +19,7 @@ export interface Span {
   anchor?: string;
   /** Another request that it is about: the one that held the loop. */
   token?: string;
-  /** It began after the answer was over. Left out where it did not: most spans of most profiles. */
+  /** It began after the response finished; absent otherwise. */
   after?: true;
 }
 

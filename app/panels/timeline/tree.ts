@@ -8,7 +8,7 @@ export interface TreeOptions {
   /** In the order of their start. */
   layers: readonly SpanDraft[];
   others: readonly SpanDraft[];
-  /** When the answer was over; null while it runs. */
+  /** When the response finished; null while it runs. */
   answeredMs: number | null;
 }
 
