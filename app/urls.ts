@@ -48,6 +48,8 @@ export const urls = {
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,
   older: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/older${panelQuery(panel)}`,
+  /** Where coding agents ask, by the Model Context Protocol. */
+  mcp: () => `${PROFILER_PREFIX}/mcp`,
   exception: (token: string) => `${PROFILER_PREFIX}/${token}/exception`,
   exceptionCss: (token: string) => `${PROFILER_PREFIX}/${token}/exception.css`,
   toolbar: (token: string) => `${PROFILER_PREFIX}/${token}/toolbar`,

@@ -64,7 +64,7 @@ function isTitle({ text, number, fields = [], place, note }: Row): boolean {
   return text === undefined && number === undefined && fields.length === 0 && !place && !note;
 }
 
-function sectionMarkdown(section: Section): string {
+export function sectionMarkdown(section: Section): string {
   const { title, note, rows, left = 0, none, inMarkdown = true } = section;
   if (!inMarkdown || (rows.length === 0 && none === undefined)) return '';
   const listed = rows.filter((row) => row.block === undefined || !isTitle(row));

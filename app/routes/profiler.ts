@@ -55,6 +55,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
     get('_profiler', `/${TOKEN}`, controllers.profile),
+    { name: '_profiler_mcp', method: 'POST', path: new RegExp(`^${urls.mcp()}$`), action: controllers.mcp },
     post('pin', controllers.pin),
     post('unpin', controllers.unpin),
     post('clear', controllers.clear),

@@ -5,6 +5,7 @@ import { createCompareController } from './compare-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createMarkdownController } from './markdown-controller.ts';
+import { createMcpController } from './mcp-controller.ts';
 import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
@@ -17,6 +18,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createListController(services),
     ...createProfileController(services),
     ...createMarkdownController(services),
+    ...createMcpController(services),
     ...createNeighbourController(services),
     ...createRoutesController(services),
     ...createCompareController(services),

@@ -1,4 +1,4 @@
-/** `/_profiler/<token>.md`: a profile as Markdown, or one panel of it with `?panel=`. */
+/** `/_profiler/<token>.md`: a profile as Markdown, one panel of it with `?panel=`, or the short form with `?length=short`. */
 import { createError } from '../../errors.ts';
 import { readOne } from './filters.ts';
 import { createFindingsModel } from './findings-model.ts';
@@ -7,13 +7,22 @@ import { panelsOf } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, MARKDOWN_TYPE } from './respond.ts';
+import { readShortMarkdown } from './short-markdown.ts';
 
 export function createMarkdownController(services: PageServices): { markdown: PageAction } {
   const respond = createRespond(services);
   return {
     async markdown(page) {
       const name = readOne(page.query, 'panel');
+      const length = readOne(page.query, 'length');
+      if (length !== null && length !== 'short')
+        throw createError('BAD_FILTER', ['length', `is "${length}"; give short, or leave it out`]);
       const { profile, amendments } = await requireProfile(services, page);
+      if (length === 'short' && name === null) {
+        const body = await readShortMarkdown(services, { profile, amendments }, { origin: page.origin() });
+        respond(page, { type: MARKDOWN_TYPE, body });
+        return;
+      }
       const all = panelsOf(profile, services.panels);
       const panels = name === null ? all : all.filter((panel) => panel.name === name);
       if (panels.length === 0) throw createError('UNKNOWN_PANEL', [name ?? '', profile.token]);

@@ -19,7 +19,7 @@ export interface MarkdownOptions {
   amendments?: NonNullable<PanelPage['amendments']>;
 }
 
-function statusOf({ status, outcome, state }: Profile): string {
+export function statusOf({ status, outcome, state }: Profile): string {
   if (status === null) return state === 'running' ? 'running' : 'no response';
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return outcome === 'aborted' ? `${phrase}, aborted` : phrase;

@@ -110,7 +110,7 @@ function titleOf(profile: Profile, panel: Panel): string {
 }
 
 /** With fewer requests, percentiles mean nothing. */
-const FEWEST = 5;
+export const FEWEST_TIMES = 5;
 
 export function createProfileModel(options: {
   profile: Profile;
@@ -147,7 +147,7 @@ export function createProfileModel(options: {
     csrf,
     children,
     redirects,
-    routeTimes: routePercentiles === null || routePercentiles.count < FEWEST ? null : routePercentiles,
+    routeTimes: routePercentiles === null || routePercentiles.count < FEWEST_TIMES ? null : routePercentiles,
     panel,
     shown: panelShown(panel, { profile, query: given, amendments }),
     dropped: droppedTexts(profile.dropped, panels, panel),

@@ -40,6 +40,19 @@ describe('a profile as Markdown', () => {
     expect($('p').last().text()).to.match(/express 5\.1\.0 · Node 22\.11\.0/);
   });
 
+  it('is short where that is asked for: what is wrong, with the code, and no stack', async () => {
+    const text = await markdownOf('word', '?length=short');
+    expect(text).to.have.length.below(8200);
+    const titles = Array.from(text.matchAll(/^## (.*)$/gm), ([, title]) => title);
+    expect(titles).to.include.members(['Error: failed word', 'What is wrong', 'Where the time went']);
+    expect(titles.indexOf('Error: failed word')).to.be.below(titles.indexOf('What is wrong'));
+    expect(text)
+      .to.match(/^> *\d+ \| .*new Error/m)
+      .and.not.match(/^ {4}at /m);
+    expect(text).to.contain('How to fix it: ').and.contain('In full by panel: ');
+    expect(await markdownOf('word', '?length=long')).to.contain('The filter "length"');
+  });
+
   it('is one panel where one is asked for, with the line of the request', async () => {
     const text = await markdownOf('word', '?panel=exception');
     const $ = load(marked.parse(text));
@@ -60,10 +73,15 @@ describe('a profile as Markdown', () => {
         elements.filter((element) => element === wanted).length;
       for (const element of ['h1', 'h2', 'h3', 'table', 'ul', 'hr'])
         expect(count(made, element), element).to.equal(count(twin, element));
+      const short = structure(await markdownOf(text, '?length=short'));
+      // The line of ours with the address of the page.
+      expect(count(short, 'a')).to.equal(1);
+      for (const element of ['img', 'script', 'textarea', 'br']) expect(short).to.not.include(element);
     });
   }
 
   it('stays within bounds', async () => {
+    expect(Buffer.byteLength(await markdownOf(HOSTILE.endless, '?length=short'))).to.be.below(20_000);
     expect(Buffer.byteLength(await markdownOf(HOSTILE.endless))).to.be.below(400_000);
   });
 

@@ -1,0 +1,77 @@
+/**
+ * `POST /_profiler/mcp`: coding agents ask here, by the Model Context Protocol's Streamable HTTP transport (revisions 2025-03-26 to
+ * 2026-07-28), one message and one JSON response at a time. It reads only, so it needs no signed form. The profiler's guard holds as
+ * for its pages, and a page of another origin is refused, as the transport's section on security asks.
+ */
+import { createError } from '../../errors.ts';
+import { urls } from '../../urls.ts';
+import { createMcp, type McpHandler, NO_ORIGIN } from './create-mcp.ts';
+import { readText } from './form-body.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createRespond } from './respond.ts';
+
+/** Longest message. */
+const LARGEST = 256 * 1024;
+
+function isFromElsewhere({ req: { headers }, origin }: PageRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  return headers.origin !== undefined && headers.origin !== origin();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw createError('BAD_REQUEST', ['The body is no JSON.'], { cause: error });
+  }
+}
+
+/** As the SDK wants it: its address tells the tools which origin links have. */
+function webRequest({ req, res, origin }: PageRequest): Request {
+  const gone = new AbortController();
+  res.once('close', () => {
+    gone.abort();
+  });
+  const headers = new Headers();
+  for (const name of ['accept', 'content-type'] as const) {
+    const value = req.headers[name];
+    if (value !== undefined) headers.set(name, value);
+  }
+  for (const [name, value] of Object.entries(req.headers))
+    if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
+  return new Request(`${origin() ?? NO_ORIGIN}${urls.mcp()}`, {
+    method: 'POST',
+    headers,
+    signal: gone.signal,
+    body: '{}',
+  });
+}
+
+export function createMcpController(services: PageServices): { mcp: PageAction } {
+  const respond = createRespond(services);
+  let loading: Promise<McpHandler> | null = null;
+
+  async function load(): Promise<McpHandler> {
+    try {
+      return await (loading ??= createMcp(services));
+    } catch (error) {
+      // Installed meanwhile, it works the next time.
+      loading = null;
+      throw error;
+    }
+  }
+
+  return {
+    async mcp(page) {
+      if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
+      const [handle, parsedBody] = await Promise.all([load(), readText(page.req, LARGEST).then(parse)]);
+      const response = await handle(webRequest(page), { parsedBody });
+      respond(page, {
+        status: response.status,
+        type: response.headers.get('content-type') ?? 'text/plain; charset=utf-8',
+        body: await response.text(),
+      });
+    },
+  };
+}

@@ -1,0 +1,345 @@
+/**
+ * The tools of the MCP server: what a coding agent asks, answered as Markdown from the same readers as the pages. Everything in an
+ * answer was recorded of requests, so it is data, never an instruction; `create-mcp.ts` says so above each answer.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createError } from '../../errors.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
+import { blocks, type Column, table } from '../../view-helpers/markdown.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { TOKEN_PATTERN } from '../../urls.ts';
+import { compareMarkdown } from './compare-markdown.ts';
+import { compareProfiles } from './compare-profiles.ts';
+import { readFilters } from './filters.ts';
+import { createFindingsModel } from './findings-model.ts';
+import type { PageServices } from './page-services.ts';
+import { profileMarkdown } from './profile-markdown.ts';
+import { panelsOf } from './profile-model.ts';
+import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
+import { readShortMarkdown } from './short-markdown.ts';
+import { createUnknownTokenError } from './unknown-token.ts';
+
+const { count, durationText, timestampText } = numberHelpers;
+
+type Schema = Readonly<Record<string, unknown>>;
+export type Arguments = Readonly<Record<string, unknown>>;
+
+export interface Call {
+  args: Arguments;
+  /** `scheme://host[:port]` of the profiler; null if the host is unknown. */
+  origin: string | null;
+  /** Aborted when the client has gone. */
+  signal: AbortSignal;
+}
+
+export interface McpTool {
+  name: string;
+  title: string;
+  description: string;
+  /** Properties of its arguments, as JSON Schema. */
+  properties: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  /** Markdown. Throws an error of the catalogue. */
+  run(call: Call): Promise<string>;
+}
+
+/** Characters that a token of a language model stands for, about. */
+const PER_TOKEN = 4;
+const DEFAULT_TOKENS = 2000;
+const MOST_TOKENS = 20_000;
+const DEFAULT_ROWS = 15;
+const MOST_ROWS = 50;
+/** Seconds. */
+const DEFAULT_WAIT = 20;
+const LONGEST_WAIT = 55;
+const ASK_EVERY_MS = 300;
+
+const TEXT = { type: 'string' };
+const TOKEN = {
+  type: 'string',
+  pattern: '^[0-9a-f]{6}$',
+  description: 'Token of a request: six hexadecimal digits.',
+};
+const BUDGET = {
+  type: 'integer',
+  minimum: 200,
+  maximum: MOST_TOKENS,
+  description: `Length of the answer in tokens, about; default ${DEFAULT_TOKENS}.`,
+};
+const ROUTE = { ...TEXT, description: 'Pattern of the route, exactly: /orders/:id' };
+const FILTERS = {
+  url: { ...TEXT, description: 'Part of the URL.' },
+  method: TEXT,
+  status: { ...TEXT, description: 'A status such as 404, or a class such as 5xx.' },
+  route: ROUTE,
+  text: {
+    ...TEXT,
+    description: 'Occurs in the URL, in what was thrown, or in queries, log lines and calls.',
+  },
+  over: { type: 'number', minimum: 0, description: 'Took longer than so many milliseconds.' },
+  queries: { type: 'integer', minimum: 0, description: 'Ran at least so many queries.' },
+  has: {
+    type: 'string',
+    enum: ['error', 'no-error', 'finding', 'no-finding', 'n+1', 'slow-query', 'slow-call', 'pin'],
+  },
+  since: { type: 'string', enum: ['15m', '1h', '6h', '24h', '7d', 'all'], description: 'Default: all.' },
+  limit: { type: 'integer', minimum: 1, maximum: MOST_ROWS, description: `Default: ${DEFAULT_ROWS}.` },
+} satisfies Record<string, Schema>;
+
+function paramsOf(args: Arguments, names: readonly string[]): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const name of names) {
+    const value = args[name];
+    if (typeof value === 'string' || typeof value === 'number') params.set(name, String(value));
+  }
+  return params;
+}
+
+function textOf(args: Arguments, name: string): string | null {
+  const value = args[name];
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function longestOf({ max_tokens: tokens }: Arguments): number {
+  return (typeof tokens === 'number' ? tokens : DEFAULT_TOKENS) * PER_TOKEN;
+}
+
+const LIST_COLUMNS: readonly Column<ProfileIndex>[] = [
+  { title: 'Token', value: ({ token }) => token },
+  { title: 'Status', value: ({ status, state }) => String(status ?? state), plain: true },
+  { title: 'Request', value: ({ method, url }) => `${method} ${url}` },
+  { title: 'Route', value: ({ route }) => route },
+  {
+    title: 'Time',
+    value: ({ durationMs }) => (durationMs === null ? null : durationText(durationMs)),
+    plain: true,
+  },
+  { title: 'Queries', value: ({ queries }) => String(queries), plain: true },
+  { title: 'Thrown', value: ({ error }) => error },
+  { title: 'Findings', value: ({ marks }) => marks.map(({ label }) => label).join(', ') || null },
+  { title: 'At', value: ({ startedAt }) => timestampText(startedAt), plain: true },
+];
+
+function cut(markdown: string, longest: number): string {
+  if (markdown.length <= longest) return markdown;
+  const end = markdown.lastIndexOf('\n\n', longest);
+  const kept = markdown.slice(0, end > 0 ? end : longest);
+  const isOpen = (kept.match(/^```/gm)?.length ?? 0) % 2 === 1;
+  return `${kept}${isOpen ? '\n```' : ''}\n\nThe rest does not fit: ${count(markdown.length - kept.length, 'character')}. Ask for fewer panels or more tokens.\n`;
+}
+
+export function createMcpTools(services: PageServices): McpTool[] {
+  const { profiles, panels, rules = {} } = services;
+
+  async function read(token: string | null): Promise<FoundProfile> {
+    if (token === null || !TOKEN_PATTERN.test(token))
+      throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
+    const found = await profiles.read(token);
+    if (found === null) throw await createUnknownTokenError(services, token);
+    return found;
+  }
+
+  async function short(token: string | null, { args, origin }: Call): Promise<string> {
+    return readShortMarkdown(services, await read(token), { origin, longest: longestOf(args) });
+  }
+
+  function panelsMarkdown({ profile, amendments }: FoundProfile, names: readonly string[]): string {
+    const all = panelsOf(profile, panels);
+    const wanted = all.filter(({ name }) => names.includes(name));
+    if (wanted.length === 0) throw createError('UNKNOWN_PANEL', [names.join(', '), profile.token]);
+    const findings = createFindingsModel(profile, rules, amendments);
+    return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all });
+  }
+
+  /** Newest first, unless told otherwise. */
+  async function findRows(
+    args: Arguments,
+    changes: Readonly<Record<string, string>> = {},
+  ): Promise<ProfileIndex[]> {
+    const params = paramsOf({ limit: DEFAULT_ROWS, ...args, ...changes }, [
+      ...Object.keys(FILTERS),
+      'sort',
+      'order',
+    ]);
+    const { rows, notice } = await profiles.find(readFilters(params).query);
+    if (rows.length === 0 && notice !== null) throw createError('STORAGE_UNAVAILABLE', [notice]);
+    return rows;
+  }
+
+  async function newest(
+    call: Call,
+    changes: Readonly<Record<string, string>>,
+    none: string,
+  ): Promise<string> {
+    const [row] = await findRows(call.args, { ...changes, limit: '1' });
+    return row === undefined ? none : short(row.token, call);
+  }
+
+  const some = ({ url, route, since }: typeof FILTERS) => ({ url, route, since, max_tokens: BUDGET });
+
+  return [
+    {
+      name: 'list_requests',
+      title: 'List requests',
+      description:
+        'Recorded requests, newest first, with status, time, number of queries, what was thrown and what was found wrong.',
+      properties: FILTERS,
+      async run({ args }) {
+        const rows = await findRows(args);
+        return rows.length === 0 ? 'No recorded request matches.' : table(LIST_COLUMNS, rows);
+      },
+    },
+    {
+      name: 'get_request',
+      title: 'Show a request',
+      description:
+        'One request: what is wrong with it, with the line of code, the statement and its values, and where its time went. ' +
+        'Name panels (exception, request, timeline, logs, routing, database, http, views, runtime, …) to get those in full.',
+      properties: {
+        token: TOKEN,
+        panels: {
+          type: 'array',
+          items: TEXT,
+          maxItems: 20,
+          description: 'Names of panels; default: a summary.',
+        },
+        max_tokens: BUDGET,
+      },
+      required: ['token'],
+      async run(call) {
+        const { panels: named } = call.args;
+        const names = Array.isArray(named) ? named.filter((name) => typeof name === 'string') : [];
+        const token = textOf(call.args, 'token');
+        if (names.length === 0) return short(token, call);
+        return cut(panelsMarkdown(await read(token), names), longestOf(call.args));
+      },
+    },
+    {
+      name: 'latest_failure',
+      title: 'Explain the latest failure',
+      description:
+        'The newest request that threw or was answered with 5xx: the error with its causes, the line of code with its source, ' +
+        'and what the request did before. Usually all that is needed to mend it.',
+      properties: some(FILTERS),
+      run: (call) => newest(call, { has: 'error' }, 'No recorded request failed.'),
+    },
+    {
+      name: 'explain_slow',
+      title: 'Explain the slowest request',
+      description:
+        'The slowest recorded request, of a route or a URL if one is given: what took the time, with the line of code, and how long ' +
+        'the route usually takes. Default: of the last 24 hours.',
+      properties: some(FILTERS),
+      run: (call) =>
+        newest(
+          { ...call, args: { since: '24h', ...call.args } },
+          { sort: 'time', order: 'desc' },
+          'No request was recorded in that time.',
+        ),
+    },
+    {
+      name: 'why_404',
+      title: 'Explain a 404 or 405',
+      description:
+        'The newest request without a route, or the one given: which routes came closest, and at what each of them differed.',
+      properties: { token: TOKEN, url: FILTERS.url, max_tokens: BUDGET },
+      async run(call) {
+        const given = textOf(call.args, 'token');
+        const missed =
+          given === null
+            ? (await findRows(call.args, { status: '4xx', limit: '50' })).find(
+                ({ status, route }) => (status === 404 || status === 405) && route === null,
+              )?.token
+            : given;
+        if (missed === undefined)
+          return 'No recorded request was answered with 404 or 405 for want of a route.';
+        return cut(panelsMarkdown(await read(missed), ['routing']), longestOf(call.args));
+      },
+    },
+    {
+      name: 'compare',
+      title: 'Compare two requests',
+      description:
+        'What differs between two requests: times, queries, calls, values and findings. For a change, before and after.',
+      properties: { a: TOKEN, b: TOKEN, max_tokens: BUDGET },
+      required: ['a', 'b'],
+      async run({ args }) {
+        const [a, b] = await Promise.all([read(textOf(args, 'a')), read(textOf(args, 'b'))]);
+        const markdown = compareMarkdown(a.profile, b.profile, compareProfiles(a, b, panels));
+        return cut(markdown, longestOf(args));
+      },
+    },
+    {
+      name: 'wait_for_next',
+      title: 'Wait for the next request',
+      description:
+        'Waits for a request that starts from now on and matches, and explains it once it has ended: call it, then send the request.',
+      properties: {
+        ...some(FILTERS),
+        method: FILTERS.method,
+        status: FILTERS.status,
+        seconds: {
+          type: 'integer',
+          minimum: 1,
+          maximum: LONGEST_WAIT,
+          description: `How long to wait; default ${DEFAULT_WAIT}.`,
+        },
+      },
+      async run(call) {
+        const { args, signal } = call;
+        const from = Date.now();
+        const seconds = typeof args.seconds === 'number' ? args.seconds : DEFAULT_WAIT;
+        const params = paramsOf({ ...args, limit: 1, order: 'asc', since: undefined }, [
+          ...Object.keys(FILTERS),
+          'order',
+        ]);
+        const query = { ...readFilters(params).query, from, counted: false as const };
+        while (Date.now() < from + seconds * 1000 && !signal.aborted) {
+          const [row] = (await profiles.find(query)).rows;
+          if (row?.state === 'final') return short(row.token, call);
+          await sleep(ASK_EVERY_MS, undefined, { ref: false });
+        }
+        return `No matching request ended within ${count(seconds, 'second')}.`;
+      },
+    },
+    {
+      name: 'routes',
+      title: 'List routes',
+      description:
+        'Routes by the time they take: number of requests, errors, median and 95th percentile, queries, what is usually found wrong.',
+      properties: {
+        since: { type: 'string', enum: ['15m', '1h', '24h', 'all'], description: 'Default: 1h.' },
+      },
+      async run({ args }) {
+        const query = summaryQuery(readRoutesFilters(paramsOf(args, ['since'])), Date.now());
+        const { routes, more, looked } = await profiles.summarize(query);
+        if (routes.length === 0) return 'No request was recorded in that time.';
+        const time = (ms: number | null): string | null => (ms === null ? null : durationText(ms));
+        return blocks([
+          `${count(looked, 'request')}${more === 0 ? '' : `; ${count(more, 'more route')} not listed`}.`,
+          table(
+            [
+              {
+                title: 'Route',
+                value: ({ method, route, status }) => `${method} ${route ?? `no route, ${String(status)}`}`,
+              },
+              { title: 'Requests', value: (row) => String(row.count), plain: true },
+              { title: 'Errors', value: ({ errors }) => String(errors), plain: true },
+              { title: 'Total', value: ({ totalMs }) => time(totalMs), plain: true },
+              { title: 'Median', value: ({ p50Ms }) => time(p50Ms), plain: true },
+              { title: '95 %', value: ({ p95Ms }) => time(p95Ms), plain: true },
+              { title: 'Queries', value: ({ queries }) => String(queries), plain: true },
+              {
+                title: 'Findings',
+                value: ({ marks }) => marks.map((mark) => `${mark.mark} × ${mark.count}`).join(', ') || null,
+              },
+              { title: 'Slowest', value: ({ slowest }) => slowest },
+            ],
+            routes.slice(0, MOST_ROWS),
+          ),
+        ]);
+      },
+    },
+  ];
+}

@@ -1,0 +1,188 @@
+/**
+ * The short Markdown of a profile, about 2,000 tokens: what came back, what is wrong with the code that it is about, where the time
+ * went. What doesn't fit is left out from the end and named.
+ */
+import type { Finding } from '../../profiler/finding.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { RoutePercentiles } from '../../profiler/route-summary.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { sectionMarkdown } from '../../render/rows-markdown.ts';
+import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
+import { urls } from '../../urls.ts';
+import { createFindingsModel, type FindingsModel } from './findings-model.ts';
+import type { PageServices } from './page-services.ts';
+import { FEWEST_TIMES, hasContent, panelsOf } from './profile-model.ts';
+import { statusOf } from './profile-markdown.ts';
+
+const { count, durationText, timestampText } = numberHelpers;
+
+/** Characters, about 2,000 tokens. */
+const LONGEST = 8000;
+/** Of a statement or an excerpt. */
+const LONGEST_BLOCK = 1500;
+/** Rows of the same kind that show which values went in. */
+const SAMPLES = 3;
+const LOG_LINES = 12;
+const ROUTES = 30;
+
+interface ShortMarkdownOptions {
+  profile: Profile;
+  amendments: Record<string, unknown>;
+  findings: FindingsModel;
+  panels: readonly Panel[];
+  /** Of earlier requests to its route; null if there are too few. */
+  routeTimes: RoutePercentiles | null;
+  /** Address of its page; null if the host is unknown. */
+  link: string | null;
+  /** In characters; default: 8,000. */
+  longest?: number;
+}
+
+function usually({ count: requests, p50Ms, p95Ms }: RoutePercentiles): string {
+  if (p50Ms === null || p95Ms === null) return '';
+  return ` (usually ${durationText(p50Ms)}, 95 % within ${durationText(p95Ms)}, of ${count(requests, 'request')})`;
+}
+
+function headOf({ profile, routeTimes, link }: ShortMarkdownOptions): string {
+  const { method, url, route, durationMs, startedAt, token, error } = profile;
+  const time =
+    durationMs === null ? '' : `${durationText(durationMs)}${routeTimes === null ? '' : usually(routeTimes)}`;
+  const facts = [
+    route === null ? 'no route' : `route ${code(route)}`,
+    prose(time),
+    timestampText(startedAt),
+    `token ${code(token)}`,
+  ];
+  return blocks([
+    `# ${code(`${method} ${url}`, 200)}: ${prose(statusOf(profile))}`,
+    facts.filter((fact) => fact !== '').join(' · '),
+    link === null ? '' : `<${link}>`,
+    error === null ? '' : `Thrown: ${code(`${error.name}: ${error.message}`)}`,
+  ]);
+}
+
+function rowsOf({ sections }: Presentation): Row[] {
+  return sections.flatMap(({ rows }) => rows);
+}
+
+function blockText({ text, language }: Block): string {
+  return fence(text.slice(0, LONGEST_BLOCK), language);
+}
+
+/** Blocks of rows that the others name: a statement by its number, an excerpt by its place. */
+function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[] {
+  return rows
+    .filter(({ label, block }) => block !== undefined && label !== undefined && names.has(label))
+    .map(({ block }) => (block === undefined ? '' : blockText(block)));
+}
+
+/** What a finding points at: the code, the statement, and the first values. */
+function evidenceOf({ anchor, place }: Finding, presented: Presentation | null): string {
+  if (presented === null) return '';
+  const rows = rowsOf(presented);
+  const named = rows.find(({ id }) => anchor !== undefined && id === anchor);
+  const members = rows.filter(({ within }) => anchor !== undefined && within === anchor).slice(0, SAMPLES);
+  const samples = members.length > 0 ? members : named === undefined ? [] : [named];
+  const fields = samples.flatMap((row) => row.fields ?? []);
+  const names = new Set<unknown>([place, ...fields.map(({ value }) => value)]);
+  const values = fields.filter(({ label, value }) => label === 'Bindings' && value !== null);
+  return blocks([
+    ...new Set(blocksNamed(rows, names)),
+    named?.block === undefined ? '' : blockText(named.block),
+    values.length === 0
+      ? ''
+      : `${members.length > 1 ? 'First values' : 'Values'}: ${values.map(({ value }) => code(value, 200)).join('; ')}`,
+  ]);
+}
+
+function findingParts({ findings, profile, panels, amendments }: ShortMarkdownOptions): string[] {
+  const all = [...findings.shown, ...findings.folded];
+  if (all.length === 0) return ['Nothing wrong was found.'];
+  const seen = new Set<string>();
+  return all.map((finding, index) => {
+    const { label, severity, sentence, place, panel } = finding;
+    const texts = findings.rules.find(({ labels }) => labels.includes(label));
+    const owner = panels.find(({ name }) => name === panel);
+    const evidence =
+      owner === undefined ? '' : evidenceOf(finding, presentPanel(owner, { profile, amendments }));
+    const isNew = evidence !== '' && !seen.has(evidence);
+    seen.add(evidence);
+    return blocks([
+      `${index === 0 ? `${heading(2, 'What is wrong')}\n\n` : ''}**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
+      // Markdown already.
+      texts === undefined ? '' : `How to fix it: ${texts.fix}`,
+      isNew ? evidence : '',
+    ]);
+  });
+}
+
+/** Sections of a panel, each as a part; `pick` selects and shortens them. */
+function sectionParts(
+  { profile, panels, amendments }: ShortMarkdownOptions,
+  name: string,
+  pick: (section: Section) => Section | null,
+): string[] {
+  const panel = panels.find((one) => one.name === name);
+  if (panel === undefined || !hasContent(profile, name)) return [];
+  const sections = presentPanel(panel, { profile, amendments })?.sections ?? [];
+  return sections
+    .map(pick)
+    .map((section) => (section === null ? '' : sectionMarkdown(section).replace(/^### /, '## ')))
+    .filter((text) => text !== '');
+}
+
+const lastRows = (most: number) => (section: Section) => ({
+  ...section,
+  rows: section.rows.slice(-most),
+  left: (section.left ?? 0) + Math.max(0, section.rows.length - most),
+});
+
+function shortMarkdown(options: ShortMarkdownOptions): string {
+  const { profile, panels, longest = LONGEST } = options;
+  const parts = [
+    headOf(options),
+    ...sectionParts(options, 'exception', (section) => (section.id.endsWith('-trace') ? null : section)),
+    ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
+    ...findingParts(options),
+    ...sectionParts(options, 'timeline', (section) => (section.id === 'shares' ? section : null)),
+    ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
+    ...sectionParts(options, 'request', (section) =>
+      section.rows.some(({ block }) => block?.language === 'sh') ? section : null,
+    ),
+  ];
+  const kept: string[] = [];
+  let room = longest;
+  for (const part of parts) {
+    room -= part.length + 2;
+    if (room < 0 && kept.length > 0) break;
+    kept.push(part);
+  }
+  const left = parts.length - kept.length;
+  const recorded = panels.filter(({ name }) => hasContent(profile, name)).map(({ name }) => name);
+  return `${blocks([
+    ...kept,
+    left === 0 ? '' : `Left out to keep this short: ${count(left, 'section')}.`,
+    `In full by panel: ${recorded.map((name) => code(name)).join(', ')}.`,
+  ])}\n`;
+}
+
+export async function readShortMarkdown(
+  { profiles, panels, rules = {} }: PageServices,
+  { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
+  { origin, longest }: { origin: string | null; longest?: number },
+): Promise<string> {
+  const times = await profiles.routePercentiles(profile);
+  return shortMarkdown({
+    profile,
+    amendments,
+    findings: createFindingsModel(profile, rules, amendments),
+    panels: panelsOf(profile, panels),
+    routeTimes: times === null || times.count < FEWEST_TIMES ? null : times,
+    link: origin === null ? null : `${origin}${urls.profile(profile.token)}`,
+    ...(longest === undefined ? {} : { longest }),
+  });
+}
