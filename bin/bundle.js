@@ -80,7 +80,7 @@ async function bundleCommonJs(bundler, app) {
     minifyWhitespace: true,
     lineLimit: 160,
     // The package's other dependencies are ES modules and are bundled.
-    external: ['pg', '@modelcontextprotocol/server'],
+    external: ['pg'],
     legalComments: 'eof',
     // Turns `import()` into `require`.
     supported: { 'dynamic-import': false },

@@ -21,9 +21,12 @@ function failureOf(error: unknown, redactText: (text: string) => string): string
   return 'This could not be read; the log of the process says why.';
 }
 
+/** By a name that no bundler of a host resolves: it may not be installed. */
+const SDK = '@modelcontextprotocol/server';
+
 async function loadSdk(): Promise<typeof Sdk> {
   try {
-    return await import('@modelcontextprotocol/server');
+    return (await import(SDK)) as typeof Sdk;
   } catch (error) {
     throw createError('MCP_NOT_INSTALLED', [], { cause: error });
   }
