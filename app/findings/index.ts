@@ -30,6 +30,7 @@ import { retriedCall } from './retried-call.ts';
 import { rootCause } from './root-cause.ts';
 import { routeMissed } from './route-missed.ts';
 import { sequentialAwaits } from './sequential-awaits.ts';
+import { sessionChangedLate } from './session-changed-late.ts';
 import { slowCall } from './slow-call.ts';
 import { slowStatement } from './slow-statement.ts';
 import { slowView } from './slow-view.ts';
@@ -84,6 +85,7 @@ export function createFindingRules(): FindingRule[] {
     cachingCannotWork,
     streamBuffered,
     cookieRejected,
+    sessionChangedLate,
     workAfterResponse,
     clientLeft,
   ];

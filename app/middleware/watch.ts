@@ -8,6 +8,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { Sampler } from '../profiler/sampling.ts';
+import { plainPropertyOf } from '../profiler/session-of.ts';
 import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
@@ -167,6 +168,8 @@ export function createWatch(options: WatchOptions): Watch {
     onHeaders: (context, req) => {
       const body = context.sampledOut ? undefined : context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;
+      const request = context.sampledOut ? undefined : context.first('request');
+      if (request?.live === req) request.session = plainPropertyOf(req, 'session').value;
       // A sampled-out request is stored at its end, if at all.
       if (!context.sampledOut) recorder.headersSent(context);
     },

@@ -6,6 +6,7 @@
  * `declare module 'express-hindsight'`). Facts are plain values, not masked yet, in memory until the panels have read them.
  * Times (`…AtMs`) are milliseconds since the request started.
  */
+import type { Json } from './json.ts';
 
 /** The origin as the client sees it: from the socket and, if the peer is trusted, from x-forwarded-*. */
 export interface RequestOrigin {
@@ -43,6 +44,8 @@ export interface RequestFact {
    * outlive its request, for example in the callbacks of a pooled connection, and must not keep its sockets in memory.
    */
   live?: object | undefined;
+  /** The session as it was when the headers were sent; absent where there was none. */
+  session?: Json | undefined;
 }
 
 /** The request body; one fact, updated as the body arrives. */

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { sessionOf, sessions } from '../support/sessions.ts';
 
 describe('what a host leaves on its requests', () => {
   let reads = 0;
@@ -20,6 +21,11 @@ describe('what a host leaves on its requests', () => {
       Object.defineProperty(req, 'session', { configurable: true, enumerable: true, get: () => ++reads });
       res.send('x');
     });
+    app.get('/late', sessions(), (req, res) => {
+      sessionOf(req).views = 1;
+      res.send('x');
+      sessionOf(req).cart = 2;
+    });
     app.get('/none', (_req, res) => res.send('x'));
   });
 
@@ -33,6 +39,10 @@ describe('what a host leaves on its requests', () => {
     expect(await heldBy('/accessor')).to.deep.equal({ unread: ['session'] });
     expect(await heldBy('/none')).to.equal(null);
     expect(reads).to.equal(0);
+  });
+
+  it('is the session as it was saved, with what changed later named', async () => {
+    expect(await heldBy('/late')).to.deep.equal({ session: { views: 1 }, late: ['cart'] });
   });
 
   it('is all that is kept of them: a context may outlive its request', async () => {

@@ -89,6 +89,19 @@ describe('the routing panel', () => {
     expect(routingPanel.collect(contextOf({}))).to.equal(null);
   });
 
+  it('does not say that an equal path differs where the handler of a parameter threw', () => {
+    const asked = { method: 'GET', url: '/orders/4' };
+    const context = contextOf({
+      ...asked,
+      layers: [{ name: 'id', kind: 'param', pattern: '/orders/:id', outcome: 'threw', error: true }],
+      routing: { table: [row('GET', '/orders/:id'), row('GET', '/items/:id')] },
+    });
+    expect(dataOf(routingPanel, context)?.routes?.map(({ why }) => why)).to.deep.equal([
+      'path and method match, but the handler of a parameter threw',
+      'path differs at “orders”',
+    ]);
+  });
+
   it('tells what ran, numbered by depth, and what became of it', () => {
     const data = collect({
       route: '/shop/orders/:id',
@@ -321,7 +334,9 @@ describe('why a route did not match', () => {
     expect(whyRouteDiffers(['GET'], '/a', { method: 'PUT', path: '/a' })).to.equal(
       'path matches, the method is PUT',
     );
-    expect(whyRouteDiffers(['GET'], '/a', { method: 'HEAD', path: '/a' })).to.equal('path differs');
+    expect(whyRouteDiffers(['GET'], '/a', { method: 'HEAD', path: '/a' })).to.equal(
+      'path and method match, but it was not reached',
+    );
   });
 
   it('takes no time over a hostile path', () => {

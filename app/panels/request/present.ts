@@ -152,7 +152,10 @@ export function presentRequest(
         title: 'Session and user',
         rows: (['session', 'user'] as const).flatMap((name): Row[] => {
           const value = held?.[name];
-          return value === undefined ? [] : [{ label: name, text: value }];
+          const late = name === 'session' ? held?.late : undefined;
+          const note =
+            late === undefined ? {} : { note: `changed after the headers were sent: ${late.join(', ')}` };
+          return value === undefined ? [] : [{ label: name, text: value, ...note }];
         }),
       },
       {

@@ -1,24 +1,24 @@
 /**
  * What the host's middleware left on the request: its session and its user (express-session, Passport and whoever puts
- * plain data there). Read when the answer is over, so that what is seen is what was left; own data only, and nothing that runs
- * code: where the property is an accessor (cookie-session), reading it could create or save a session, so it is named and
- * left alone.
+ * plain data there). The session is shown as it was when the headers were sent, because it is saved then, with what changed
+ * afterwards named; the user as the response left it. Where the property is an accessor (cookie-session), reading it could create
+ * or save a session, so it is named and left alone.
  */
 import type { RequestFact } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
-import { toPlain } from '../../profiler/plain.ts';
 import { MASK } from '../../profiler/redact-rules.ts';
+import { plainPropertyOf } from '../../profiler/session-of.ts';
 
 export interface SessionAndUser {
   session?: Json;
   user?: Json;
+  /** Names of what changed in the session after the headers were sent. */
+  late?: string[];
   /** Properties that are there, but behind an accessor. */
   unread?: string[];
 }
 
 const NAMES = ['session', 'user'] as const;
-/** A user may be a whole model of an ORM. */
-const LIMITS = { depth: 4, width: 40, length: 500, total: 150 };
 /** What a password is checked by, under names that say nothing elsewhere. */
 const VERIFIER = /(?:^|[a-z_-])(?:hash|salt|digest|verifier)$/i;
 
@@ -39,29 +39,41 @@ function withoutVerifiers(json: Json): Json {
   return json;
 }
 
-function readValue(value: unknown): Json | undefined {
-  if (value === undefined || value === null || value === false) return undefined;
-  if (typeof value !== 'object') return toPlain(value, LIMITS);
-  const json = withoutVerifiers(toPlain(value, LIMITS));
-  // How a session's cookie is sent is told by the answer's own header; its parts would be masked as if they were secrets.
-  if (typeof json === 'object' && json !== null && !Array.isArray(json) && typeof json.cookie === 'object')
-    delete json.cookie;
+function readable(plain: Json): Json {
+  const json = withoutVerifiers(plain);
+  // How a session's cookie is sent is told by the response's own header; its parts would be masked as if they were secrets.
+  if (isTable(json) && typeof json.cookie === 'object') delete json.cookie;
   return json;
 }
 
+function isTable(json: Json | undefined): json is Record<string, Json> {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
+/** Names whose values differ. */
+function differing(before: Json | undefined, after: Json | undefined): string[] {
+  const [old, now] = [isTable(before) ? before : {}, isTable(after) ? after : {}];
+  return [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(
+    (name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]),
+  );
+}
+
 /** undefined where there is neither. */
-export function readSessionAndUser({ live }: RequestFact): SessionAndUser | undefined {
+export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | undefined {
   if (live === undefined) return undefined;
   const held: SessionAndUser = {};
   let found = false;
   for (const name of NAMES) {
     if (!Object.hasOwn(live, name)) continue;
-    const own = Object.getOwnPropertyDescriptor(live, name);
-    const value = own !== undefined && 'value' in own ? readValue(own.value) : undefined;
-    if (own !== undefined && !('value' in own)) (held.unread ??= []).push(name);
+    const { value, unread } = plainPropertyOf(live, name);
+    if (unread) (held.unread ??= []).push(name);
     else if (value === undefined) continue;
-    else held[name] = value;
+    else held[name] = readable(value);
     found = true;
   }
-  return found ? held : undefined;
+  if (sent === undefined || held.unread?.includes('session') === true) return found ? held : undefined;
+  const before = readable(sent);
+  const late = differing(before, held.session);
+  if (late.length > 0) Object.assign(held, { session: before, late });
+  return held;
 }

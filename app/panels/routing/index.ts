@@ -111,8 +111,11 @@ function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): Rout
   const asked = askedOf(profile);
   const ran = layers.map(fromLayerRow);
   const table = shared as SharedRoutes | null;
+  const before = ran.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw')
+    ? 'the handler of a parameter threw'
+    : null;
   const why = ({ methods, pattern }: RouteGroup): string | null =>
-    route === null ? whyRouteDiffers(methods, pattern, asked) : null;
+    route === null ? whyRouteDiffers(methods, pattern, asked, before) : null;
   let trace: Trace | null = null;
   let routes: RouteGroup[] | null = null;
   const traced = (): Trace =>

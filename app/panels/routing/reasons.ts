@@ -23,6 +23,11 @@ function isPlaceholder(segment: string): boolean {
   return /[:*{(\\]/.test(segment);
 }
 
+/** What a placeholder takes may be narrower than its text shows: `/:id(\d+)`, `/files/*path`. */
+function isConstrained(pattern: string): boolean {
+  return /[*{(\\]/.test(pattern);
+}
+
 function word(segment: string): string {
   return segment.length > LONGEST_WORD ? `${segment.slice(0, LONGEST_WORD)}…` : segment;
 }
@@ -62,6 +67,8 @@ export function whyRouteDiffers(
   methods: readonly string[],
   pattern: string,
   asked: { method: string; path: string },
+  /** What kept a matching route from being called, if that is known. */
+  before: string | null = null,
 ): string {
   const path = whyPathDiffers(pattern, asked.path);
   if (path !== null) return path;
@@ -69,7 +76,10 @@ export function whyRouteDiffers(
     methods.includes('*') ||
     methods.includes(asked.method) ||
     (asked.method === 'HEAD' && methods.includes('GET'));
-  return answers ? 'path differs' : `path matches, the method is ${asked.method}`;
+  if (!answers) return `path matches, the method is ${asked.method}`;
+  return isConstrained(pattern)
+    ? 'path differs'
+    : `path and method match, but ${before ?? 'it was not reached'}`;
 }
 
 /** The one segment in which two paths of the same length differ, as sent and as wanted; null where there are more. */

@@ -1,0 +1,16 @@
+/** What the host's middleware put on a request under a name such as `session`, as plain data; own data only, nothing that runs code. */
+import type { Json } from './json.ts';
+import { toPlain } from './plain.ts';
+
+/** A user may be a whole model of an ORM. */
+const LIMITS = { depth: 4, width: 40, length: 500, total: 150 };
+
+/** undefined where there is none; `unread` where it is behind an accessor. */
+export function plainPropertyOf(live: object, name: string): { value: Json | undefined; unread?: true } {
+  const own = Object.getOwnPropertyDescriptor(live, name);
+  if (own === undefined) return { value: undefined };
+  if (!('value' in own)) return { value: undefined, unread: true };
+  const value: unknown = own.value;
+  if (value === undefined || value === null || value === false) return { value: undefined };
+  return { value: toPlain(value, LIMITS) };
+}

@@ -1,0 +1,13 @@
+/** express-session, which has no types of its own. */
+import { createRequire } from 'node:module';
+import type { Request, RequestHandler } from 'express';
+
+const session = createRequire(import.meta.url)('express-session') as (options: object) => RequestHandler;
+
+export function sessions(): RequestHandler {
+  return session({ secret: 'test', resave: false, saveUninitialized: true });
+}
+
+export function sessionOf(req: Request): Record<string, unknown> {
+  return (req as Request & { session: Record<string, unknown> }).session;
+}
