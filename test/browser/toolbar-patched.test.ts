@@ -1,7 +1,9 @@
 /** The bar in pages whose libraries put their own in the place of what the language and the browser have. */
 import { expect } from 'chai';
+import type { Request } from 'playwright-core';
 import { item, ITEMS, previewWith, texts, useBarPages, wait } from '../support/bar-pages.ts';
 import { shopPage } from '../support/toolbar-pages.ts';
+import { until } from '../support/waiting.ts';
 
 /** Told to the page: what its own error reporting would send home. */
 const HEAR = `window.told = []; onerror = (message) => told.push(message); onunhandledrejection = ({ reason }) => told.push(String(reason));`;
@@ -41,7 +43,6 @@ describe('the toolbar in pages of old libraries', () => {
     it(`works with ${name}`, async () => {
       patch(script);
       const { page, problems } = await open();
-      const sent = page.waitForRequest((request) => request.url().endsWith('/-/timing'));
       await page.keyboard.press('Alt+Shift+KeyH');
       for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
       expect(await previewWith(page, 'select *')).to.include('select * from items');
@@ -51,7 +52,12 @@ describe('the toolbar in pages of old libraries', () => {
       ).to.equal(1);
       await item(page, 'time').hover();
       expect(await previewWith(page, '182.6 ms')).to.include('182.6 ms');
-      const { timing } = JSON.parse((await sent).postData() ?? '') as { timing: { longTasks: unknown } };
+      let sent: Request | undefined;
+      await until(async () => {
+        sent = (await page.requests()).find((request) => request.url().endsWith('/-/timing'));
+        return sent !== undefined;
+      }, 'the toolbar sent what it measured');
+      const { timing } = JSON.parse(sent?.postData() ?? '') as { timing: { longTasks: unknown } };
       expect(timing.longTasks).to.be.an('array');
       expect(await page.evaluate('told')).to.deep.equal([]);
       expect(problems).to.deep.equal([]);

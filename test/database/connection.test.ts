@@ -12,8 +12,10 @@ import {
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
 import { createPrepare } from '../../app/database/prepare.ts';
 import { createStorageInProcess } from '../storage/in-process.ts';
+import { until } from '../support/waiting.ts';
 import {
   endEmbedded,
+  isAlive,
   freshVarDir,
   openKnex,
   startDebianPostgres,
@@ -30,12 +32,6 @@ async function failure(promise: Promise<unknown>): Promise<Error & { status?: nu
   );
   expect(error).to.be.instanceOf(Error);
   return error as Error & { status?: number };
-}
-
-async function until(condition: () => boolean, withinMs: number): Promise<number> {
-  const started = Date.now();
-  while (!condition() && Date.now() - started < withinMs) await sleep(10);
-  return Date.now() - started;
 }
 
 describe('connection settings', () => {
@@ -154,18 +150,15 @@ describe('the database', () => {
     const late = { ...server().connection, user: 'late' };
     const storage = createStorageInProcess(late, { schema: 'later', onUnusable: () => database.mend() });
     const reads = async (): Promise<boolean> => (await storage.read('000001').catch(() => false)) === null;
-    const readsWithin = async (tries: number): Promise<boolean> => {
-      for (let n = 0; n < tries; n++) {
-        if (await reads()) return true;
-        await sleep(100);
-      }
-      return false;
-    };
-    expect(await readsWithin(10)).to.equal(false);
+    for (let times = 0; times < 10; times++) {
+      expect(await reads()).to.equal(false);
+      await sleep(100);
+    }
     await admin.raw('create schema later authorization late');
-    expect(await readsWithin(60)).to.equal(true);
+    await until(reads, 'the tables are there');
     await admin.raw('drop schema later cascade; create schema later authorization late');
-    expect(await readsWithin(60)).to.equal(true);
+    await until(reads, 'the tables are there again');
+    await until(() => lines.length === 3, 'what was done is said');
     expect(lines.map((line) => line.slice(0, 30))).to.deep.equal([
       'The role "late" may not create',
       "Ran the profiler's migrations:",
@@ -209,7 +202,7 @@ describe('the database', () => {
         /^The database at .*postgres can't be used \(connect .*\); the service goes on and tries again\.$/,
       );
       await own.resume();
-      expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+      await until(() => database.state().status === 'ready', 'the database is ready');
       await database.ready;
       expect(lines.at(-1)).to.match(/is there\.$/);
     });
@@ -223,7 +216,7 @@ describe('the database', () => {
       expect(database.state().status).to.equal('unavailable');
       expect(lines.filter((line) => line.includes("can't be used")).length).to.equal(1);
       await own.resume();
-      expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+      await until(() => database.state().status === 'ready', 'the database is ready');
       expect((await knex.raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
     });
 
@@ -237,13 +230,16 @@ describe('the database', () => {
         Promise.resolve({ ...own.connection, user: 'guest', password: 'hunter2-hunter2', database: 'late' }),
       );
       database.connect();
-      await until(() => lines.length > 0, 5000);
+      await until(() => lines.length > 0, 'something is said');
       expect(lines.join()).to.match(/password authentication failed for user "guest"/);
       await admin.raw(`alter role guest password 'hunter2-hunter2'`);
-      await until(() => (database.state().message ?? '').includes('does not exist'), 5000);
+      await until(
+        () => (database.state().message ?? '').includes('does not exist'),
+        'the database is missing',
+      );
       await admin.raw('create database late');
       await admin.destroy();
-      expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+      await until(() => database.state().status === 'ready', 'the database is ready');
       expect(lines.join()).to.not.contain('hunter2');
       own.allow(['local all all trust']);
     });
@@ -273,10 +269,9 @@ describe('the database', () => {
     const knex = await database.knex();
     await knex.raw('select 1');
     process.kill(embedded.pid, 'SIGKILL');
-    await sleep(300);
-    await until(() => database.state().status !== 'ready', 100);
+    await until(() => !isAlive(embedded.pid), 'the server has ended');
     await knex.raw('select 1').catch(() => undefined);
-    expect(await until(() => database.state().status === 'ready', 5000)).to.be.below(2000);
+    await until(() => database.state().status === 'ready', 'the database is ready');
     expect((await knex.raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
     await database.close();
     await endEmbedded(embedded);

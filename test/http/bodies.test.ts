@@ -15,6 +15,7 @@ import { echo, startHttpApp } from '../support/http-app.ts';
 import type { HttpApp, Recorded } from '../support/http-app.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import type { RawResponse } from '../support/raw-http.ts';
+import { WITHIN_MS } from '../support/waiting.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT = 16 * MIB;
@@ -240,12 +241,14 @@ describe('bodies', () => {
 
     it('lets the client finish what it is sending, and read the page', async () => {
       const parts = [head('POST /nowhere', { 'content-length': String(24 * MIB) }), Buffer.alloc(24 * MIB)];
-      const { responses, reset } = await exchange(app.port, parts);
-      expectError(app, responses[0], {
+      const patient = await startHttpApp({ linger: { bytes: 64 * MIB, ms: WITHIN_MS } });
+      const { responses, reset } = await exchange(patient.port, parts);
+      expectError(patient, responses[0], {
         status: 413,
         message: `The request body is limited to 16 MiB; ${24 * MIB} bytes were sent.`,
       });
       expect(reset).to.equal(false);
+      await patient.close();
     });
 
     it('closes on a client that does not stop', async () => {

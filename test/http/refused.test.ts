@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Express } from 'express';
 import { expectError } from '../support/error-answer.ts';
 import { echo, startHttpApp } from '../support/http-app.ts';
-import type { HttpApp } from '../support/http-app.ts';
+import type { HttpApp, HttpAppOptions } from '../support/http-app.ts';
 import { exchange, head } from '../support/raw-http.ts';
 
 function addRoutes(app: Express): void {
@@ -16,12 +16,13 @@ function addRoutes(app: Express): void {
   });
 }
 
-function startRefusing(): Promise<HttpApp> {
+function startRefusing(more: HttpAppOptions = {}): Promise<HttpApp> {
   // The routes that read by themselves come first, as an owner would have them.
   return startHttpApp({
     before: (app) => app.post('/begun', beginAtOnce),
     after: addRoutes,
     linger: { bytes: 1e6, ms: 300 },
+    ...more,
   });
 }
 
@@ -102,10 +103,12 @@ describe('a refused Host', () => {
 
 describe('what the parser refuses', () => {
   let app: HttpApp;
+  let impatient: HttpApp;
   before(async () => {
     app = await startRefusing();
+    impatient = await startRefusing({ arrival: { headMs: 300, wholeMs: 300 } });
   });
-  after(() => app.close());
+  after(() => Promise.all([app.close(), impatient.close()]));
 
   const rows: [name: string, request: string, status: number][] = [
     ['garbage', 'garbage\r\n\r\n', 400],
@@ -170,9 +173,10 @@ describe('what the parser refuses', () => {
   ];
   for (const [name, request, status] of rows) {
     it(`${name} is a full ${status} page, recorded, and the connection closes`, async () => {
-      const { responses, closed, reset, timedOut } = await exchange(app.port, [request]);
+      const asked = status === 408 ? impatient : app;
+      const { responses, closed, reset, timedOut } = await exchange(asked.port, [request]);
       expect(responses).to.have.length(1);
-      const { headers } = expectError(app, responses[0], { status });
+      const { headers } = expectError(asked, responses[0], { status });
       expect(headers.connection).to.equal('close');
       expect([closed, reset, timedOut]).to.deep.equal([true, false, false]);
     });
@@ -271,18 +275,18 @@ describe('what the parser refuses', () => {
   });
 
   it('gets no answer and no profile where nothing was received', async () => {
-    const before = app.recorded.size;
-    const idle = await exchange(app.port, [], { limitMs: 3000 });
+    const before = impatient.recorded.size;
+    const idle = await exchange(impatient.port, []);
     expect([idle.responses.length, idle.closed, idle.timedOut]).to.deep.equal([0, true, false]);
     for (let i = 0; i < 5; i++) {
-      const socket = connect(app.port, '127.0.0.1');
+      const socket = connect(impatient.port, '127.0.0.1');
       socket.on('error', () => undefined);
       await new Promise((resolve) => socket.once('connect', resolve));
       if (i % 2 === 0) socket.end();
       else socket.resetAndDestroy();
     }
     await sleep(100);
-    expect(app.recorded.size).to.equal(before);
+    expect(impatient.recorded.size).to.equal(before);
   });
 
   it('gets no answer where the client has gone', async () => {

@@ -58,4 +58,20 @@ describe('the panel of the process', () => {
     expect(ticks).to.have.length.within(2, 8);
     expect(Date.parse(beside.until) - Date.parse(beside.from)).to.equal(2300);
   });
+
+  it('lists the longest of many, which a finding may lead to', () => {
+    const held = Array.from({ length: 200 }, (_, index) => ({
+      startMs: index,
+      durationMs: index === 170 ? 90 : 11,
+    }));
+    const context = contextOf({ held, collections: [] });
+    const { rows, left } = panel.draw?.(dataOf(panel, context)!, {
+      profile: profileOf(context, [panel]),
+      query: {},
+      amendments: {},
+    }) as { rows: { id: string; startMs: number }[]; left: number };
+    expect(rows).to.have.length(60);
+    expect(rows.at(-1)).to.deep.include({ id: 'h171', startMs: 170 });
+    expect(left).to.equal(140);
+  });
 });

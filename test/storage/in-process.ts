@@ -5,6 +5,7 @@ import type { OperationOptions } from '../../app/storage/postgres-operations.ts'
 import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { serve } from '../../app/storage/postgres-thread.ts';
 import type { TestConnection } from '../support/postgres.ts';
+import { WITHIN_MS } from '../support/waiting.ts';
 
 function startHere(options: OperationOptions): Worker {
   const { port1, port2 } = new MessageChannel();
@@ -16,11 +17,14 @@ function startHere(options: OperationOptions): Worker {
   return Object.assign(port1, { terminate }) as unknown as Worker;
 }
 
+/** A slow machine gets the time that it needs, unless `settings` are about that. */
 export function createStorageInProcess(
   connection: TestConnection & { options?: string },
   settings: StorageSettings,
 ): ProfileStorage {
   return createPostgresStorage({
+    findTimeoutMs: WITHIN_MS,
+    replyTimeoutMs: WITHIN_MS,
     ...settings,
     connection: () => Promise.resolve({ ...connection }),
     start: startHere,

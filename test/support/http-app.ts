@@ -31,6 +31,7 @@ import { responseOfError } from '../../app/middleware/error-response.ts';
 import type { BodyFact, UploadedFile } from '../../app/profiler/facts.ts';
 import { createMountedApplications } from '../../app/observe/mounted-applications.ts';
 import { urls } from '../../app/urls.ts';
+import { WITHIN_MS } from './waiting.ts';
 
 /** What the error page of these tests shows. */
 export type ThrownPage = Omit<ErrorPage, 'req'>;
@@ -66,6 +67,8 @@ export interface HttpAppOptions {
   trustedHosts?: readonly string[] | null;
   limitBytes?: number;
   linger?: { bytes: number; ms: number };
+  /** Milliseconds for a request to arrive: its head, and all of it. Default: as long as a test may take. */
+  arrival?: { headMs: number; wholeMs: number };
   strict?: boolean;
   renderError?: (page: ThrownPage) => string;
   /** Owner's routes that read their streams themselves. */
@@ -146,6 +149,7 @@ async function listen(server: Server): Promise<number> {
 
 export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpApp> {
   const { debug = true, trustedProxies = DEFAULT_PROXIES, trustedHosts = null, limitBytes, linger } = options;
+  const { arrival = { headMs: WITHIN_MS, wholeMs: WITHIN_MS } } = options;
   const renderError = options.renderError ?? plainErrorPage;
   const uploadFolder = join(await mkdtemp(join(tmpdir(), 'hindsight-http-')), 'tmp');
   const logged: unknown[] = [];
@@ -196,8 +200,8 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   app.use(errors.handler);
 
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: 100 }, app);
-  server.headersTimeout = 700;
-  server.requestTimeout = 1500;
+  server.headersTimeout = arrival.headMs;
+  server.requestTimeout = arrival.wholeMs;
   const record = (refused: RefusedRequest) => {
     const parent = recorder.open();
     const child = recorder.open(parent.token);

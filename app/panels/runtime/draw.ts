@@ -4,7 +4,7 @@ import { ticksOf } from '../shared/ticks.ts';
 import type { RuntimeData } from './data.ts';
 import { blockedLabel } from './spans.ts';
 
-/** Rows of a kind that a page shows. */
+/** Rows that a page shows: the longest ones. */
 const MOST_ROWS = 60;
 /** A request that began so long before may still have run. */
 const BEFORE_MS = 2000;
@@ -21,8 +21,8 @@ interface RuntimeRow {
 
 export function drawRuntime(data: RuntimeData, { profile }: PanelPage) {
   const { held, collections, durationMs } = data;
-  const rows = [
-    ...held.slice(0, MOST_ROWS).map(({ startMs, durationMs: ms, by }, index): RuntimeRow => ({
+  const all = [
+    ...held.map(({ startMs, durationMs: ms, by }, index): RuntimeRow => ({
       id: `h${index + 1}`,
       kind: 'blocked',
       what: blockedLabel({ by }, profile.token),
@@ -30,18 +30,22 @@ export function drawRuntime(data: RuntimeData, { profile }: PanelPage) {
       startMs,
       durationMs: ms,
     })),
-    ...collections.slice(0, MOST_ROWS).map(({ kind, ...interval }, index): RuntimeRow => ({
+    ...collections.map(({ kind, ...interval }, index): RuntimeRow => ({
       ...interval,
       id: `gc${index + 1}`,
       kind: 'collection',
       what: `garbage collection, ${kind}`,
       other: null,
     })),
-  ].sort((a, b) => a.startMs - b.startMs);
+  ];
+  const rows = all
+    .sort((a, b) => b.durationMs - a.durationMs)
+    .slice(0, MOST_ROWS)
+    .sort((a, b) => a.startMs - b.startMs);
   const axisMs = Math.max(0.1, durationMs);
   return {
     rows,
-    left: held.length + collections.length - rows.length,
+    left: all.length - rows.length,
     axisMs,
     ticks: ticksOf(0, axisMs),
     /** What began while this request ran, or shortly before. */

@@ -5,6 +5,7 @@ import { createFindingsModel } from '../../../app/controllers/profiler/findings-
 import type { Finding, FindingRule, Profile } from '../../../app/index.ts';
 import { ruleTexts, type RuleTexts } from '../../../app/profiler/finding-rule.ts';
 import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
+import { until } from '../../support/waiting.ts';
 
 function findings(count: number, given: Partial<Finding> = {}): Finding[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -104,8 +105,13 @@ describe('the findings at the head of a profile', () => {
     after(() => running.close());
 
     async function page(path: string) {
-      const { profile } = await running.ask(path);
-      const answer = await fetch(`${running.origin}/_profiler/${profile.token}`);
+      let profile: Profile | undefined;
+      // A busy machine blocks the event loop, too.
+      await until(async () => {
+        ({ profile } = await running.ask(path));
+        return profile.findings.every(({ rule: found }) => found !== 'event-loop-blocked');
+      }, 'nothing blocked the event loop');
+      const answer = await fetch(`${running.origin}/_profiler/${profile?.token}`);
       return load(await answer.text());
     }
 
