@@ -63,7 +63,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): void {
+/** `ends`: also how they end. That depends on the process, so that it is asked on one database. */
+function suite(
+  name: string,
+  { ends }: { ends: boolean },
+  open: (context: Mocha.Context) => Promise<Place>,
+): void {
   describe(`${WORKERS} workers on ${name}`, () => {
     let place: Place | undefined;
     let service: ListeningProcess | undefined;
@@ -161,6 +166,8 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
       expect(invented.filter((profile) => profile !== null)).to.deep.equal([]);
     });
 
+    if (!ends) return;
+
     it('go on when one is killed: another takes its place, what it had stored stays', async () => {
       const victim = (await list('url=/load/')).profiles[0]!.process;
       const ofVictim = `url=/load/&process=${encodeURIComponent(victim)}`;
@@ -208,13 +215,13 @@ function suite(name: string, open: (context: Mocha.Context) => Promise<Place>): 
   });
 }
 
-suite('the embedded PostgreSQL', async () => ({ env: { VAR_DIR: await clusterVarDir() } }));
+suite('the embedded PostgreSQL', { ends: true }, async () => ({ env: { VAR_DIR: await clusterVarDir() } }));
 
-suite("Debian's PostgreSQL", async (context) => ({
+suite("Debian's PostgreSQL", { ends: false }, async (context) => ({
   env: { VAR_DIR: freshVarDir(), ...environmentOf(await debianDatabase(context)) },
 }));
 
-suite('pgbouncer in transaction mode', async (context) => {
+suite('pgbouncer in transaction mode', { ends: false }, async (context) => {
   const program = findProgram(['pgbouncer']) ?? skipOrFail(context, 'pgbouncer');
   const bouncer = await startPgbouncer(program, await debianDatabase(context));
   return {
