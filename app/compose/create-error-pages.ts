@@ -11,6 +11,7 @@ import {
   statusTextOf,
 } from '../middleware/errors.ts';
 import type { Guard } from '../middleware/guard.ts';
+import { createPageTurns } from '../middleware/page-turns.ts';
 import type { RecordedRefusal } from '../middleware/refuse.ts';
 import type { RefusedRequest } from '../middleware/refused-request.ts';
 import { recordError } from '../observe/errors-seen.ts';
@@ -33,6 +34,9 @@ export type RenderErrorPage = (page: {
 /** What the error page reads of a profile: its views, and the number of statements for its head. */
 const SHOWN = ['exception', 'routing', 'database'];
 
+/** Milliseconds between two warnings. */
+const SAY_EVERY = 60_000;
+
 export interface ErrorPagesOptions {
   recorder: Recorder;
   tracker: ContextTracker;
@@ -41,6 +45,7 @@ export interface ErrorPagesOptions {
   /** Masks secrets in the plain page that replaces a failed one. */
   redactText?: (text: string) => string;
   log?: (error: unknown, req: IncomingMessage) => void;
+  warn?: (sentence: string) => void;
 }
 
 export interface ErrorPages extends ErrorResponder {
@@ -63,11 +68,22 @@ function syntheticResponse(status: number, statusText: string, atMs: number): Re
 }
 
 export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
-  const { recorder, tracker, renderErrorPage, guard } = options;
+  const { recorder, tracker, renderErrorPage, guard, warn } = options;
+  const turns = createPageTurns();
+  let saidAt = -Infinity;
+
+  function sayBusy(): void {
+    if (performance.now() - saidAt < SAY_EVERY) return;
+    saidAt = performance.now();
+    warn?.(
+      `Too many requests fail at once (${turns.waiting} error pages wait): some get a short page, and only their summary is stored.`,
+    );
+  }
 
   /** Opens the child for the rendering of a parent's error page. */
   function openChild(parent: Context): Context {
     const child = recorder.open('error_page', parent);
+    child.isSummarized = parent.isSummarized;
     const request = parent.first('request');
     if (request !== undefined) child.add('request', request);
     return child;
@@ -107,6 +123,11 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       if (context !== undefined)
         recordError(context, error, { origin: status === null ? 'late' : 'handled', status });
     },
+    summarize(req) {
+      const context = tracker.of(req);
+      if (context !== undefined) context.isSummarized = true;
+      sayBusy();
+    },
   };
 
   function renderError({ req, ...page }: ErrorPage): string {
@@ -124,6 +145,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       maySee: (req) => guard.maySee(req),
       renderError,
       recorder: errorRecorder,
+      turns,
       redactText: options.redactText,
       log: options.log,
     }),

@@ -138,6 +138,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     renderErrorPage: pages.renderErrorPage,
     guard,
     redactText,
+    warn,
     log: (error) => {
       warn(redactText(stackText(error)));
     },

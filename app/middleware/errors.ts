@@ -11,6 +11,7 @@ import { announcedBytes } from './body-tap.ts';
 import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, lingerOnClose } from './linger.ts';
 import { setOwnHeaders } from './own-headers.ts';
+import type { PageTurns } from './page-turns.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 import { shortPage } from './short-page.ts';
 import { type ErrorResponse, responseOfError } from './error-response.ts';
@@ -28,6 +29,8 @@ export interface ErrorRecorder {
   openChild(req: IncomingMessage): ErrorPageChild | null;
   /** `status`: that of the response; null if headers were sent already. */
   recordError(req: IncomingMessage, error: unknown, status: number | null): void;
+  /** Too many error pages wait: only a summary of this request is stored. */
+  summarize(req: IncomingMessage): void;
 }
 
 export interface ErrorPage {
@@ -43,6 +46,8 @@ export interface ErrorHandlerOptions {
   /** The page with what was recorded; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
+  /** When pages with what was recorded are made; default: at once. */
+  turns?: PageTurns | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
   /** Receives errors that give a 5xx or truncate a response, and our own failures. */
@@ -54,6 +59,13 @@ export interface ErrorResponder {
   handler: ErrorRequestHandler;
   /** For errors found outside the middleware. */
   respond: RespondWithError;
+}
+
+interface Shown {
+  /** `summary`: too many pages wait. */
+  show: 'all' | 'summary' | 'nothing';
+  /** Address of the profile; null if the request is not recorded. */
+  link: string | null;
 }
 
 /** Headers that the handler set for a body which is not sent, or for caching it. */
@@ -89,13 +101,18 @@ function socketOf(req: IncomingMessage, res: ServerResponse): Socket | null {
   return res.socket ?? req.socket;
 }
 
+function linkOf(res: ServerResponse): string | null {
+  const link = res.getHeader('x-debug-token-link');
+  return typeof link === 'string' ? link : null;
+}
+
 function isGone(req: IncomingMessage): boolean {
   const { socket } = req as { socket?: Socket | null };
   return socket?.destroyed === true;
 }
 
 export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder {
-  const { maySee, renderError, recorder, log, redactText = (text: string) => text } = options;
+  const { maySee, renderError, recorder, turns, log, redactText = (text: string) => text } = options;
   /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
@@ -115,14 +132,15 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
 
   function renderPage(
     page: ErrorPage,
-    { thrown, child, isShown }: { thrown: ErrorResponse; child: ErrorPageChild | null; isShown: boolean },
+    { thrown, child, show, link }: Shown & { thrown: ErrorResponse; child: ErrorPageChild | null },
   ): { html: string; bare: boolean } {
     const { status } = thrown;
     const message = guard(page.req, '', () => redactText(thrown.message));
-    const plain = shortPage({ status, message }, { showMessage: isShown || (status < 500 && thrown.expose) });
+    const showMessage = show !== 'nothing' || (status < 500 && thrown.expose);
+    const plain = shortPage({ status, message }, { showMessage, link: show === 'summary' ? link : null });
     // The client is gone and the recording closed: nobody will read the page.
     const isOver = child === null && recorder !== undefined && isGone(page.req);
-    if (!isShown || isOver) return { html: plain, bare: true };
+    if (show !== 'all' || isOver) return { html: plain, bare: true };
     const html = guard(page.req, null, () => {
       const work = (): string => renderError(page);
       return child === null ? work() : child.render(work);
@@ -140,14 +158,15 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
     lingerOnClose(socket, defaultLingerLimits);
   }
 
-  function send(error: unknown, req: IncomingMessage, res: ServerResponse, isShown: boolean): void {
+  function send(error: unknown, req: IncomingMessage, res: ServerResponse, show: Shown['show']): void {
     answered.set(res, error);
+    if (show === 'summary') guard(req, undefined, () => recorder?.summarize(req));
     const thrown = responseOfError(error);
     guard(req, undefined, () => recorder?.recordError(req, error, thrown.status));
     if (thrown.status >= 500) guard(req, undefined, () => log?.(error, req));
     const child = guard(req, null, () => recorder?.openChild(req) ?? null);
     const page = { req, error, status: thrown.status, statusText: statusTextOf(thrown.status) };
-    const { html, bare } = renderPage(page, { thrown, child, isShown });
+    const { html, bare } = renderPage(page, { thrown, child, show, link: linkOf(res) });
     guard(req, undefined, () => child?.finish(page));
     const body = Buffer.from(html);
     closeGently(req, res);
@@ -159,17 +178,26 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
 
   function respond(error: unknown, req: IncomingMessage, res: ServerResponse): void {
     const isShown = res.headersSent || guard(req, false, () => maySee(req));
-    if (typeof isShown === 'boolean') respondNow(error, req, res, isShown);
+    if (typeof isShown === 'boolean') respondInTurn(error, req, res, isShown);
     else
       void isShown.then((settled) => {
-        respondNow(error, req, res, settled);
+        respondInTurn(error, req, res, settled);
       });
   }
 
-  function respondNow(error: unknown, req: IncomingMessage, res: ServerResponse, isShown: boolean): void {
+  function respondInTurn(error: unknown, req: IncomingMessage, res: ServerResponse, isShown: boolean): void {
+    if (!isShown || res.headersSent || turns === undefined)
+      respondNow(error, req, res, isShown ? 'all' : 'nothing');
+    else
+      turns.take(socketOf(req, res), (isShort) => {
+        respondNow(error, req, res, isShort ? 'summary' : 'all');
+      });
+  }
+
+  function respondNow(error: unknown, req: IncomingMessage, res: ServerResponse, show: Shown['show']): void {
     if (!res.headersSent && !res.writableEnded) {
       try {
-        send(error, req, res, isShown);
+        send(error, req, res, show);
       } catch (failure) {
         guard(req, undefined, () => log?.(failure, req));
         socketOf(req, res)?.destroy();

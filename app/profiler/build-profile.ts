@@ -65,6 +65,9 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   return fact === undefined ? null : describeError(fact.error);
 }
 
+/** Panels of a summary. That of the request is the one that tells which texts are secrets. */
+const SUMMARY = new Set(['request', 'exception']);
+
 const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 
 function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
@@ -84,7 +87,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
 
   /** Why a request that was not sampled is stored nevertheless; null if it was sampled or is not stored. */
   function whyStored(context: Context): ProfileHead['storedBecause'] {
-    if (!context.sampledOut) return null;
+    if (!context.sampledOut) return context.isSummarized ? 'busy' : null;
     const status = context.first('response')?.status ?? 0;
     const durationMs = context.durationMs ?? context.elapsedMs();
     // Slow or refused requests of the toolbar are not worth storing.
@@ -151,11 +154,13 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const taken: Taken = { seen: { kept: {}, shared: {} }, shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
+      if (context.isSummarized && !SUMMARY.has(panel.name)) continue;
       const record = takePanel(panel, context, taken, shown?.includes(panel.name));
       if (record !== null) kept[panel.name] = record;
     }
     // Nobody but us can fix what the profiler's own pages do.
-    const looked = head.kind !== 'profiler' && head.kind !== 'error_page' && shown === undefined;
+    const looked =
+      !context.isSummarized && head.kind !== 'profiler' && head.kind !== 'error_page' && shown === undefined;
     const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const { value, masked } = redactor.tree({
       navigationHints: navigationHintsOf(context),

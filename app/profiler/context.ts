@@ -49,6 +49,8 @@ export class Context {
   parent: string | null;
   /** Only a summary is recorded, without asynchronous work; it is stored only if the request failed or was slow. */
   readonly sampledOut: boolean;
+  /** Too many requests fail at once: of what was recorded only a summary is stored. */
+  isSummarized = false;
   /** Token of the error page rendered for this request. */
   child: string | null = null;
   /** Wall clock at the start, milliseconds since 1970. */

@@ -39,7 +39,7 @@ export interface ProfileHead {
   /** Milliseconds until the response finished; null while it runs. */
   durationMs: number | null;
   outcome: 'running' | 'finished' | 'aborted';
-  /** Why the summary of a request that was not sampled was stored; null: recorded in full. */
+  /** Why only a summary was stored; null: recorded in full. */
   storedBecause: StoredBecause;
   /** The process that responded: dyno name or host name, and pid. */
   process: string;

@@ -13,8 +13,8 @@ export interface Sampling {
 /** With this header a request is recorded in full at any rate; values `0` and empty have no effect. */
 const ASKING_HEADER = 'x-debug-profile';
 
-/** Why a summary was stored; null for a request recorded in full. */
-export type StoredBecause = 'failed' | 'slow' | null;
+/** Why a summary was stored; null for a request recorded in full. `busy`: too many requests failed at once. */
+export type StoredBecause = 'failed' | 'slow' | 'busy' | null;
 
 export interface Sampler {
   isPaused(): boolean;

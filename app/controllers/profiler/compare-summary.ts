@@ -113,6 +113,6 @@ export function summarizeComparison(a: Profile, b: Profile, figures: readonly Fi
   if (a.route !== b.route || a.method !== b.method)
     sentences.push('The routes differ, so most sections are not comparable.');
   if (a.storedBecause !== null || b.storedBecause !== null)
-    sentences.push(`${a.storedBecause === null ? 'B' : 'A'} was not sampled: only its summary was recorded.`);
+    sentences.push(`Only a summary of ${a.storedBecause === null ? 'B' : 'A'} was recorded.`);
   return sentences.join(' ');
 }

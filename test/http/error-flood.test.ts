@@ -1,0 +1,79 @@
+/** Many requests that fail at once: others are not kept waiting behind them, and each of them has its page or a link to its profile. */
+import { expect } from 'chai';
+import express from 'express';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { createProfiler, type Profiler } from '../../app/index.ts';
+import { until } from '../support/waiting.ts';
+
+const CONNECTIONS = 150;
+const PIPELINED = 4;
+
+describe('a flood of errors', () => {
+  let server: Server;
+  let profiler: Profiler;
+  let failed = 0;
+  let finished = 0;
+  /** Error pages that were finished when the other request was handled. */
+  let finishedBefore = Infinity;
+  const said: string[] = [];
+  const sockets: Socket[] = [];
+  const received: string[] = [];
+
+  before(async () => {
+    profiler = createProfiler({ enabled: true, warn: (sentence) => said.push(sentence) });
+    const app = express();
+    app.use(profiler.watch, profiler.pages);
+    app.get('/other', (_req, res) => {
+      finishedBefore = finished;
+      res.send('other');
+    });
+    app.use((_req, res) => {
+      failed++;
+      res.on('finish', () => finished++);
+      throw new Error('broken');
+    });
+    app.use(profiler.errors);
+    server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    // The first error page loads what makes them.
+    await fetch(`http://127.0.0.1:${port}/first`).then((response) => response.text());
+    failed = finished = 0;
+    for (let at = 0; at <= CONNECTIONS; at++) {
+      const socket = connect(port, '127.0.0.1');
+      sockets.push(socket);
+      socket.on('data', (chunk) => (received[at] = (received[at] ?? '') + chunk.toString()));
+      await once(socket, 'connect');
+    }
+    const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    sockets.slice(1).forEach((socket) => socket.write(request('/broken').repeat(PIPELINED)));
+    sockets[0]?.write(request('/other'));
+    await until(() => finished === CONNECTIONS * PIPELINED, 'every error has its page');
+  });
+  after(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await profiler.close();
+  });
+
+  it('lets another request through that came after it', () => {
+    expect(failed).to.equal(CONNECTIONS * PIPELINED);
+    expect(finishedBefore).to.be.lessThan(CONNECTIONS);
+  });
+
+  it('gets short pages with the address of the profile while too many wait, and that is said once', async () => {
+    const pages = received.slice(1).join('');
+    const short = pages.match(/<a href="[^"]+\/_profiler\/([0-9a-f]{6})">Profile of this request/g) ?? [];
+    expect(short.length)
+      .to.be.greaterThan(0)
+      .and.lessThan(CONNECTIONS * PIPELINED);
+    expect(said.filter((sentence) => sentence.includes('Too many requests fail at once'))).to.have.length(1);
+    const token = /([0-9a-f]{6})">/.exec(short[0] ?? '')?.[1] ?? '';
+    const found = await profiler.profiles.read(token);
+    expect(found?.profile.storedBecause).to.equal('busy');
+    expect(found?.profile.panels.exception?.data).to.be.an('object');
+    expect(found?.profile.error?.message).to.equal('broken');
+  });
+});
