@@ -16,6 +16,8 @@ module.exports = {
   require: ['test/support/run.ts'],
   reporter: 'test/support/summary-reporter.cjs',
   parallel: !named,
+  // A file that is run by itself ends, whatever it left open; in parallel, mocha ends its workers the same way.
+  exit: named,
   jobs: 4,
   // Only there to end a hang: how long a test takes is no question of right or wrong.
   timeout: 240_000,
