@@ -115,6 +115,8 @@ export interface TextSearch {
   count: number;
   /** False: there are older ones that were not searched. */
   all: boolean;
+  /** When the oldest profile searched started; null if there is none. */
+  oldest: number | null;
   /** Where the text occurs, by token. */
   found: Readonly<Record<string, TextPlace>>;
 }

@@ -82,6 +82,7 @@ export function findEntries(entries: Iterable<Entry>, query: ProfileQuery): Find
           looked: {
             count: looked.length,
             all,
+            oldest: looked.at(-1)?.index.startedAt ?? null,
             found: Object.fromEntries(
               [...found].filter(([token]) => page.some(({ index }) => index.token === token)),
             ),

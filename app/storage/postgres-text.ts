@@ -82,6 +82,7 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
   const places: Record<string, TextPlace> = {};
   let count = 0;
   let all = false;
+  let oldest: number | null = null;
 
   async function look(client: Client): Promise<void> {
     let last: Chunk['last'] = null;
@@ -95,6 +96,7 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
       }
       count += chunk.looked;
       last = chunk.last;
+      if (last !== null) oldest = Number(last.started_at);
       all = chunk.looked < CHUNK;
       if (all) return;
     }
@@ -114,7 +116,7 @@ export function searchText(pool: Pool, search: TextQuery): Promise<FindResult> {
         rows: page,
         total: rows.length,
         totalIsExact: all,
-        looked: { count, all, found },
+        looked: { count, all, oldest, found },
         ...(await pinsOf(client, schema, page)),
       };
     }),

@@ -432,6 +432,15 @@ export function describeStorageContract(subject: ContractSubject): void {
       const first = await storage.find({ searched, text: 'kettle', limit: 5, offset: 0 });
       expect(first.rows.map(({ token }) => token)[0]).to.equal((1599).toString(16).padStart(6, '0'));
       expect(first.total).to.be.above(5);
+      const oldest = first.looked?.oldest ?? 0;
+      const older = await storage.find({
+        searched,
+        text: 'kettle',
+        until: oldest + 1,
+        limit: 1000,
+        offset: 0,
+      });
+      expect(older.looked?.count).to.be.within(1, 605);
       const beyond = await storage.find({ searched, text: 'kettle', limit: 5, offset: 598 });
       expect(beyond.rows).to.have.length(2);
       expect(beyond).to.include({ total: 600, totalIsExact: true });

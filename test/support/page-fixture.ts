@@ -27,6 +27,7 @@ import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import type { EditorOptions } from '../../app/view-helpers/editor.ts';
 import { createPages } from '../../app/routes/profiler.ts';
+import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
 
 export const ORIGIN = 'https://shop.example.com';
@@ -52,6 +53,7 @@ export interface Recorded {
 
 export interface PageFixture {
   profiles: Profiles;
+  storage: ProfileStorage;
   recorder: Recorder;
   services: PageServices;
   pages: Dispatch;
@@ -155,6 +157,7 @@ export function createPageFixture(
 
   return {
     profiles,
+    storage,
     recorder,
     services,
     pages,

@@ -65,6 +65,8 @@ export interface ListModel {
   histogram: HistogramModel | 'too many' | null;
   /** How many requests a text search read; null without one. */
   looked: TextSearch | null;
+  /** The same search among the requests that were not searched; null if all were, or if there is a next page of matches. */
+  searchOlder: string | null;
   /** Names of processes on this page. */
   processes: readonly string[];
   /** Panel titles by name. */
@@ -181,6 +183,12 @@ function numberedPages({ values, query, page }: Filters, { total }: FoundProfile
 }
 
 /** Pages of visits have no number: how many requests a visit folds is known once they are read. */
+function olderSearch({ values }: Filters, last: number, { looked, total }: FoundProfiles): string | null {
+  if (looked === undefined || looked.all || looked.oldest === null || last < total) return null;
+  const until = new Date(looked.oldest).toISOString();
+  return urls.search(withFilters(values, { until, page: undefined, skip: undefined }));
+}
+
 function visitPages({ values, query }: Filters, last: number, { total, totalIsExact }: FoundProfiles): Pages {
   const address = (skip?: string): string => urls.search(withFilters(values, { page: undefined, skip }));
   return {
@@ -194,6 +202,8 @@ export function createListModel(options: ListModelOptions): ListModel {
   const { values, query } = filters;
   const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
   const last = query.offset + found.rows.length;
+  const pages = isNewestFirst(filters) ? visitPages(filters, last, found) : numberedPages(filters, found);
+  const searchOlder = olderSearch(filters, last, found);
   return {
     title: 'Requests',
     filters,
@@ -204,7 +214,7 @@ export function createListModel(options: ListModelOptions): ListModel {
     first: found.rows.length === 0 ? 0 : query.offset + 1,
     last,
     slowestMs,
-    pages: isNewestFirst(filters) ? visitPages(filters, last, found) : numberedPages(filters, found),
+    pages: searchOlder === null ? pages : { ...pages, older: null },
     isLater: query.offset > 0,
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
@@ -212,6 +222,7 @@ export function createListModel(options: ListModelOptions): ListModel {
     views: createViews(values, counts),
     histogram,
     looked: found.looked ?? null,
+    searchOlder,
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
     titles,
     pausedAt,

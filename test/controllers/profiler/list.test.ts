@@ -1,6 +1,8 @@
 /** The list: what it folds, finds, counts and draws. */
 import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
+import type { QueuedProfile } from '../../../app/profiler/storage.ts';
+import { profileOf } from '../../storage/contract.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
@@ -63,6 +65,28 @@ describe('the list', () => {
         .get(),
     ).to.deep.equal([`r-${account}`, `r-${cart}`]);
     expect((await page('?sort=time'))('.unfold')).to.have.length(0);
+  });
+
+  it('says how far a search looked, and goes on behind it', async () => {
+    const at = Date.parse('2026-11-20T10:00:00Z');
+    const stored = (number: number, message: string): QueuedProfile => {
+      const document = JSON.stringify({ panels: { logs: { data: { lines: [{ message }] } } } });
+      const { index } = profileOf(number, { startedAt: at + number });
+      return { index, document, bytes: Buffer.from(document) };
+    };
+    // One more than a search looks at: the only match is the oldest.
+    await fixture.storage.write([
+      stored(0, 'a kettle'),
+      ...Array.from({ length: 5000 }, (_, index) => stored(index + 1, 'a cup')),
+    ]);
+    const $ = await page('?text=kettle');
+    expect($('#found').text()).to.contain('Not found in the newest 5,000 matching requests.');
+    const next = $('.empty a:contains("Search older ones")').attr('href') ?? '';
+    expect($('p.note a:contains("Search older ones")').attr('href')).to.equal(next);
+    const older = load(await (await fetch(new URL(next, server.address))).text());
+    expect(older('#r-000000')).to.have.length(1);
+    expect(older('a:contains("Search older ones")')).to.have.length(0);
+    expect(older('#found').text()).to.match(/Searched all 1,001 matching requests/);
   });
 
   it('leads from a profile to the requests before and after it in a chain of redirects', async () => {
@@ -205,6 +229,7 @@ describe('the list', () => {
     expect(body.looked).to.deep.equal({
       count: 1,
       all: true,
+      oldest: (await fixture.profiles.read(token))?.profile.startedAt,
       found: { [token]: { panel: 'logs', before: '', text: 'shipped', after: ' /a' } },
     });
   });
