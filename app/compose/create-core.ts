@@ -63,8 +63,8 @@ export function createCore(options: CoreOptions): Core {
   const processEnd =
     storage.writeSync === undefined
       ? null
-      : createProcessEnd(() => {
-          recorder.storeOpen();
+      : createProcessEnd((end) => {
+          recorder.storeOpen(end);
           writer.writeSync(STORE_AT_EXIT_MS);
         });
   const writer = createWriter({ storage, warn });

@@ -8,6 +8,7 @@ import { bodyNotParsed } from './body-not-parsed.ts';
 import { cacheNPlusOne } from './cache-n-plus-one.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';
 import { clientLeft } from './client-left.ts';
+import { cutOff } from './cut-off.ts';
 import { cookieRejected } from './cookie-rejected.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
 import { errorThrown } from './error-thrown.ts';
@@ -88,5 +89,6 @@ export function createFindingRules(): FindingRule[] {
     sessionChangedLate,
     workAfterResponse,
     clientLeft,
+    cutOff,
   ];
 }

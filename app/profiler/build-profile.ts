@@ -74,6 +74,12 @@ function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
   return status !== null && statusMessage === STATUS_CODES[status];
 }
 
+function outcomeOf(context: Context): ProfileHead['outcome'] {
+  const response = context.first('response')?.outcome;
+  if (context.isCutOff && (response ?? 'running') === 'running') return 'cut off';
+  return response ?? (context.ended && context.first('work') !== undefined ? 'finished' : 'running');
+}
+
 /** `/graphql · GetOrders`. */
 function routeOf(context: Context): string | null {
   const pattern = context.last('route')?.pattern;
@@ -118,7 +124,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       requestId: request?.requestId ?? '',
       startedAt: context.startedAt,
       durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
-      outcome: response?.outcome ?? (work !== undefined && context.ended ? 'finished' : 'running'),
+      outcome: outcomeOf(context),
       storedBecause: whyStored(context),
       process,
       error: errorOf(context.all('error')),

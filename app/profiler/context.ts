@@ -51,6 +51,8 @@ export class Context {
   readonly sampledOut: boolean;
   /** Too many requests fail at once: of what was recorded only a summary is stored. */
   isSummarized = false;
+  /** Its process ends while it runs. */
+  isCutOff = false;
   /** Token of the error page rendered for this request. */
   child: string | null = null;
   /** Wall clock at the start, milliseconds since 1970. */
@@ -131,6 +133,13 @@ export class Context {
     if (this.#endedMark !== null) return;
     this.#endedMark = performance.now();
     this.onEnd?.(this);
+  }
+
+  /** The process ends: nothing more can be recorded. */
+  cutOff(): void {
+    if (this.ended) return;
+    this.isCutOff = true;
+    this.end();
   }
 
   /**

@@ -23,8 +23,8 @@ function isHandledByHost(signal: NodeJS.Signals): boolean {
   return process.listeners(signal).some((listener) => !(MARK in listener));
 }
 
-/** `store` must be synchronous and must not throw. */
-export function createProcessEnd(store: () => void): ProcessEnd {
+/** `store` must be synchronous and must not throw; `isOver`: no other listener of the signal may let the process go on. */
+export function createProcessEnd(store: (end: { isOver: boolean }) => void): ProcessEnd {
   let begun = false;
 
   function stopListening(): void {
@@ -35,13 +35,16 @@ export function createProcessEnd(store: () => void): ProcessEnd {
     (signal: NodeJS.Signals) => {
       // First: libraries such as signal-exit count the listeners to decide whether the signal ends the process.
       stopListening();
-      store();
+      store({ isOver: process.listenerCount(signal) === 0 });
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     },
     { [MARK]: true },
   );
 
-  process.on('exit', store);
+  const onExit = (): void => {
+    store({ isOver: true });
+  };
+  process.on('exit', onExit);
   return {
     begin() {
       if (begun) return;
@@ -51,7 +54,7 @@ export function createProcessEnd(store: () => void): ProcessEnd {
     close() {
       begun = true;
       stopListening();
-      process.off('exit', store);
+      process.off('exit', onExit);
     },
   };
 }

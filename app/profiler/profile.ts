@@ -38,7 +38,8 @@ export interface ProfileHead {
   startedAt: number;
   /** Milliseconds until the response finished; null while it runs. */
   durationMs: number | null;
-  outcome: 'running' | 'finished' | 'aborted';
+  /** `cut off`: its process ended while it ran. */
+  outcome: 'running' | 'finished' | 'aborted' | 'cut off';
   /** Why only a summary was stored; null: recorded in full. */
   storedBecause: StoredBecause;
   /** The process that responded: dyno name or host name, and pid. */

@@ -86,9 +86,9 @@ export interface Recorder {
   headersSent(context: Context): void;
   /** The response finished. */
   finish(context: Context): void;
-  /** Stores every open profile as it is now; the requests go on. */
-  storeOpen(): void;
-  /** Stores every open profile; nothing is stored after this. */
+  /** Stores every open profile: as it is now if the requests may go on, else as cut off. */
+  storeOpen(end: { isOver: boolean }): void;
+  /** Stores every open profile, those that run as cut off; nothing is stored after this. */
   close(): void;
 }
 
@@ -214,11 +214,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (ended.length > 0) setImmediate(settleEnded);
   }
 
-  function storeOpen(): void {
+  function storeOpen({ isOver }: { isOver: boolean }): void {
     for (const context of timers.keys()) if (context.ended && !contexts.has(context)) store(context, 'final');
     for (const context of contexts) {
       // Nobody will look up a running page or event stream of the profiler.
-      if (context.ended || context.kind !== 'profiler') store(context, context.ended ? 'final' : 'running');
+      if (!context.ended && context.kind === 'profiler') continue;
+      if (isOver) context.cutOff();
+      store(context, context.ended ? 'final' : 'running');
     }
   }
 
@@ -298,7 +300,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (look !== null) clearInterval(look);
       if (turn !== null) clearTimeout(turn);
       look = turn = null;
-      storeOpen();
+      storeOpen({ isOver: true });
       for (const context of [...timers.keys()]) clearTimer(context);
       contexts.clear();
     },

@@ -205,8 +205,26 @@ describe('recorder', () => {
     expect(profiles().map(({ state, error }) => [state, error?.message ?? null])).to.deep.equal([
       ['final', null],
       ['final', 'late'],
-      ['running', null],
+      ['final', null],
     ]);
+  });
+
+  it('makes final at close what still runs, as cut off with its time until then, and nothing replaces it', async () => {
+    const { recorder, profiles } = setUp();
+    const context = recorder.open('request');
+    recorder.headersSent(context);
+    const work = recorder.openWork('job', { label: 'mail', name: 'send' });
+    const ended = recorder.open('request');
+    recorder.finish(ended);
+    recorder.close();
+    recorder.finish(context);
+    await nextTurn();
+    expect(profiles().map(({ token, state, outcome }) => [token, state, outcome])).to.have.deep.members([
+      [context.token, 'final', 'cut off'],
+      [work.token, 'final', 'cut off'],
+      [ended.token, 'final', 'running'],
+    ]);
+    for (const { durationMs } of profiles()) expect(durationMs).to.be.a('number');
   });
 
   it('survives anything thrown: null, proxies, getters that throw, ten megabytes', async () => {

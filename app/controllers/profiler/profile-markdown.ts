@@ -20,9 +20,10 @@ export interface MarkdownOptions {
 }
 
 export function statusOf({ status, outcome, state }: Profile): string {
-  if (status === null) return state === 'running' ? 'running' : 'no response';
+  if (status === null)
+    return state === 'running' ? 'running' : outcome === 'cut off' ? 'cut off' : 'no response';
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  return outcome === 'aborted' ? `${phrase}, aborted` : phrase;
+  return outcome === 'aborted' || outcome === 'cut off' ? `${phrase}, ${outcome}` : phrase;
 }
 
 function headOf(profile: Profile): string {

@@ -44,7 +44,7 @@ export interface RequestPanelData {
     bytes: number;
     text: string | null;
     truncated: boolean;
-    outcome: ResponseFact['outcome'];
+    outcome: ResponseFact['outcome'] | 'cut off';
     /** Why it got no toolbar, in a word; null where it got one, or is no page. */
     toolbarAbsent: string | null;
     /** Bytes of the toolbar's tag, which the text leaves out. */

@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import { once } from 'node:events';
+import express from 'express';
+import { get } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createMemoryStorage, createProfiler } from '../../app/index.ts';
+import { until } from '../support/waiting.ts';
+
+describe('finding cut-off', () => {
+  it('says how long a request had run when its process ended', async () => {
+    // Read after the end.
+    const storage = Object.assign(createMemoryStorage(), { close: () => Promise.resolve() });
+    const profiler = createProfiler({ enabled: true, storage, toolbar: false });
+    const app = express();
+    app.use(profiler.watch);
+    let hangs = false;
+    app.get('/hangs', () => {
+      hangs = true;
+    });
+    app.get('/done', (_req, res) => res.send('done'));
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await fetch(`${origin}/done`).then((response) => response.text());
+    const request = get(`${origin}/hangs`).on('error', () => undefined);
+    await until(() => hangs, 'the request runs');
+    await profiler.close();
+    request.destroy();
+    server.close();
+
+    const { rows } = await storage.find({ limit: 10, offset: 0 });
+    const cutOff = rows.find(({ url }) => url === '/hangs');
+    expect(cutOff?.state).to.equal('final');
+    expect(cutOff?.marks).to.deep.equal([{ label: 'cut off', severity: 'warn' }]);
+    expect(rows.find(({ url }) => url === '/done')?.marks).to.deep.equal([]);
+    const stored = await storage.read(cutOff?.token ?? '');
+    const document = JSON.parse(stored?.document ?? '') as {
+      outcome: string;
+      findings: { sentence: string }[];
+    };
+    expect(document.outcome).to.equal('cut off');
+    expect(document.findings[0]?.sentence).to.match(/^The process ended after this had run for \S+ m?s$/);
+  });
+});
