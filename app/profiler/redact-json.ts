@@ -6,7 +6,8 @@
 import { MASK } from './redact-rules.ts';
 
 export interface JsonMasking {
-  isSecretName: (name: string) => boolean;
+  /** The first 200 characters of a string are enough; anything else has an empty text. */
+  isSecret: (name: string, value: string) => boolean;
   /** Called with each string that was masked. */
   learn: (name: string, value: string) => void;
 }
@@ -31,6 +32,13 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
+const STRING_START = /"([^"\\]{0,200})/y;
+
+function startOfString(text: string, start: number): string {
+  STRING_START.lastIndex = start;
+  return STRING_START.exec(text)?.[1] ?? '';
+}
+
 /** The value of a string literal, perhaps truncated; null if it isn't one. */
 function decode(literal: string): string | null {
   const closed = literal.length > 1 && literal.endsWith('"');
@@ -47,7 +55,7 @@ function decode(literal: string): string | null {
 }
 
 export function maskJson(text: string, masking: JsonMasking, depth = 0): string {
-  const { isSecretName, learn } = masking;
+  const { isSecret, learn } = masking;
   let result = '';
   let done = 0;
 
@@ -122,7 +130,7 @@ export function maskJson(text: string, masking: JsonMasking, depth = 0): string 
       const literal = text.slice(at, end);
       const name = literal.includes('\\') ? (decode(literal) ?? literal) : literal.slice(1, -1);
       const value = skipSpace(text, colon + 1);
-      at = isSecretName(name) ? maskValue(name, value) : value;
+      at = isSecret(name, startOfString(text, value)) ? maskValue(name, value) : value;
     } else if (maskInside(at, end) || end === text.length) at = end;
     // In a text that is not JSON, the closing quote of this string may also open the next one.
     else at = end - 1;

@@ -2,7 +2,8 @@
  * State tables that tell whether a text may contain a secret name, so that the expensive rules by name (addresses, forms, markup,
  * JSON) run only on such texts. False positives are possible, false negatives are not: every secret name in a text contains
  *
- * - one of `words` between two boundaries (a character that is not a letter or digit, an end, or the case change of `userToken`), or
+ * - one of `words` between two boundaries (a character that is not a letter or digit, an end, or the case change of `userToken`),
+ * - one of `patterns`, in which `|` is such a boundary, or
  * - the letters of one of `joined` in order, with any other characters between them: `api-key`, `a.p.i.key`.
  *
  * Two Aho-Corasick automata: one over words with boundaries, one over letters and digits only. Escaped names (`pass%77ord`) are not
@@ -83,12 +84,12 @@ function capitalOf(character: string): number {
 
 /**
  * Two rows per node; the second applies after a lower-case letter or digit, where a capital begins a word. A row is a copy of its
- * fallback's row plus the node's own transitions. Every pattern begins and ends with a boundary: after the first one a word starts, and
- * a second one is always a match.
+ * fallback's row plus the node's own transitions. A boundary at the beginning of a pattern starts a word, and one at its end is always a
+ * match.
  */
-function createWordTable(words: readonly string[]): { words: Int32Array; start: number } {
+function createWordTable({ words, patterns }: SecretNames): { words: Int32Array; start: number } {
   const [root, ...nodes] = createNodes(
-    words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`),
+    [...words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`), ...patterns],
     2,
   );
   const start = follow(root, BOUNDARY) ?? root;
@@ -99,6 +100,11 @@ function createWordTable(words: readonly string[]): { words: Int32Array; start: 
     table[row + OTHER] = start.state;
     table[row + TREACHEROUS] = FOUND;
   }
+  for (const [character, { state }] of root.next) {
+    if (character === BOUNDARY) continue;
+    table[classOf(character)] = table[CLASSES + classOf(character)] = state + CLASSES;
+    table[capitalOf(character)] = table[CLASSES + capitalOf(character)] = state;
+  }
   for (const [character, { state }] of start.next) {
     if (capitalOf(character) < DIGITS) table[CLASSES + capitalOf(character)] = state;
   }
@@ -106,14 +112,16 @@ function createWordTable(words: readonly string[]): { words: Int32Array; start: 
     const from = fallback?.state ?? 0;
     const second = state + CLASSES;
     table.copyWithin(state, from, from + 2 * CLASSES);
-    for (const [character, { state: target }] of next) {
+    for (const [character, { state: target, found }] of next) {
       if (character === BOUNDARY) {
         table[state + OTHER] = table[second + OTHER] = FOUND;
         table.fill(FOUND, second + CAPITALS, second + CAPITALS + LETTERS);
         continue;
       }
-      table[state + capitalOf(character)] = target;
-      table[state + classOf(character)] = table[second + classOf(character)] = target + CLASSES;
+      table[state + capitalOf(character)] = found ? FOUND : target;
+      table[state + classOf(character)] = table[second + classOf(character)] = found
+        ? FOUND
+        : target + CLASSES;
     }
   }
   return { words: table, start: start.state };
@@ -135,9 +143,11 @@ function createJoinedTable(joined: readonly string[]): Int32Array {
 }
 
 export interface SecretNames {
-  /** In lower case, letters and digits only. */
+  /** All in lower case, letters and digits only. */
   words: readonly string[];
   joined: readonly string[];
+  /** Parts of words, with `|` where a word begins or ends. */
+  patterns: readonly string[];
 }
 
 /** A state is the index of its row. The row contains the next state for each character class. */
@@ -149,7 +159,7 @@ export interface NameTables {
 }
 
 /** Words with other characters are omitted, because no name contains them. */
-export function createNameTables({ words, joined }: SecretNames): NameTables {
-  const possible = words.filter((word) => /^[a-z0-9]+$/.test(word));
-  return { ...createWordTable(possible), joined: createJoinedTable(joined) };
+export function createNameTables(names: SecretNames): NameTables {
+  const words = names.words.filter((word) => /^[a-z0-9]+$/.test(word));
+  return { ...createWordTable({ ...names, words }), joined: createJoinedTable(names.joined) };
 }

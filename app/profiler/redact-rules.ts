@@ -1,70 +1,17 @@
-/** Decides which values are secret by their name, and which part of them stays readable. redact.ts applies these rules. */
-
-import { createMemory } from './redact-memory.ts';
-import type { SecretNames } from './redact-names.ts';
+/** Which part of a value under a secret name stays readable, and what is learned from it. redact.ts applies these rules. */
 
 export const MASK = '••••••';
 
-const SECRET_WORDS = [
-  'password', 'passwd', 'passphrase', 'passcode', 'pwd', 'pass', 'secret', 'secrets', 'token', 'tokens', 'auth', 'authorization',
-  'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp', 'ssn', 'cvv', 'cvc', 'csrf',
-  'xsrf', 'jwt', 'bearer', 'sid', 'sessionid', 'pin', 'iban',
-]; // prettier-ignore
-const SECRET_JOINED = [
-  'password', 'passwd', 'passwort', 'secret', 'apikey', 'accesskey', 'privatekey', 'signingkey', 'encryptionkey', 'cardnumber',
-  'creditcard', 'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'xauthkey', 'secwebsocketprotocol',
-]; // prettier-ignore
-const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
-/** Names that contain a secret word but have no secret value: our own headers, and descriptions. */
-const PUBLIC_NAMES = new Set([
-  'xdebugtoken',
-  'xdebugtokenlink',
-  'xpreviousdebugtoken',
-  'debugtoken',
-  'tokencount',
-  'maxtokens',
-  'tokentype',
-  'cookieparser',
-]);
-
-/** Of a long name both ends are checked, so that padding can't hide a word. */
-const NAME_END = 200;
-/** Longer names are not cached. */
-const LONGEST_REMEMBERED = 100;
-const MOST_REMEMBERED = 2500;
-
-/** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
-function wordsOf(name: string): string[] {
-  return (name.length > 2 * NAME_END ? `${name.slice(0, NAME_END)} ${name.slice(-NAME_END)}` : name)
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '');
-}
-
-/** Words that make a name secret. `extra` may be in upper or lower case. */
-export function secretNames(extra: readonly string[]): SecretNames {
-  return { words: [...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())], joined: SECRET_JOINED };
-}
-
-/** Whether a name says that its value is a secret. */
-export function createNameRule(names: SecretNames): (name: string) => boolean {
-  const words = new Set(names.words);
-  const known = createMemory<boolean>(MOST_REMEMBERED);
-  return (name) => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    const parts = wordsOf(name);
-    const joined = parts.join('');
-    const secret =
-      !PUBLIC_NAMES.has(joined) && (parts.some((word) => words.has(word)) || HOLDS_JOINED.test(joined));
-    if (name.length <= LONGEST_REMEMBERED) known.set(name, secret);
-    return secret;
-  };
-}
-
 /** Values that are not secret even under a secret name: a scheme, a constant, an SQL placeholder. */
 export const NO_VALUE = /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|\?|\$\d+)$/i;
+
+/** What the rules by name need. */
+export interface TextMasking {
+  isSecretName: (name: string) => boolean;
+  /** The same for a name that is ambiguous without its value. The first 200 characters of the value are enough. */
+  isSecret: (name: string, value: string) => boolean;
+  learn: (name: string, value: string) => void;
+}
 
 export function decodeName(name: string): string {
   try {

@@ -12,6 +12,7 @@ import {
   type SecretNames,
   TREACHEROUS,
 } from './redact-names.ts';
+import { SHORTEST_DIGITS } from './redact-numbers.ts';
 
 /** What a text contains, as bits. */
 export const HOLDS = {
@@ -25,23 +26,33 @@ export const HOLDS = {
   /** The beginning of a known value or of a shape. */
   head: 0x400,
   name: 0x800,
+  /** A number that is long enough for a payment card or a bank account. */
+  digits: 0x1000,
 } as const;
 
 const CLASS = CLASSES - 1;
+/** Marks of characters, beside the bits of HOLDS: a digit, and what may stand between two digits of one number. */
+const DIGIT = 0x2000;
+const GAP = 0x4000;
 /** `İ` and the Kelvin sign. */
 const TREACHEROUS_CODES = [0x130, 0x212a];
 
 /** The class of each character, and the bits that it sets. */
 function createCharacters(): Uint16Array {
   const characters = new Uint16Array(0x10000).fill(OTHER);
+  const add = (code: number, bit: number): void => {
+    characters[code] = (characters[code] ?? OTHER) | bit;
+  };
   const mark = (text: string, bit: number): void => {
-    for (const character of text) characters[character.charCodeAt(0)] = OTHER | bit;
+    for (const character of text) add(character.charCodeAt(0), bit);
   };
   Array.from(ALPHABET).forEach((character, index) => {
     characters[character.charCodeAt(0)] = index + 1;
   });
   for (const code of TREACHEROUS_CODES) characters[code] = TREACHEROUS;
   mark('%\\&', HOLDS.escape);
+  mark('0123456789', DIGIT);
+  mark(' -+%', GAP);
   mark('@', HOLDS.at);
   mark('=:', HOLDS.pair);
   mark('<', HOLDS.pair | HOLDS.tag);
@@ -59,6 +70,7 @@ export function createScan(names: SecretNames, heads: readonly string[]): (text:
     let sum = 0;
     let word = start;
     let row = 0;
+    let digits = 0;
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
       const character = CHARACTERS[code] ?? TREACHEROUS;
@@ -70,10 +82,13 @@ export function createScan(names: SecretNames, heads: readonly string[]): (text:
         word = start;
         row = 0;
       }
+      if ((character & DIGIT) !== 0) {
+        if (++digits === SHORTEST_DIGITS) seen |= HOLDS.digits;
+      } else if ((character & GAP) === 0) digits = 0;
       sum = nextSum(sum, code);
       if (isSum[sum] === 1 && standsAt(text, at, sum)) seen |= HOLDS.head;
     }
     if (words[word + OTHER] === FOUND) seen |= HOLDS.name;
-    return seen & ~CLASS;
+    return seen & ~(CLASS | DIGIT | GAP);
   };
 }

@@ -2,7 +2,9 @@
  * Masks secrets by their shape, whatever their name. Each shape is searched for only in texts that contain its first characters,
  * because a regular expression over a whole page costs fifty times as much.
  */
+import { maskNumbers } from './redact-numbers.ts';
 import { MASK } from './redact-rules.ts';
+import { maskTokens, TOKEN_HEADS } from './redact-tokens.ts';
 
 interface Shape {
   /** Strings that the shape can begin with. */
@@ -10,23 +12,25 @@ interface Shape {
   mask: (text: string) => string;
 }
 
-/** `run`: characters that a JSON Web Token may contain. Masks `header.payload.signature`, the last part perhaps truncated. */
+/** Parts after the header: a signed token has two (RFC 7515), an encrypted one four (RFC 7516). */
+function partsAfter(header: string): number {
+  return Buffer.from(header, 'base64url').toString('latin1').includes('"enc"') ? 4 : 2;
+}
+
+/** `run`: characters that a JSON Web Token may contain. Masks the whole token, the last part perhaps truncated. */
 function maskWebTokens(run: string): string {
   if (!run.includes('eyJ')) return run;
   const parts = run.split('.');
   for (let index = 0; index + 1 < parts.length; index++) {
     const part = parts[index] ?? '';
     const at = part.lastIndexOf('eyJ');
-    if (at === -1 || part.length - at < 8 || parts[index + 1]?.startsWith('eyJ') !== true) continue;
-    parts.splice(index, 3, part.slice(0, at) + MASK);
+    if (at === -1 || part.length - at < 8) continue;
+    const after = partsAfter(part.slice(at));
+    if (after === 2 && parts[index + 1]?.startsWith('eyJ') !== true) continue;
+    parts.splice(index, 1 + after, part.slice(0, at) + MASK);
   }
   return parts.join('.');
 }
-
-const PREFIXES = [
-  'AKIA', 'ASIA', 'ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_', 'glpat-', 'npm_', 'AIza', 'sk_live_', 'sk_test_',
-  'rk_live_', 'rk_test_', 'xoxa-', 'xoxb-', 'xoxp-', 'xoxr-', 'xoxs-',
-]; // prettier-ignore
 
 const SHAPES: readonly Shape[] = [
   { heads: ['eyJ'], mask: (text) => text.replace(/[\w.-]{20,}/g, maskWebTokens) },
@@ -34,15 +38,7 @@ const SHAPES: readonly Shape[] = [
     heads: ['-----BEGIN '],
     mask: (text) =>
       text.replace(
-        /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
-        MASK,
-      ),
-  },
-  {
-    heads: PREFIXES,
-    mask: (text) =>
-      text.replace(
-        /\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}\b|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[\w-]{16,}|npm_[A-Za-z0-9]{30,}|AIza[\w-]{35}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|xox[abprs]-[A-Za-z0-9-]{10,})/g,
+        /-----BEGIN (?:[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|$)/g,
         MASK,
       ),
   },
@@ -57,7 +53,7 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /** A text without any of these can contain only a password in an address. */
-export const SHAPE_HEADS = SHAPES.flatMap(({ heads }) => heads);
+export const SHAPE_HEADS = [...SHAPES.flatMap(({ heads }) => heads), ...TOKEN_HEADS];
 
 /** `scheme://user:password@host`. */
 function maskAddresses(text: string): string {
@@ -74,12 +70,13 @@ function maskEncodedAddresses(text: string): string {
   );
 }
 
-/** `holdsHead`: the text may contain one of SHAPE_HEADS. */
-export function maskShapes(text: string, holdsHead: boolean): string {
-  const result = maskEncodedAddresses(maskAddresses(text));
-  if (!holdsHead) return result;
+/** `head`: the text may contain one of SHAPE_HEADS; `digits`: a long number. */
+export function maskShapes(text: string, holds: { head: boolean; digits: boolean }): string {
+  const addresses = maskEncodedAddresses(maskAddresses(text));
+  const result = holds.digits ? maskNumbers(addresses) : addresses;
+  if (!holds.head) return result;
   return SHAPES.reduce(
     (masked, { heads, mask }) => (heads.some((head) => masked.includes(head)) ? mask(masked) : masked),
-    result,
+    maskTokens(result),
   );
 }

@@ -1,29 +1,28 @@
 /**
- * Masks secrets in a text by name: `name=value`, `name: value`, JSON, XML, form fields in HTML, multipart parts. Masked values are
- * reported to `learn`.
+ * Masks secrets in a text by name: `name=value`, `name: value`, JSON, XML, form fields in HTML, multipart parts, and what
+ * redact-phrases.ts finds. Masked values are reported to `learn`.
  *
  * Each rule first finds the name and then reads the whole value, however long; if the text was truncated inside the value, it is
  * masked to the end. All rules take time linear in the length of the text.
  */
 import { maskJson } from './redact-json.ts';
-import { decodeName, MASK, NO_VALUE } from './redact-rules.ts';
-
-export interface TextMasking {
-  isSecretName: (name: string) => boolean;
-  learn: (name: string, value: string) => void;
-}
+import { maskPhrases } from './redact-phrases.ts';
+import { readQuoted } from './redact-quoted.ts';
+import { decodeName, MASK, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
-const PAIR_IN_ESCAPED_JSON =
-  /(\\{1,16}"([^"\\]{1,200})\\{1,16}"\s{0,20}:\s{0,20})\\{1,16}"[\s\S]*?(\\{1,16}"|$)/g;
-const NAME_IN_TEXT = /\b([A-Za-z][\w.-]{2,60})(\s{0,20}(?:[:=]|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
-/** The value after the name: a quoted text, or a word, perhaps preceded by a scheme. */
-const VALUE_IN_TEXT =
-  /"[^"]*"?|'[^']*'?|`[^`]*`?|(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
+/** The name may be quoted, also inside a string: `\"password\": …`. */
+const NAME_IN_TEXT =
+  /\b([A-Za-z][\w.-]{1,60})(?:\\{0,16}["'`])?\]?(\s{0,20}(?:[:=]>?|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+/** A word after the name, perhaps preceded by a scheme. */
+const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
+/** The beginning of a value of either kind. */
+const VALUE_START = /\\{0,16}["'`]?([^\s,;&"'`<>()[\]{}\\]{1,200})/y;
 /** Headers whose value extends to the end of the line. */
 const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
-const LITERAL = /^["'`]/;
+/** Fields of OAuth, beside which `code` is a secret (RFC 6749, section 4.1). */
+const OAUTH = /grant_type|client_id|redirect_uri|code_verifier|[?&]state=/i;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;
 const FIELD = /<(?:input|meta|button|option|textarea)\s[^<>]*>/gi;
 const FIELD_NAME = /\b(?:name|id)\s{0,5}=\s{0,5}["']?([^"'\s<>]{1,200})/gi;
@@ -44,25 +43,28 @@ function maskEncoded(pair: string, value: string, masking: TextMasking): string 
 }
 
 function maskQuery(text: string, masking: TextMasking): string {
-  const { isSecretName, learn } = masking;
+  const { isSecret, learn } = masking;
   return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
     const plainName = decodeName(name);
     if (value === '' || NO_VALUE.test(value)) return all;
-    if (!isSecretName(plainName)) return HOLDS_ENCODED.test(value) ? maskEncoded(all, value, masking) : all;
-    learn(plainName, decodeName(value));
+    const plain = decodeName(value);
+    if (!isSecret(plainName, plain))
+      return HOLDS_ENCODED.test(value) ? maskEncoded(all, value, masking) : all;
+    learn(plainName, plain);
     return `${gap}${name}=${MASK}`;
   });
 }
 
 /** Masks the whole content of an element, up to the end of the text if the element is truncated. */
-function maskElements(text: string, { isSecretName, learn }: TextMasking): string {
+function maskElements(text: string, { isSecret, learn }: TextMasking): string {
   let result = '';
   let done = 0;
   TAG.lastIndex = 0;
   for (let tag = TAG.exec(text); tag !== null; tag = TAG.exec(text)) {
     const [whole, name = ''] = tag;
     const start = tag.index + whole.length;
-    if (whole.endsWith('/>') || !isSecretName(name)) continue;
+    if (whole.endsWith('/>') || !isSecret(name, /^[^<]*/.exec(text.slice(start, start + 200))?.[0] ?? ''))
+      continue;
     const close = text.indexOf(`</${name}`, start);
     const end = close === -1 ? text.length : close;
     const value = text.slice(start, end);
@@ -89,50 +91,75 @@ function maskFields(text: string, { isSecretName, learn }: TextMasking): string 
   });
 }
 
-function maskParts(text: string, { isSecretName, learn }: TextMasking): string {
+function maskParts(text: string, { isSecret, learn }: TextMasking): string {
   return text.replace(PART, (all, head: string, name: string, value: string) => {
-    if (value === '' || value === MASK || !isSecretName(name)) return all;
+    if (value === '' || value === MASK || !isSecret(name, value)) return all;
     learn(name, value);
     return `${head}${MASK}`;
   });
 }
 
+function isSecretAt(text: string, start: number, name: string, { isSecret }: TextMasking): boolean {
+  VALUE_START.lastIndex = start;
+  return isSecret(name, VALUE_START.exec(text)?.[1] ?? '');
+}
+
+interface LooseValue {
+  shown: string;
+  end: number;
+  /** Without quotes; null if it had none. */
+  literal: string | null;
+}
+
+/** The value that begins at `start`, masked; null if it isn't secret. */
+function maskLooseValue(text: string, start: number, isLine: boolean): LooseValue | null {
+  const quoted = readQuoted(text, start);
+  if (quoted !== null) {
+    const { open, value, close, end } = quoted;
+    return value === '' || value === MASK ? null : { shown: `${open}${MASK}${close}`, end, literal: value };
+  }
+  const expression = isLine ? LINE_VALUE : VALUE_IN_TEXT;
+  expression.lastIndex = start;
+  const value = expression.exec(text)?.[0] ?? '';
+  if (value === '' || value === MASK || NO_VALUE.test(value) || (!isLine && value.length < 3)) return null;
+  const scheme = /^(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]+/i.exec(value)?.[0] ?? '';
+  return { shown: `${scheme}${MASK}`, end: start + value.length, literal: null };
+}
+
 /** `isCode`: in a source excerpt only a literal can be a secret; `token: string` is not one. */
-function maskLoosePairs(text: string, { isSecretName }: TextMasking, isCode: boolean): string {
+function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): string {
   let result = '';
   let done = 0;
   NAME_IN_TEXT.lastIndex = 0;
   for (let match = NAME_IN_TEXT.exec(text); match !== null; match = NAME_IN_TEXT.exec(text)) {
     const [whole, name = ''] = match;
-    if (!isSecretName(name)) continue;
     const start = match.index + whole.length;
-    const isLine = LINE_NAME.test(name) && !isCode;
-    const expression = isLine && !LITERAL.test(text.charAt(start)) ? LINE_VALUE : VALUE_IN_TEXT;
-    expression.lastIndex = start;
-    const value = expression.exec(text)?.[0] ?? '';
-    if (value === '' || value === MASK || NO_VALUE.test(value) || (isCode && !LITERAL.test(value))) continue;
-    if (!isLine && !LITERAL.test(value) && value.length < 3) continue;
-    const scheme = /^(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]+/i.exec(value)?.[0] ?? '';
-    result += `${text.slice(done, start)}${scheme}${MASK}`;
-    done = start + value.length;
+    if (!isSecretAt(text, start, name, masking)) continue;
+    const value = maskLooseValue(text, start, LINE_NAME.test(name) && !isCode);
+    if (value === null || (isCode && value.literal === null)) continue;
+    if (value.literal !== null && !isCode) masking.learn(name, value.literal);
+    result += text.slice(done, start) + value.shown;
+    done = value.end;
     NAME_IN_TEXT.lastIndex = done;
   }
   return done === 0 ? text : result + text.slice(done);
 }
 
 /** Applies all rules by name. `isCode`: the text is a source excerpt. */
-export function maskPairs(text: string, masking: TextMasking, isCode: boolean): string {
-  if (isCode) return maskLoosePairs(text, masking, true);
+export function maskPairs(text: string, given: TextMasking, isCode: boolean): string {
+  if (isCode) return maskLoosePairs(text, given, true);
+  const masking = OAUTH.test(text)
+    ? {
+        ...given,
+        isSecret: (name: string, value: string) => /^code$/i.test(name) || given.isSecret(name, value),
+      }
+    : given;
   let result = text;
   if (result.includes('<')) result = maskFields(maskElements(result, masking), masking);
   if (result.includes('name="')) result = maskParts(result, masking);
   if (result.includes('=')) result = maskQuery(result, masking);
   if (result.includes('"') && result.includes(':')) result = maskJson(result, masking);
-  if (result.includes('\\"'))
-    result = result.replace(PAIR_IN_ESCAPED_JSON, (all, head: string, name: string, end: string) =>
-      masking.isSecretName(name) ? `${head}\\"${MASK}${end}` : all,
-    );
-  return maskLoosePairs(result, masking, false);
+  return maskPhrases(maskLoosePairs(result, masking, false), masking);
 }
 
 /** Escapes in JSON that contain a letter: they can hide a name from the scan, as part of it or beside it. */

@@ -4,6 +4,9 @@
  * request. Recursion has a depth limit.
  */
 import { createMemory, type TextMemory } from './redact-memory.ts';
+import type { NameRule } from './redact-name-rule.ts';
+import { isCardNumber } from './redact-numbers.ts';
+import { isListedValue } from './redact-phrases.ts';
 import { learn, MASK, maskByName } from './redact-rules.ts';
 
 /** A place where something was masked, and by which rule. */
@@ -28,7 +31,7 @@ export interface Pass {
 }
 
 export interface TreeRules {
-  isSecretName: (name: string) => boolean;
+  names: NameRule;
   maskText: (text: string, pass: Pass) => string;
   /** Masks known values in a key. */
   maskKey: (key: string) => string;
@@ -43,12 +46,17 @@ const SHORTEST_FIND = 5;
 const LONGEST_KEY = 100;
 const MOST_KEYS = 2500;
 
+/** A name in a list of names and values, or an option of a command. */
+const LISTED_NAME = /^-{0,2}[A-Za-z][\w.-]*$/;
+
 type Fields = Record<string, unknown>;
 
 /** Cached properties of a key. */
 interface Key {
   name: string;
   isSecret: boolean;
+  /** Secret if its value looks random, or if another field says what it is. */
+  isAmbiguous: boolean;
   /** The name with known values masked. */
   safe: string;
   /** The key needs no special treatment. */
@@ -58,6 +66,13 @@ interface Key {
 }
 
 const { hasOwnProperty: isOwn } = Object.prototype;
+
+/** `code` is a secret beside these (RFC 6749, section 4.1). */
+function isOAuth(source: Fields): boolean {
+  return ['grant_type', 'client_id', 'redirect_uri', 'code_verifier', 'state'].some((name) =>
+    isOwn.call(source, name),
+  );
+}
 
 export function createPass(): Pass {
   return { path: [], depth: 0, isCode: false, learned: new Set(), texts: [], masked: [] };
@@ -87,15 +102,16 @@ function withField(copy: Fields, key: string, value: unknown): void {
   else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: TreeRules) {
+export function createTreeMasker({ names, maskText, maskKey, clean }: TreeRules) {
   const keys = createMemory<Key>(MOST_KEYS);
   let latest = createKey('');
 
   function createKey(name: string): Key {
     const safe = maskKey(name);
-    const isSecret = isSecretName(name);
-    const isPlain = !isSecret && safe === name && name !== 'value' && name !== 'excerpt';
-    return { name, isSecret, safe, isPlain, next: null };
+    const isSecret = names.isSecretName(name);
+    const isAmbiguous = !isSecret && names.mayBeSecret(name);
+    const isPlain = !isSecret && !isAmbiguous && safe === name && name !== 'value' && name !== 'excerpt';
+    return { name, isSecret, isAmbiguous, safe, isPlain, next: null };
   }
 
   function keyOf(name: string): Key {
@@ -140,12 +156,21 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
     return result;
   }
 
+  /** The secret name that an item of a list follows: `['authorization', 'Bearer …']`, `['--password', '…']`. */
+  function nameBefore(list: unknown[], index: number): string | null {
+    const name = list[index - 1];
+    const value = list[index];
+    if (typeof name !== 'string' || name.length > LONGEST_KEY || typeof value !== 'string') return null;
+    if (!LISTED_NAME.test(name) || !keyOf(name).isSecret) return null;
+    return name.startsWith('-') || isListedValue(value) ? name : null;
+  }
+
   function walkList(list: unknown[], under: string | null, depth: number, pass: Pass): unknown[] {
     let copy: unknown[] | null = null;
     for (let index = 0; index < list.length; index++) {
       const item = list[index];
       pass.path[depth] = index;
-      const changed = walk(item, under, depth + 1, pass);
+      const changed = walk(item, under ?? nameBefore(list, index), depth + 1, pass);
       if (changed === item) continue;
       copy ??= [...list];
       copy[index] = changed;
@@ -155,10 +180,12 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
 
   /** The secret name of a field. In a table row it is in another field: `{ name: 'authorization', value: '…' }`. */
   function secretOf(source: Fields, key: Key): string | null {
-    if (key.name === 'value' && typeof source.name === 'string') {
-      return keyOf(source.name).isSecret ? source.name : null;
-    }
-    return key.isSecret ? key.name : null;
+    const isRow = key.name === 'value' && typeof source.name === 'string';
+    const { name, isSecret, isAmbiguous } = isRow ? keyOf(source.name as string) : key;
+    if (!isAmbiguous) return isSecret ? name : null;
+    const value = source[key.name];
+    if (typeof value !== 'string') return null;
+    return names.isSecret(name, value) || (name === 'code' && isOAuth(source)) ? name : null;
   }
 
   /** A field whose key needs special treatment. */
@@ -195,7 +222,11 @@ export function createTreeMasker({ isSecretName, maskText, maskKey, clean }: Tre
       return under === null ? text(value, depth, pass) : secret(under, value, depth, pass);
     }
     if (typeof value !== 'object' || value === null) {
-      return under === null ? value : secret(under, value, depth, pass);
+      if (under !== null) return secret(under, value, depth, pass);
+      if (!isCardNumber(value)) return value;
+      pass.depth = depth;
+      note(pass, 'shape');
+      return MASK;
     }
     if (depth > DEEPEST) return under === null ? '[not followed]' : secret(under, value, depth, pass);
     return Array.isArray(value)

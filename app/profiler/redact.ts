@@ -8,7 +8,8 @@
  */
 import { createLearnedMasks } from './redact-learned.ts';
 import { createTextMemory } from './redact-memory.ts';
-import { createNameRule, learn, secretNames } from './redact-rules.ts';
+import { createNameRule, secretNames } from './redact-name-rule.ts';
+import { learn } from './redact-rules.ts';
 import { createScan, HOLDS } from './redact-scan.ts';
 import { maskShapes, SHAPE_HEADS } from './redact-shapes.ts';
 import { maskPairs, maskUnseenPairs, mayCutFieldName } from './redact-text.ts';
@@ -57,7 +58,7 @@ export function createRedactor({
 }: RedactorOptions = {}): Redactor {
   const secretValues = Object.values(secrets).filter((value) => !publicValues.includes(value));
   const secretWords = secretNames(names);
-  const isSecretName = createNameRule(secretWords);
+  const nameRule = createNameRule(secretWords);
   const known = createValueMask(secretValues, { escapes: true });
   const scan = createScan(secretWords, [...SHAPE_HEADS, ...spellingsOfAll(secretValues)]);
   const learnedMasks = createLearnedMasks();
@@ -69,15 +70,18 @@ export function createRedactor({
       result = (seen & HOLDS.head) === 0 ? known.maskEscaped(text) : known.mask(text);
       if (result !== text) note(pass, 'known value');
     }
-    if ((seen & (HOLDS.head | HOLDS.at | HOLDS.escape)) === 0) return result;
-    const shaped = maskShapes(result, (seen & HOLDS.head) !== 0);
+    if ((seen & (HOLDS.head | HOLDS.at | HOLDS.escape | HOLDS.digits)) === 0) return result;
+    const shaped = maskShapes(result, {
+      head: (seen & HOLDS.head) !== 0,
+      digits: (seen & HOLDS.digits) !== 0,
+    });
     if (shaped !== result) note(pass, 'shape');
     return shaped;
   }
 
   function maskNames(text: string, isNamed: boolean, pass: Pass): string {
     const masking = {
-      isSecretName,
+      ...nameRule,
       learn: (name: string, value: string): void => {
         learn(name, value, pass.learned);
       },
@@ -95,15 +99,16 @@ export function createRedactor({
     if ((seen & ~(HOLDS.pair | HOLDS.tag)) === 0 && ((seen & HOLDS.tag) === 0 || !mayCutFieldName(whole)))
       return whole;
     const masked = maskValues(whole, seen, pass);
-    if (!PAIR.test(masked)) return masked;
     // The masked text may have split a name in two for the scan.
-    const result = maskNames(masked, masked !== whole || (seen & HOLDS.name) !== 0, pass);
+    const isNamed = masked !== whole || (seen & HOLDS.name) !== 0;
+    if (!isNamed && !PAIR.test(masked)) return masked;
+    const result = maskNames(masked, isNamed, pass);
     if (result !== masked) note(pass, 'name');
     return result;
   }
 
   const masker = createTreeMasker({
-    isSecretName,
+    names: nameRule,
     maskText,
     maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known.mask(key)),
     clean: createTextMemory(),

@@ -3,7 +3,7 @@
  * in all their spellings and of what stands around them; each is masked by the rules alone too.
  */
 import { expect } from 'chai';
-import { createNameRule, secretNames } from '../../app/profiler/redact-rules.ts';
+import { createNameRule, secretNames } from '../../app/profiler/redact-name-rule.ts';
 import { createScan, HOLDS } from '../../app/profiler/redact-scan.ts';
 import { maskShapes, SHAPE_HEADS } from '../../app/profiler/redact-shapes.ts';
 import { maskPairs, maskUnseenPairs, mayCutFieldName } from '../../app/profiler/redact-text.ts';
@@ -16,7 +16,7 @@ const SECRETS = [
   'long secret '.repeat(30),
 ];
 const names = secretNames(['foo2', 'not-a-word']);
-const isSecretName = createNameRule(names);
+const masking = { ...createNameRule(names), learn: () => undefined };
 const scan = createScan(names, [...SHAPE_HEADS, ...spellingsOfAll(SECRETS)]);
 
 /** The same numbers in each run (a linear congruential generator, Numerical Recipes). */
@@ -37,7 +37,7 @@ const LOOKALIKES = ['side', 'spin', 'author', 'compass', 'passion', 'design', 'x
 const AROUND = [
   '=', ': ', '":"', '": "', '" : "', '\\":\\"', '>', ' = ', '\n', '&', '?', ';', '"', "'", '<', '</', '/>', '" value="', ' ',
   '\r\n\r\n', '--', '%3D', '%22%3A%22', '{"', '"}', ',', '[', '\\', '\\\\', '\\n', '…', '•', '%', '%20', '%5B', '&amp;', '.', '-',
-  '_', 'x'.repeat(195), 'A', 'é', '\u212a', '\u0130', 'ő', '7',
+  '_', ' is ', ' --', "', '", '\\"', ') values (', "('", ' by ', '=>', ']=', 'x'.repeat(195), 'A', 'é', '\u212a', '\u0130', 'ő', '7',
 ]; // prettier-ignore
 const BEFORE = [
   '<input name="', '<meta name=', '<button id=\'', 'form-data; name="', '<', '{"', '\\"', '?', '&', '{"a":"{\\"', 'cookie: ', ' ',
@@ -107,7 +107,7 @@ function createText(): string {
 }
 
 function maskAll(text: string): string {
-  return maskPairs(text, { isSecretName, learn: () => undefined }, false);
+  return maskPairs(text, masking, false);
 }
 
 describe('the scan before masking', () => {
@@ -121,7 +121,7 @@ describe('the scan before masking', () => {
       passed++;
       const expected = maskAll(text);
       if (expected !== text) masked++;
-      expect(maskUnseenPairs(text, { isSecretName, learn: () => undefined }), text).to.equal(expected);
+      expect(maskUnseenPairs(text, masking), text).to.equal(expected);
       if ((seen & HOLDS.escape) === 0 && !mayCutFieldName(text)) expect(expected).to.equal(text);
       if ((seen & HOLDS.pair) === 0) expect(expected).to.equal(text);
     }
@@ -131,16 +131,38 @@ describe('the scan before masking', () => {
   });
 
   it('knows that the name of a form field may be cut in the middle of a word', () => {
-    const text = `<input name="${'x-'.repeat(98)}passion" value="abc123def">`;
+    const text = `<input name="${'x-'.repeat(98)}salted" value="abc123def">`;
     expect(scan(text) & HOLDS.name).to.equal(0);
-    expect(maskUnseenPairs(text, { isSecretName, learn: () => undefined })).to.equal(maskAll(text));
+    expect(maskUnseenPairs(text, masking)).to.equal(maskAll(text));
     expect(maskAll(text)).to.not.contain('abc123def');
   });
 
   it('knows what only looks alike from a name', () => {
-    for (const text of ['author=1', 'a=passion', 'compass: north', 'design="x"', '{"side":1}', 'class=a'])
+    for (const text of [
+      'author=1',
+      'a=passion',
+      'keyboard=1',
+      'passed: 1',
+      'a=compassion',
+      'compass: north',
+      'design="x"',
+      '{"side":1}',
+      'class=a',
+    ])
       expect(scan(text) & HOLDS.name, text).to.equal(0);
-    for (const text of ['auth=1', 'userToken: x', 'a.p.i-key', 'Xpin|', 'my_otp', 'foo2'])
+    for (const text of [
+      'auth=1',
+      'userToken: x',
+      'p.a.ss-word',
+      'authorize',
+      'authn',
+      'passbook',
+      'masterkeys',
+      'myKey',
+      'Xpin|',
+      'my_otp',
+      'foo2',
+    ])
       expect(scan(text) & HOLDS.name, text).to.equal(text === 'Xpin|' ? 0 : HOLDS.name);
   });
 
@@ -162,7 +184,7 @@ describe('the scan before masking', () => {
     ];
     let found = 0;
     for (const text of shapes.map((shape) => `a ${shape} b`)) {
-      if (maskShapes(text, true) === text) continue;
+      if (maskShapes(text, { head: true, digits: false }) === text) continue;
       found++;
       expect(scan(text) & HOLDS.head, text).to.equal(HOLDS.head);
     }

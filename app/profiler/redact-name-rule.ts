@@ -1,0 +1,156 @@
+/** Which names say that their value is a secret. The filters of Django and Rails match parts of names; so does this, with a list of the innocent. */
+import { createMemory } from './redact-memory.ts';
+import type { SecretNames } from './redact-names.ts';
+
+/** Whole words of a name. */
+const SECRET_WORDS = [
+  'secret', 'secrets', 'token', 'tokens', 'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp',
+  'ssn', 'cvv', 'cvv2', 'cvc', 'csc', 'csrf', 'xsrf', 'jwt', 'bearer', 'sid', 'sessid', 'pin', 'pwd', 'pw', 'iban', 'salt', 'mnemonic',
+  'oauth', 'hmac', 'kennwort', 'senha', 'contrasena',
+]; // prettier-ignore
+/** Letters of a name in this order, whatever separates them. */
+const SECRET_JOINED = [
+  'password', 'passwd', 'passwort', 'secret', 'privatekey', 'cardnumber', 'ccnumber', 'accountnumber', 'creditcard', 'securitycode',
+  'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'phpsessid', 'samlresponse', 'clientassertion',
+  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol',
+]; // prettier-ignore
+/** A whole name, however it is written: no word of `DPoP` is one. */
+const SECRET_WHOLE = ['dpop'];
+/** Only the scan looks for it: what follows it is a secret (`identified by '…'`), not what it names. */
+const SCANNED = ['identified'];
+/** Words that begin with `auth` or `pass`, but for `author`, `passed`, `passing`, `passage` and those like them. */
+const SECRET_BEGINNING = /^(?:auth(?:$|[^o]|ori[sz])|pass(?:$|[^aei]))/;
+/** Words that end with `key`, `keys` or a numbered one; others (`keyboard`) only look alike. */
+const SECRET_END = /keys?\d*$/;
+const IS_KEY = /^keys?\d*$/;
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const DIGITS = LETTERS.slice(26);
+/** The same for the scan. */
+const PATTERNS = [
+  '|auth|', '|authoris', '|authoriz', '|pass|', 'key|', 'keys|',
+  ...Array.from(LETTERS.replace('o', ''), (next) => `|auth${next}`),
+  ...Array.from(LETTERS.replace(/[aei]/g, ''), (next) => `|pass${next}`),
+  ...Array.from(DIGITS, (next) => `key${next}`),
+  ...Array.from(DIGITS, (next) => `keys${next}`),
+]; // prettier-ignore
+
+const INNOCENT = new Set([
+  'authentic', 'authenticated', 'authorized', 'authorised', 'passport', 'passthrough', 'monkey', 'monkeys', 'donkey', 'turkey', 'hockey',
+  'jockey', 'whiskey', 'hotkey', 'hotkeys', 'publickey', 'pubkey', 'primarykey', 'foreignkey',
+]); // prettier-ignore
+/** `primaryKey`, `cache_key`: what stands before the key says that it identifies something. */
+const INNOCENT_BEFORE_KEY = new Set([
+  'primary', 'foreign', 'public', 'sort', 'cache', 'partition', 'row', 'group', 'object', 'routing', 'idempotency', 'translation', 'message',
+  'composite', 'unique', 'index', 'range', 'map', 'dedup', 'lookup', 'query', 'natural', 'surrogate', 'react', 'job', 'redis', 'i18n',
+  'websocket', 'duplicate', 'parent', 'meta', 'arrow', 'shift', 'ctrl', 'alt', 'storage', 'no', 'any', 'each', 'by', 'on', 'for',
+]); // prettier-ignore
+/** `keyId`, `key_type`: a property of a key. */
+const INNOCENT_AFTER_KEY = new Set([
+  'id', 'ids', 'name', 'names', 'type', 'types', 'size', 'length', 'path', 'count', 'code', 'press', 'usage', 'prefix', 'pattern', 'value',
+  'values', 'index', 'algorithm', 'version', 'result', 'results', 'board', 'frame', 'word', 'words', 'column', 'columns', 'field', 'fields',
+  'constraint', 'violation', 'ops', 'vault',
+]); // prettier-ignore
+/** Names of secrets as often as of harmless things: only a value that looks random is masked below a name that ends with one. */
+const AMBIGUOUS = new Set([
+  'key', 'keys', 'code', 'session', 'ticket', 'private', 'license', 'licence', 'assertion', 'seed', 'webhook', 'invite', 'pat',
+]); // prettier-ignore
+/** Names that contain a secret word but have no secret value: our own headers, and descriptions. */
+const PUBLIC_NAMES = new Set([
+  'xdebugtoken', 'xdebugtokenlink', 'xpreviousdebugtoken', 'debugtoken', 'tokencount', 'maxtokens', 'tokentype', 'cookieparser',
+  'authtype', 'authmethod', 'authprovider',
+]); // prettier-ignore
+
+const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
+/** Of a long name both ends are checked, so that padding can't hide a word. */
+const NAME_END = 200;
+/** Longer names are not cached. */
+const LONGEST_REMEMBERED = 100;
+const MOST_REMEMBERED = 2500;
+
+/** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
+function wordsOf(name: string): string[] {
+  return (name.length > 2 * NAME_END ? `${name.slice(0, NAME_END)} ${name.slice(-NAME_END)}` : name)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+}
+
+/** Words that make a name secret. `extra` may be in upper or lower case. */
+export function secretNames(extra: readonly string[]): SecretNames {
+  return {
+    words: [...SECRET_WORDS, ...AMBIGUOUS, ...SCANNED, ...extra.map((word) => word.toLowerCase())],
+    joined: [...SECRET_JOINED, ...SECRET_WHOLE],
+    patterns: PATTERNS,
+  };
+}
+
+/** Characters of a value that are checked for randomness. */
+const LOOKED_AT = 200;
+const RANDOM_RUN = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12}/;
+
+/** Whether a value looks like something that a machine made: no blank, and 12 letters and digits in a row. */
+function looksRandom(value: string): boolean {
+  return /^[\w+/=~.:-]+$/.test(value) && RANDOM_RUN.test(value.slice(0, LOOKED_AT));
+}
+
+type Kind = 'secret' | 'ambiguous' | 'innocent';
+
+export interface NameRule {
+  /** Whether a name says that whatever is below it is a secret. */
+  isSecretName(name: string): boolean;
+  /** The same, and for an ambiguous name whether the value looks random. */
+  isSecret(name: string, value: string): boolean;
+  /** Whether `isSecret` may be true for a value. */
+  mayBeSecret(name: string): boolean;
+}
+
+export function createNameRule(names: SecretNames): NameRule {
+  const secretWords = new Set(names.words);
+  for (const word of [...AMBIGUOUS, ...SCANNED]) secretWords.delete(word);
+  const known = createMemory<Kind>(MOST_REMEMBERED);
+
+  function isSecretKey(parts: readonly string[], at: number): boolean {
+    const word = parts[at] ?? '';
+    if (!SECRET_END.test(word) || INNOCENT.has(word)) return false;
+    if (!IS_KEY.test(word)) return true;
+    return (
+      parts.length > 1 &&
+      !INNOCENT_BEFORE_KEY.has(parts[at - 1] ?? '') &&
+      !INNOCENT_AFTER_KEY.has(parts[at + 1] ?? '')
+    );
+  }
+
+  function judge(name: string): Kind {
+    const parts = wordsOf(name);
+    const joined = parts.join('');
+    if (PUBLIC_NAMES.has(joined)) return 'innocent';
+    const isSecret = parts.some(
+      (word, at) =>
+        secretWords.has(word) ||
+        (SECRET_BEGINNING.test(word) && !INNOCENT.has(word)) ||
+        isSecretKey(parts, at),
+    );
+    if (isSecret || HOLDS_JOINED.test(joined) || SECRET_WHOLE.includes(joined)) return 'secret';
+    const last = parts.at(-1) ?? '';
+    const identifies = parts.length > 1 && IS_KEY.test(last);
+    return AMBIGUOUS.has(last) && !identifies ? 'ambiguous' : 'innocent';
+  }
+
+  function kindOf(name: string): Kind {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const kind = judge(name);
+    if (name.length <= LONGEST_REMEMBERED) known.set(name, kind);
+    return kind;
+  }
+
+  return {
+    isSecretName: (name) => kindOf(name) === 'secret',
+    isSecret(name, value) {
+      const kind = kindOf(name);
+      return kind === 'secret' || (kind === 'ambiguous' && looksRandom(value));
+    },
+    mayBeSecret: (name) => kindOf(name) !== 'innocent',
+  };
+}

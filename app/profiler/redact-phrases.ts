@@ -1,0 +1,145 @@
+/**
+ * Masks secrets by name where neither `=` nor `:` joins the name and the value: `insert into users (email, password) values ('a', '…')`,
+ * `alter role shop password '…'`, `--password …`, `password is …`, `['authorization', '…']`. Each expression is bounded, so all take
+ * time linear in the length of the text.
+ */
+import { readQuoted } from './redact-quoted.ts';
+import { MASK, NO_VALUE, type TextMasking } from './redact-rules.ts';
+
+const COLUMNS =
+  /\(([^()]{1,4000})\)\s{0,20}(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?\s{0,20}(?=\()/gi;
+/** An element of a VALUES list, without the string literals in it. */
+const WHITE = /\s/;
+
+/** The values of one row, as positions of their beginnings and ends; null if no row begins at `start`. */
+function readRow(text: string, start: number): { values: [number, number][]; end: number } | null {
+  if (text.charAt(start) !== '(') return null;
+  const values: [number, number][] = [];
+  let depth = 0;
+  let from = start + 1;
+  for (let at = start; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === "'") at = (readQuoted(text, at)?.end ?? at + 1) - 1;
+    else if (character === '(') depth++;
+    else if (character === ',' && depth === 1) {
+      values.push([from, at]);
+      from = at + 1;
+    } else if (character === ')' && --depth === 0) {
+      values.push([from, at]);
+      return { values, end: at + 1 };
+    }
+  }
+  values.push([from, text.length]);
+  return { values, end: text.length };
+}
+
+function skip(text: string, from: number, isSkipped: (character: string) => boolean): number {
+  let at = from;
+  while (at < text.length && isSkipped(text.charAt(at))) at++;
+  return at;
+}
+
+/** The values of secret columns, in all rows of an INSERT. */
+function maskRows(text: string, { isSecretName, learn }: TextMasking): string {
+  let result = '';
+  let done = 0;
+  COLUMNS.lastIndex = 0;
+  for (let match = COLUMNS.exec(text); match !== null; match = COLUMNS.exec(text)) {
+    const names = (match[1] ?? '').split(',').map((name) => name.trim().replace(/^["`[]|["`\]]$/g, ''));
+    if (!names.some(isSecretName)) continue;
+    let at = match.index + match[0].length;
+    for (let row = readRow(text, at); row !== null; row = readRow(text, at)) {
+      for (const [index, [from, to]] of row.values.entries()) {
+        const name = names[index] ?? '';
+        const start = skip(text, from, (character) => WHITE.test(character) || /[EN]/i.test(character));
+        const quoted = isSecretName(name) && start < to ? readQuoted(text, start) : null;
+        if (quoted === null || quoted.value === '' || quoted.value === MASK) continue;
+        learn(name, quoted.value);
+        result += `${text.slice(done, start)}${quoted.open}${MASK}${quoted.close}`;
+        done = quoted.end;
+      }
+      at = skip(text, row.end, (character) => WHITE.test(character) || character === ',');
+    }
+    COLUMNS.lastIndex = at;
+  }
+  return done === 0 ? text : result + text.slice(done);
+}
+
+const NAME_BEFORE_BLANK =
+  /(?<![\w-])(-{0,2})([A-Za-z][\w.-]{2,60})(?:\s{1,5}(?:is|was|to|by|with|of)(?=\s)\s{1,5}|\s{1,5}|\s{0,5}\(\s{0,5}(?=\\{0,16}["'`]))(?!$)/gi;
+const BARE_VALUE = /[^\s,;&"'`<>()[\]{}|]{1,1000}/y;
+/** In a statement, a literal after a name is its value; in prose (`token 'a' not found`) it may be anything. */
+const STATEMENT = /\b(?:alter|create|set)\s/i;
+/** MySQL's and Oracle's `identified by '…'`. */
+const IDENTIFIED = /^(?:identified|IDENTIFIED|Identified)$/;
+const SHORTEST_BARE = 8;
+
+/** Prose goes on after a name (`password reset`); only a value with a digit is taken for a secret. After `--password`, everything is. */
+function isBareSecret(value: string, isOption: boolean): boolean {
+  if (value === MASK || NO_VALUE.test(value) || value.startsWith('-')) return false;
+  if (isOption) return true;
+  return value.length >= SHORTEST_BARE && /\d/.test(value) && !/^\/|:\/\/|•/.test(value);
+}
+
+function maskAfterBlanks(text: string, { isSecretName, learn }: TextMasking): string {
+  let result = '';
+  let done = 0;
+  const isStatement = text.includes("'") && STATEMENT.test(text);
+  NAME_BEFORE_BLANK.lastIndex = 0;
+  for (let match = NAME_BEFORE_BLANK.exec(text); match !== null; match = NAME_BEFORE_BLANK.exec(text)) {
+    const [whole, dashes = '', name = ''] = match;
+    const start = match.index + whole.length;
+    // The next name may be the word that was taken for a conjunction.
+    NAME_BEFORE_BLANK.lastIndex = match.index + dashes.length + name.length;
+    if (!isSecretName(name) && !IDENTIFIED.test(name)) continue;
+    const quoted = readQuoted(text, start);
+    if (quoted !== null) {
+      const { open, value } = quoted;
+      if (value === '' || value.includes(MASK) || quoted.close === '') continue;
+      const isLiteral = open.endsWith("'") && (isStatement || IDENTIFIED.test(name));
+      if (!isLiteral && !isBareSecret(value, dashes !== '')) continue;
+      learn(name, quoted.value);
+      result += `${text.slice(done, start)}${open}${MASK}${quoted.close}`;
+      done = quoted.end;
+    } else {
+      BARE_VALUE.lastIndex = start;
+      const value = BARE_VALUE.exec(text)?.[0] ?? '';
+      if (value === '' || !isBareSecret(value, dashes !== '')) continue;
+      result += text.slice(done, start) + MASK;
+      done = start + value.length;
+    }
+    NAME_BEFORE_BLANK.lastIndex = done;
+  }
+  return done === 0 ? text : result + text.slice(done);
+}
+
+const LISTED_NAME = /["'`](-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`]\s{0,10},\s{0,10}(?=\\{0,16}["'`])/g;
+
+/** Whether the item after a secret name in a list is its value and not another name. */
+export function isListedValue(value: string): boolean {
+  return value.includes(' ') || (value.length >= SHORTEST_BARE && /\d/.test(value));
+}
+
+/** Lists in which a value follows its name, as Node's `rawHeaders`. */
+function maskListed(text: string, { isSecretName, learn }: TextMasking): string {
+  let result = '';
+  let done = 0;
+  LISTED_NAME.lastIndex = 0;
+  for (let match = LISTED_NAME.exec(text); match !== null; match = LISTED_NAME.exec(text)) {
+    const [whole, name = ''] = match;
+    if (!isSecretName(name)) continue;
+    const start = match.index + whole.length;
+    const quoted = readQuoted(text, start);
+    if (quoted === null || quoted.value.includes(MASK) || !isListedValue(quoted.value)) continue;
+    learn(name, quoted.value);
+    result += `${text.slice(done, start)}${quoted.open}${MASK}${quoted.close}`;
+    done = quoted.end;
+    LISTED_NAME.lastIndex = done;
+  }
+  return done === 0 ? text : result + text.slice(done);
+}
+
+export function maskPhrases(text: string, masking: TextMasking): string {
+  const result = maskListed(text.includes('(') ? maskRows(text, masking) : text, masking);
+  return maskAfterBlanks(result, masking);
+}

@@ -1,0 +1,46 @@
+/** Reads quoted texts, also those whose quotes are escaped because they are inside another string: `password: \"…\"`. */
+
+export interface Quoted {
+  /** The opening quote with its backslashes. */
+  open: string;
+  /** Between the quotes; the rest of the text if it was truncated before the closing quote. */
+  value: string;
+  /** The closing quote with its backslashes; empty if there is none. */
+  close: string;
+  /** Position after the closing quote. */
+  end: number;
+}
+
+const OPEN = /\\{0,16}["'`]/y;
+
+function backslashesBefore(text: string, at: number, from: number): number {
+  let start = at;
+  while (start > from && text.charCodeAt(start - 1) === 0x5c) start--;
+  return at - start;
+}
+
+/** A quote with more backslashes than the opening one is part of the value; one with fewer ends the string around it. */
+function closes(count: number, depth: number): boolean {
+  return depth === 0 ? count % 2 === 0 : count <= depth;
+}
+
+/** The quoted text that opens at `start`; null if none does. In SQL, two quotes stand for one. */
+export function readQuoted(text: string, start: number): Quoted | null {
+  OPEN.lastIndex = start;
+  const open = OPEN.exec(text)?.[0];
+  if (open === undefined) return null;
+  const quote = open.slice(-1);
+  const depth = open.length - 1;
+  const from = start + open.length;
+  for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
+    const count = backslashesBefore(text, at, from);
+    if (!closes(count, depth)) continue;
+    if (quote === "'" && at > from && text.charAt(at + 1) === quote) {
+      at++;
+      continue;
+    }
+    const until = depth === 0 ? at : at - count;
+    return { open, value: text.slice(from, until), close: text.slice(until, at + 1), end: at + 1 };
+  }
+  return { open, value: text.slice(from), close: '', end: text.length };
+}

@@ -1,0 +1,57 @@
+/**
+ * Masking takes time linear in the length of a text, whatever the text. The same characters are masked as one text and as eight; were the
+ * time quadratic, the one would take eight times as long. No time by itself says anything here, on any machine.
+ */
+import { expect } from 'chai';
+import { createNameRule, secretNames } from '../../app/profiler/redact-name-rule.ts';
+import { maskShapes } from '../../app/profiler/redact-shapes.ts';
+import { maskPairs } from '../../app/profiler/redact-text.ts';
+
+const PIECES = 8;
+const PIECE = 8192;
+const ROUNDS = 6;
+/** Between 1 and 8. */
+const MOST_TIMES_LONGER = 4;
+
+const masking = { ...createNameRule(secretNames([])), learn: () => undefined };
+
+const UNITS = [
+  'password ', 'password is ', '--password ', 'password: ', 'password=', 'password="', "password='", 'password: \\"', 'password: \\\\"',
+  '"password', '"password":', '\\"password\\":', "'password', '", '["password","', 'key:', 'key="', '"key":"', '<key>', '<password>',
+  '<input name="key" value="', '(password) values (', "(password) values ('", "('", '(', 'insert into a (b, password) values (1, ',
+  'identified by ', 'token%3A', '?token%3A=', '%20a', 'a=%22', 'key=%7B%22', 'code=1&state=', 'sk-', 'sk-a', 'ghp_', 'AIza', 'xoxb-',
+  'eyJ', 'eyJ.', 'eyJhbGciOiJkaXIiLCJlbmMiOiIifQ.', '-----BEGIN PRIVATE KEY-----', '-----BEGIN ', 'Bearer ', 'Bearer%20', '4111 ',
+  '4', '4-', 'DE89 ', 'DE89', 'DE8', 'a://b:', '://', 'a%3A%2F%2Fb%3A', '$2b$', '/bot1:', '\\', '\\"', '"', "'", '`', 'x'.repeat(61), '\n',
+  'cookie: ', 'name="password"\r\n\r\n', 'authorization', 'is ', ' is is',
+]; // prettier-ignore
+
+function mask(text: string): void {
+  maskShapes(text, { head: true, digits: true });
+  maskPairs(text, masking, false);
+}
+
+function timeOf(texts: readonly string[]): number {
+  const { user } = process.cpuUsage();
+  for (const text of texts) mask(text);
+  return process.cpuUsage({ user, system: 0 }).user;
+}
+
+/** How many times longer one text takes than its pieces; the least of several rounds. */
+function timesLonger(unit: string): number {
+  const piece = unit.repeat(Math.ceil(PIECE / unit.length));
+  const pieces = Array.from({ length: PIECES }, () => piece);
+  const whole = [piece.repeat(PIECES)];
+  let least = Infinity;
+  for (let round = 0; round < ROUNDS && least > MOST_TIMES_LONGER; round++) {
+    least = Math.min(least, (timeOf(whole) + 1000) / (timeOf(pieces) + 1000));
+  }
+  return least;
+}
+
+describe('the time that masking takes', () => {
+  for (const unit of UNITS) {
+    it(`is linear in ${JSON.stringify(unit)}, many times`, () => {
+      expect(timesLonger(unit)).to.be.lessThan(MOST_TIMES_LONGER);
+    });
+  }
+});
