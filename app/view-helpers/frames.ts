@@ -157,7 +157,7 @@ function headline(message: string): string {
 /** What the place of an error is, in a chain of `length`. */
 function whereTitle({ link, member }: { link: number; member?: number }, length: number): string {
   if (member !== undefined) return `Where error ${member + 1} in it began`;
-  return length > 1 && link === length - 1 ? 'Where it began' : 'Where it was thrown';
+  return length > 1 && link === length - 1 ? 'Origin' : 'Where it was thrown';
 }
 
 export const frameHelpers = {

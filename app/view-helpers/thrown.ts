@@ -77,8 +77,8 @@ function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
 
 function noteOf(index: number, length: number): string {
   if (length === 1) return '';
-  if (index === length - 1) return 'where it began';
-  return index === 0 ? 'wrapped that, and was thrown' : 'wrapped it';
+  if (index === length - 1) return 'origin';
+  return index === 0 ? 'wrapped again and thrown' : 'wrapped it';
 }
 
 export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | null) {
