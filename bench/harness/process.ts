@@ -15,6 +15,8 @@ export interface ProcessOptions {
   /** Asked until the first answer. */
   readyPath?: string;
   cwd?: string;
+  /** Milliseconds in which it must answer; default: 30 s. */
+  startWithinMs?: number;
 }
 
 export interface MeasuredProcess {
@@ -50,18 +52,20 @@ export function statusOf(port: number, path: string): Promise<number> {
   });
 }
 
-async function firstAnswer(child: ChildProcess, port: number, path: string): Promise<void> {
+async function firstAnswer(
+  child: ChildProcess,
+  { port, path, withinMs }: { port: number; path: string; withinMs: number },
+): Promise<void> {
   const startedAt = performance.now();
   while ((await statusOf(port, path)) === 0) {
     if (child.exitCode !== null) throw new Error(`The measured process ended with ${child.exitCode}.`);
-    if (performance.now() - startedAt > START_WITHIN)
-      throw new Error('The measured process does not answer.');
+    if (performance.now() - startedAt > withinMs) throw new Error('The measured process does not answer.');
     await sleep(POLL_MS);
   }
 }
 
 export async function startProcess(options: ProcessOptions): Promise<MeasuredProcess> {
-  const { file, nodeOptions = [], env = {}, readyPath = '/', cwd } = options;
+  const { file, nodeOptions = [], env = {}, readyPath = '/', cwd, startWithinMs = START_WITHIN } = options;
   const port = await freePort();
   const [command, commandArguments] = pinnedNode([...nodeOptions, file]);
   const startedAt = performance.now();
@@ -77,7 +81,7 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
     ...(cwd === undefined ? {} : { cwd }),
   });
   const pid = child.pid ?? 0;
-  await firstAnswer(child, port, readyPath);
+  await firstAnswer(child, { port, path: readyPath, withinMs: startWithinMs });
   const startMs = performance.now() - startedAt;
   return {
     port,

@@ -30,6 +30,8 @@ const HOSTS: readonly Host[] = [
 ];
 const VARIANTS: readonly Variant[] = ['bare', 'hindsight', 'dd-trace'];
 const MUST = 1.6;
+/** Unleash runs hundreds of migrations at its first start: 18 s on a busy machine. */
+const START_WITHIN = 120_000;
 const cpuOf = ({ cpuAll }: Slice): number => cpuAll;
 
 function install(log: (line: string) => void): void {
@@ -49,7 +51,13 @@ async function serve(bench: Bench, host: Host, variant: Variant): Promise<Measur
   const env: Record<string, string> = { PROFILER: 'on', HOME: process.env.HOME ?? '/' };
   if (preload !== null) env.BENCH_COLLECTOR = (await bench.collector()).address;
   if (host.hasDatabase === true) env.BENCH_DATABASE = JSON.stringify((await bench.database()).connection);
-  return startProcess({ file: join(FOLDER, `${host.name}.cjs`), nodeOptions, env, readyPath: host.path });
+  return startProcess({
+    file: join(FOLDER, `${host.name}.cjs`),
+    nodeOptions,
+    env,
+    readyPath: host.path,
+    startWithinMs: START_WITHIN,
+  });
 }
 
 interface Measured {
@@ -100,7 +108,12 @@ export const hosts: Row = {
     const measured: Measured[] = [];
     for (const host of HOSTS) {
       bench.log(`  ${host.name}`);
-      measured.push(await measure(bench, host));
+      try {
+        measured.push(await measure(bench, host));
+      } catch (error) {
+        // Those that ran are worth reporting; the median of fewer is not.
+        bench.log(`  ${host.name}: ${String(error)}`);
+      }
     }
     const ratios = measured.map(({ ratio }) => ratio);
     return [
@@ -108,7 +121,7 @@ export const hosts: Row = {
       {
         goal: null,
         what: 'median of the applications',
-        value: quantile(ratios, 0.5),
+        value: ratios.length === HOSTS.length ? quantile(ratios, 0.5) : NaN,
         unit: 'x bare',
         must: 1.4,
         aim: 1.25,
