@@ -60,7 +60,10 @@ export function createAutoProfiler(): AutoProfiler | null {
   let announced = false;
 
   return {
-    takeExpress({ application }) {
+    takeExpress(library) {
+      const { application } = library;
+      // It is still being required: what looks for libraries would see it only when it is required again.
+      profiler?.observe('express', library);
       application.handle = profiledHandle(application.handle, (app) =>
         profilerOf(app) === null ? profiler : null,
       );

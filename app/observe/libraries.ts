@@ -132,6 +132,8 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
     done.add(key);
     undo.push(undone);
     const place = folder ?? patch.name;
+    // The same copy may have been handed over before.
+    if (folder !== null) found.delete(patch.name);
     if (!found.has(place))
       found.set(place, { name: patch.name, version: folder === null ? null : versionOf(folder) });
     return true;

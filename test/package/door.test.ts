@@ -175,7 +175,9 @@ const server = app.listen(0, '127.0.0.1', async () => {
   const link = fine.headers.get('x-debug-token-link');
   const strict = await fetch(origin + '/fine/');
   const page = link === null ? null : await fetch(link);
-  console.log(JSON.stringify({ link, strict: strict.status, page: page?.status ?? null, body: await fine.text() }));
+  const { profile } = page?.ok ? await (await fetch(link + '.json')).json() : {};
+  const source = profile?.panels.routing.data?.route?.source ?? null;
+  console.log(JSON.stringify({ link, strict: strict.status, page: page?.status ?? null, source, body: await fine.text() }));
   server.close();
   server.closeAllConnections();
 });`;
@@ -184,6 +186,8 @@ const server = app.listen(0, '127.0.0.1', async () => {
       link: string | null;
       strict: number;
       page: number | null;
+      /** Where the route was registered. */
+      source: string | null;
       body: string;
     }
 
@@ -208,7 +212,7 @@ const server = app.listen(0, '127.0.0.1', async () => {
     ] as const)
       it(`records ${name}, and says once where the pages are`, async () => {
         const { told, stderr } = await runPlain(file, `${head}${PLAIN}`);
-        expect(told).to.include({ strict: 404, page: 200, body: 'fine' });
+        expect(told).to.include({ strict: 404, page: 200, body: 'fine', source: `${file}:4` });
         expect(stderr).to.match(/^hindsight: profiles at http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
       });
 
@@ -226,7 +230,7 @@ const server = app.listen(0, '127.0.0.1', async () => {
     it('leaves a production as it is, unless PROFILER says otherwise', async () => {
       const text = `import express from 'express';${PLAIN}`;
       const off = await runPlain('plain.mjs', text, { NODE_ENV: 'production' });
-      expect(off.told).to.deep.equal({ link: null, strict: 404, page: null, body: 'fine' });
+      expect(off.told).to.deep.equal({ link: null, strict: 404, page: null, source: null, body: 'fine' });
       expect(off.stderr).to.equal('');
       const on = await runPlain('plain.mjs', text, { NODE_ENV: 'production', PROFILER: 'on' });
       expect(on.told.page).to.equal(200);
