@@ -162,7 +162,9 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   function look(name: string, folder: string): void {
     for (const patch of byName.get(name) ?? []) {
       const file = fileOf(patch, folder);
-      if (file !== null && patch.isLazy === true && cache[mainOf(folder) ?? '']?.loaded === true) load(file);
+      const isLazy = patch.isLazy === true && cache[mainOf(folder) ?? '']?.loaded === true;
+      // Once: to load it brings us here again.
+      if (file !== null && isLazy && cache[file] === undefined) load(file);
       const loaded = file === null ? undefined : cache[file];
       // While it still loads, its exports aren't complete.
       if (file !== null && loaded?.loaded === true)

@@ -4,7 +4,6 @@ import { type Libraries, type LibraryPatch, watchLibraries } from '../../app/obs
 import { createQueryRecorder, type QueryRecorder } from '../../app/observe/queries.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
-import { rememberFacts } from './library-table.ts';
 
 export interface ObservedRequests {
   tracker: ContextTracker;
@@ -36,7 +35,6 @@ export function observeRequests(...library: readonly ObservedLibrary[]): Observe
       await tracker.run(context, async () => {
         await work();
       });
-      rememberFacts(context.all('query'));
       return context.all('query');
     },
     close() {

@@ -1,0 +1,178 @@
+/** The table of docs/libraries.md: what is seen of each library, in its versions, by an application behind `hindsight(app)`. */
+import { expect } from 'chai';
+import express from 'express';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hindsight, type Profiler } from '../../app/index.ts';
+import type { DatabaseData } from '../../app/panels/database/data.ts';
+import type { KeptPlans } from '../../app/profiler/query-plan.ts';
+import { type LibraryCase, libraryCases, loadFrom, type Servers, type Work } from '../libraries/cases.ts';
+import { documentedRow } from '../support/library-table.ts';
+import { withMariadb } from '../support/mariadb.ts';
+import { startMongod } from '../support/mongod.ts';
+import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
+import { MongoClient } from 'mongodb';
+import mysql from 'mysql2';
+
+const REQUESTS = 100;
+/** Ids of four digits, so that none is a part of another number. */
+const FIRST = 1001;
+const ROWS = 1200;
+const EXPLAIN_MS = 40;
+
+type Query = DatabaseData['queries'][number] & { sql: string; label: string };
+
+interface Seen {
+  queries: Query[];
+  groups: DatabaseData['groups'];
+  plans: number;
+}
+
+describe('libraries of databases, in an application', () => {
+  const postgres = withDebianPostgres();
+  const mariadb = withMariadb();
+  let mongod: Awaited<ReturnType<typeof startMongod>>;
+  let servers: Servers;
+
+  before(async () => {
+    mongod = await startMongod();
+    servers = { postgres: postgres().connection, mysql: mariadb(), mongodb: mongod.url };
+    const knex = openKnex(servers.postgres);
+    await knex.raw('create table things (id int primary key, name text)');
+    await knex.raw(`insert into things select i, 'thing ' || i from generate_series(1, ${ROWS}) i`);
+    await knex.destroy();
+    const { database, ...connection } = servers.mysql;
+    const first = mysql.createConnection(connection).promise();
+    await first.query(`create database if not exists ${database}`);
+    await first.query(`use ${database}`);
+    await first.query('create table things (id int primary key, name text)');
+    await first.query(`insert into things select seq, seq from seq_1_to_${ROWS}`);
+    await first.end();
+    const client = await MongoClient.connect(mongod.url);
+    await client
+      .db()
+      .collection('things')
+      .insertMany(Array.from({ length: ROWS }, (_, id) => ({ id })));
+    await client.close();
+  });
+  after(() => mongod.stop());
+
+  for (const one of libraryCases)
+    describe(one.name, () => {
+      let work: Work;
+      let profiler: Profiler;
+      let server: Server;
+      let origin: string;
+      const all: Seen[] = [];
+
+      before(async function () {
+        const load = loadFrom(one);
+        if (load === null) {
+          process.stderr.write(`    skipped: ${one.name} is not installed (npm run libraries)\n`);
+          this.skip();
+        }
+        const app = express();
+        profiler = hindsight(app, { explainMs: EXPLAIN_MS, enabled: true });
+        work = await one.open(load, servers);
+        serve(app, work);
+        server = app.listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        // First: few plans are made in a second, and of 100 requests at once some are slow on a busy machine.
+        await seenAt('/slow');
+      });
+      after(async () => {
+        if ((server as Server | undefined) === undefined) return;
+        server.closeAllConnections();
+        server.close();
+        await work.close();
+        await profiler.close();
+      });
+
+      async function seenAt(path: string): Promise<Seen> {
+        const response = await fetch(origin + path);
+        expect(response.status, await response.text()).to.equal(200);
+        const token = response.headers.get('x-debug-token') ?? '';
+        if (path === '/slow' && isPlanned(one))
+          await until(async () => (await plansOf(token)) > 0, 'the plan');
+        const found = await profiler.profiles.read(token);
+        const data = found?.profile.panels.database?.data as DatabaseData | null | undefined;
+        const queries = (data?.queries ?? []).map((query) => ({ ...query, ...data?.statements[query.statement] }) as Query); // prettier-ignore
+        const seen = { queries, groups: data?.groups ?? [], plans: await plansOf(token) };
+        all.push(seen);
+        return seen;
+      }
+
+      async function plansOf(token: string): Promise<number> {
+        const found = await profiler.profiles.read(token);
+        return (found?.amendments.plan as KeptPlans | undefined)?.plans.length ?? 0;
+      }
+
+      it(`keeps ${REQUESTS} requests that run at once apart`, async () => {
+        const ids = Array.from({ length: REQUESTS }, (_, index) => FIRST + index);
+        const seen = await Promise.all(ids.map((id) => seenAt(`/one/${id}`)));
+        for (const [index, { queries }] of seen.entries()) {
+          const told = queries.map(({ sql, bindings }) => JSON.stringify([sql, bindings])).join();
+          const found = new Set([...told.matchAll(/\b1[01]\d\d\b/g)].map(([id]) => Number(id)));
+          expect([...found]).to.deep.equal([FIRST + index]);
+        }
+      });
+
+      it('is seen as docs/libraries.md says', async () => {
+        await seenAt('/loop');
+        await seenAt('/transaction');
+        expect(rowOf(one.name, all)).to.deep.equal(documentedRow(one.name));
+      });
+    });
+});
+
+function serve(app: express.Express, work: Work): void {
+  app.get('/one/:id', async (request, response) => {
+    await work.one(Number(request.params.id));
+    response.send('one');
+  });
+  app.get('/loop', async (_request, response) => {
+    for (const id of [FIRST, FIRST + 1, FIRST + 2]) await work.one(id);
+    response.send('loop');
+  });
+  app.get('/transaction', async (_request, response) => {
+    await work.transaction?.(FIRST);
+    response.send('transaction');
+  });
+  app.get('/slow', async (_request, response) => {
+    await work.slow?.();
+    response.send('slow');
+  });
+}
+
+/** By the table, so that a plan that should come is waited for. */
+function isPlanned({ name }: LibraryCase): boolean {
+  return documentedRow(name)[8] === 'yes';
+}
+
+/** Name; duration, caller, values, rows, transaction, pool wait, N+1, plan, label. */
+function rowOf(name: string, all: readonly Seen[]): string[] {
+  const queries = all.flatMap((seen) => seen.queries);
+  // What a library asks a new connection, and what begins and ends a transaction, has no line of the application.
+  const asked = queries.filter(({ sql }) => sql.includes('things'));
+  const told = (matching: (query: Query) => boolean): string => {
+    const count = asked.filter(matching).length;
+    return count === 0 ? 'no' : count === asked.length ? 'yes' : 'partly';
+  };
+  const any = (is: boolean): string => (is ? 'yes' : 'no');
+  const labels = [...new Set(asked.flatMap(({ label }) => /^Thing\.\w+/.exec(label)?.[0] ?? []))];
+  return [
+    name,
+    told(({ durationMs }) => durationMs !== null),
+    told(({ caller }) => caller?.startsWith('test/') === true),
+    any(asked.some(({ bindings }) => bindings.length > 0)),
+    any(asked.some(({ rows }) => rows === 1)),
+    any(queries.some(({ transaction }) => transaction !== null)),
+    any(queries.some(({ waitMs }) => waitMs > 0)),
+    any(all.some(({ groups }) => groups.some(({ kind, members }) => kind === 'n+1' && members.length === 3))),
+    any(all.some(({ plans }) => plans > 0)),
+    labels.join(', ') || 'no',
+  ];
+}
