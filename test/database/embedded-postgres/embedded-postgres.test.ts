@@ -419,10 +419,13 @@ describe('embedded PostgreSQL', function () {
       const varDir = await clusterFolder();
       const users = [await start(varDir)];
       for (let n = 0; n < 5; n++) users.push(await start(varDir));
+      const servers = (): number => new Set(users.map(({ pid }) => pid)).size;
       for (let round = 0; round < 3; round++) {
         await killWatchers(varDir);
-        await Promise.all(users.map((user) => user.ensure()));
-        expect(new Set(users.map(({ pid }) => pid)).size).to.equal(1);
+        // Who looked just before another replaced the server finds out with its next connection.
+        for (let tries = 0; tries === 0 || (tries < 5 && servers() > 1); tries++)
+          await Promise.all(users.map((user) => user.ensure()));
+        expect(servers()).to.equal(1);
       }
       const last = users.pop()!;
       for (const user of users) await user.stop();
