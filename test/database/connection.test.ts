@@ -271,9 +271,14 @@ describe('the database', () => {
     await knex.raw('select 1');
     process.kill(embedded.pid, 'SIGKILL');
     await until(() => !isAlive(embedded.pid), 'the server has ended');
-    await knex.raw('select 1').catch(() => undefined);
+    // A connection of the old server may fail first.
+    const answers = (): Promise<boolean> =>
+      knex.raw('select 1').then(
+        () => true,
+        () => false,
+      );
+    await until(answers, 'the new server answers');
     await until(() => database.state().status === 'ready', 'the database is ready');
-    expect((await knex.raw<{ rows: unknown[] }>('select 1')).rows.length).to.equal(1);
     await database.close();
     await endEmbedded(embedded);
     rmSync(varDir, { recursive: true, force: true });
