@@ -1,10 +1,9 @@
 /** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/thrown-value.ts';
-import type { FindCaller } from './caller.ts';
+import { failureText } from '../profiler/thrown-value.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import { closing, type ObserverParts, subscribeToCalls } from './subscribe.ts';
 
 /** A part of a command behind its key; the name is that of the key or field that it is the value of. */
 export interface CacheArgument {
@@ -38,11 +37,6 @@ declare module '../profiler/facts.ts' {
   interface Facts {
     cache: CacheFact;
   }
-}
-
-export interface ObserveCacheOptions {
-  tracker: ContextTracker;
-  findCaller?: FindCaller;
 }
 
 const KEY_LENGTH = 500;
@@ -124,15 +118,15 @@ function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
   return name.toUpperCase() === 'CLIENT' && String(first).toUpperCase() === 'SETINFO';
 }
 
-export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { close(): void } {
+export function observeCache({ tracker, findCaller }: ObserverParts): { close(): void } {
   const facts = new WeakMap<RedisCommand, { context: Context; fact: CacheFact }>();
 
   /** Past the recording limit: not kept. */
   const counted = new WeakMap<RedisCommand, { context: Context; startMs: number }>();
 
   function start(message: RedisCommand): void {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || isIntroduction(message)) return;
+    const context = tracker.observed();
+    if (context === undefined || isIntroduction(message)) return;
     if (context.isFull('cache')) {
       counted.set(message, { context, startMs: context.elapsedMs() });
       context.beyond('cache')?.start(context.elapsedMs());
@@ -185,18 +179,12 @@ export function observeCache({ tracker, findCaller }: ObserveCacheOptions): { cl
     fact.batch = message.batch;
     fact.connection = message.connection;
     if (message.error === undefined) fact.hits = hitsOf(fact.command, message.result);
-    else {
-      const { name, message: text } = describeError(message.error);
-      fact.error = cutText(`${name}: ${text}`, 2000);
-    }
+    else fact.error = failureText(message.error);
   }
 
-  const undo = Object.values(redisChannels).map((channel) =>
-    subscribeToCalls<RedisCommand>(channel, { start, asyncStart: end }),
+  return closing(
+    Object.values(redisChannels).map((channel) =>
+      subscribeToCalls<RedisCommand>(channel, { start, asyncStart: end }),
+    ),
   );
-  return {
-    close() {
-      for (const one of undo) one();
-    },
-  };
 }

@@ -2,15 +2,11 @@
  * console.* -> facts `log`. The wrapped methods pass everything on unchanged; a line written while another is being recorded is not recorded.
  * The wrapping of `log`, `info`, `debug`, `warn` and `error` goes with Node 20: later versions publish them on channels (`console.log`, …).
  */
-import type { ContextTracker } from '../profiler/context.ts';
-import type { FindCaller } from './caller.ts';
 import { createLogGate, isLogFull, type LogGate, type LogLevel, recordLog } from './logs.ts';
+import type { ObserverParts } from './subscribe.ts';
 
-export interface ObserveConsoleOptions {
-  tracker: ContextTracker;
+export interface ObserveConsoleOptions extends ObserverParts {
   gate?: LogGate;
-  /** Omit to record no callers. */
-  findCaller?: FindCaller;
   console?: Console;
 }
 

@@ -3,9 +3,10 @@
  * every engine of Express passes through; `watchEngine` wraps `ejs.compile`, whose compiled functions tell when a page or partial
  * runs (`renderFile` doesn't see partials). A page's compiled function is the same fact as its render, not a child of it.
  */
-import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { CallerOptions, FindCaller } from './caller.ts';
+import type { Context } from '../profiler/context.ts';
+import type { CallerOptions } from './caller.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
+import type { ObserverParts } from './subscribe.ts';
 
 /** What we use of an Express application. */
 export interface RenderingApp {
@@ -27,11 +28,6 @@ export interface CompilingEngine {
   compile: (template: string, options?: object) => Template;
 }
 
-export interface ObserveViewsOptions {
-  tracker: ContextTracker;
-  findCaller?: FindCaller;
-}
-
 export interface ViewObserver {
   /** Can be called again for the same application, such as a mounted one that is found later. */
   watchApp(app: RenderingApp): void;
@@ -51,7 +47,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-export function observeViews({ tracker, findCaller }: ObserveViewsOptions): ViewObserver {
+export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserver {
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
@@ -60,8 +56,7 @@ export function observeViews({ tracker, findCaller }: ObserveViewsOptions): View
   let closed = false;
 
   function currentContext(): Context | undefined {
-    const context = closed ? undefined : tracker.current();
-    return context?.kind === 'profiler' ? undefined : context;
+    return closed ? undefined : tracker.observed();
   }
 
   /** One view of a `res.render` is the page; further ones that its template renders have their own callers. */

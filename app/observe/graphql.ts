@@ -150,8 +150,8 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
   }
 
   function start(message: GraphqlExecuted): void {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('graphql')) return;
+    const context = tracker.observed();
+    if (context === undefined || context.isFull('graphql')) return;
     resolvers.wrap(message.schema);
     const { document, rawVariableValues } = message;
     const given = { source: document, variables: rawVariableValues, byResolvers: false };

@@ -6,12 +6,12 @@
 import diagnostics from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
-import type { FindCaller } from './caller.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
+import type { ObserverParts } from './subscribe.ts';
 
 export interface CallFact {
   method: string;
@@ -44,11 +44,6 @@ declare module '../profiler/facts.ts' {
   interface Facts {
     call: CallFact;
   }
-}
-
-export interface ObserveHttpClientOptions {
-  tracker: ContextTracker;
-  findCaller?: FindCaller;
 }
 
 /** What we read of undici's request. */
@@ -117,7 +112,7 @@ function messageOf(error: unknown): string {
   return cutText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
 }
 
-export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOptions): { close(): void } {
+export function observeHttpClient({ tracker, findCaller }: ObserverParts): { close(): void } {
   const pending = new WeakMap<object, Pending>();
   /** Past the recording limit: not kept. */
   const counted = new WeakMap<object, { context: Context; startMs: number }>();
@@ -140,8 +135,8 @@ export function observeHttpClient({ tracker, findCaller }: ObserveHttpClientOpti
     key: object,
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
   ): Pending | null {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler') return null;
+    const context = tracker.observed();
+    if (context === undefined) return null;
     if (context.isFull('call')) {
       const startMs = context.elapsedMs();
       context.beyond('call')?.start(startMs);

@@ -6,11 +6,11 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
-import { describeError } from '../profiler/thrown-value.ts';
+import { failureText } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import { closing, subscribeToCalls } from './subscribe.ts';
 
 /** A job that was added. */
 export interface JobFact {
@@ -76,11 +76,6 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-function failureOf(error: unknown): string {
-  const { name, message } = describeError(error);
-  return cutText(`${name}: ${message}`, 2000);
-}
-
 export function observeJobs(options: ObserveJobsOptions): { close(): void } {
   const { tracker, recorder, takes, findCaller } = options;
   const adding = new WeakMap<JobsAdded, { context: Context; facts: JobFact[] }>();
@@ -95,8 +90,8 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
   }
 
   function add(message: JobsAdded): void {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('job')) return;
+    const context = tracker.observed();
+    if (context === undefined || context.isFull('job')) return;
     const caller = findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'bullmq' }) ?? null;
     const facts = message.jobs.map(({ name, data, opts }): JobFact => ({
       queue: cutText(message.queue, NAME_LENGTH),
@@ -120,7 +115,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     const jobs = [message.result].flat();
     facts.forEach((fact, index) => {
       fact.durationMs = context.elapsedMs() - fact.startMs;
-      if (message.error !== undefined) fact.error = failureOf(message.error);
+      if (message.error !== undefined) fact.error = failureText(message.error);
       else fact.id = idOf(jobs[index]);
       if (fact.id !== null) remember(`${message.key}:${fact.id}`, context.token);
     });
@@ -173,14 +168,9 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     recorder.finish(context);
   }
 
-  const undo = [
+  return closing([
     subscribeToCalls<JobsAdded>(bullmqChannels.add, { start: add, asyncStart: added }),
     tracker.follow(bullmqChannels.process.start, contextOf),
     subscribeToCalls<JobProcessed>(bullmqChannels.process, { asyncStart: processed }),
-  ];
-  return {
-    close() {
-      for (const one of undo) one();
-    },
-  };
+  ]);
 }

@@ -7,6 +7,7 @@ import type { Context } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { loggedErrorOf, recordError } from './errors-seen.ts';
 import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { ObserverParts } from './subscribe.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -43,6 +44,10 @@ export interface LogGate {
   writing: boolean;
   /** The finished line that was recorded last, where it may appear as output next. */
   last: string | null;
+}
+
+export interface LogObserverParts extends ObserverParts {
+  gate: LogGate;
 }
 
 export function createLogGate(): LogGate {

@@ -1,10 +1,9 @@
 /** Mails -> facts `mail`: what the patch of nodemailer publishes. Nothing is read from streams or files. */
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/thrown-value.ts';
-import type { FindCaller } from './caller.ts';
+import { failureText } from '../profiler/thrown-value.ts';
 import { mailChannel, type MailMessage } from './channels/nodemailer.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
 
 export interface MailAttachment {
   name: string;
@@ -41,11 +40,6 @@ declare module '../profiler/facts.ts' {
   interface Facts {
     mail: MailFact;
   }
-}
-
-export interface ObserveMailOptions {
-  tracker: ContextTracker;
-  findCaller?: FindCaller;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -104,12 +98,12 @@ function attachmentsOf(value: unknown): MailAttachment[] {
   });
 }
 
-export function observeMail({ tracker, findCaller }: ObserveMailOptions): { close(): void } {
+export function observeMail({ tracker, findCaller }: ObserverParts): { close(): void } {
   const facts = new WeakMap<MailMessage, { context: Context; fact: MailFact }>();
 
   function start(message: MailMessage): void {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('mail')) return;
+    const context = tracker.observed();
+    if (context === undefined || context.isFull('mail')) return;
     const data = { ...fieldsOf(message.defaults), ...fieldsOf(message.data) };
     const fact: MailFact = {
       from: addressesOf(data.from).join(', '),
@@ -144,8 +138,7 @@ export function observeMail({ tracker, findCaller }: ObserveMailOptions): { clos
       fact.response = lineOf(response) || null;
       fact.rejected = addressesOf(rejected);
     } else {
-      const { name, message: text } = describeError(message.error);
-      fact.error = cutText(`${name}: ${text}`, 2000);
+      fact.error = failureText(message.error);
     }
   }
 

@@ -3,7 +3,7 @@ import type { ContextTracker } from '../profiler/context.ts';
 import { type MongodbCommand, mongodbChannels } from './channels/mongodb.ts';
 import { commandText, isAsked } from './mongodb-text.ts';
 import type { QueryRecorder, RunningQuery } from './queries.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import { closing, subscribeToCalls } from './subscribe.ts';
 
 /** A response: of driver 6.8 and later without its document, which is read only where the application does. */
 interface Response {
@@ -38,7 +38,7 @@ export function observeMongodb({ tracker, queries }: { tracker: ContextTracker; 
     queries.end(query, { rows: rowsOf(message.result), error: message.error });
   }
 
-  const undo = [
+  return closing([
     subscribeToCalls<MongodbCommand>(mongodbChannels.command, {
       start(message) {
         const { command, connection } = message;
@@ -62,10 +62,5 @@ export function observeMongodb({ tracker, queries }: { tracker: ContextTracker; 
       mongodbChannels.command.asyncStart,
       (message) => running.get(message as MongodbCommand)?.context,
     ),
-  ];
-  return {
-    close() {
-      for (const one of undo) one();
-    },
-  };
+  ]);
 }

@@ -1,13 +1,13 @@
 /** NestJS: what its exception filters answer -> facts `error`; guards, interceptors, pipes and controllers -> facts `span`. */
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/thrown-value.ts';
+import { failureText } from '../profiler/thrown-value.ts';
 import { nestExceptionChannel } from './channels/nestjs.ts';
 import { type NestStep, nestStepChannel } from './channels/nestjs-steps.ts';
 import { recordError } from './errors-seen.ts';
 import { type SpanFact } from './manual.ts';
 import { hideOwnFrames } from './own-frames.ts';
-import { subscribeTo, subscribeToCalls } from './subscribe.ts';
+import { closing, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 const NAME_LENGTH = 200;
 const SPAN_BYTES = 300;
@@ -18,8 +18,8 @@ export function observeNest({ tracker }: { tracker: ContextTracker }): { close()
   const innermost = createSlot<number | null>('nestjs');
 
   function start(message: NestStep): void {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('span')) return;
+    const context = tracker.observed();
+    if (context === undefined || context.isFull('span')) return;
     const inside = innermost.get(context) ?? null;
     // Pipes of a gateway or a resolver.
     if (message.kind === 'Pipe' && inside === null) return;
@@ -47,21 +47,14 @@ export function observeNest({ tracker }: { tracker: ContextTracker }): { close()
     if (message.kind === 'Guard' && message.result === false) fact.error = 'returned false';
     if (message.error === undefined) return;
     hideOwnFrames(message.error);
-    const { name, message: text } = describeError(message.error);
-    fact.error = cutText(`${name}: ${text}`, NAME_LENGTH);
+    fact.error = failureText(message.error, NAME_LENGTH);
   }
 
-  const undo = [
+  return closing([
     subscribeTo<{ error: unknown }>(nestExceptionChannel, ({ error }) => {
-      const context = tracker.current();
-      if (context !== undefined && context.kind !== 'profiler')
-        recordError(context, error, { origin: 'passed on' });
+      const context = tracker.observed();
+      if (context !== undefined) recordError(context, error, { origin: 'passed on' });
     }),
     subscribeToCalls<NestStep>(nestStepChannel, { start, asyncEnd: end }),
-  ];
-  return {
-    close() {
-      for (const one of undo) one();
-    },
-  };
+  ]);
 }

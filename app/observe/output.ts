@@ -3,10 +3,9 @@
  * streams' `write` is wrapped and passes everything on unchanged; lines that another observer has recorded (console, pino, winston)
  * are skipped by a shared gate.
  */
-import type { Context, ContextTracker } from '../profiler/context.ts';
-import type { FindCaller } from './caller.ts';
+import type { Context } from '../profiler/context.ts';
 import { readLine } from './log-lines.ts';
-import { isLogFull, type LogGate, plainText, recordLog } from './logs.ts';
+import { isLogFull, type LogObserverParts, plainText, recordLog } from './logs.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
 
@@ -16,10 +15,7 @@ export interface OutputStream {
   write: unknown;
 }
 
-export interface ObserveOutputOptions {
-  tracker: ContextTracker;
-  gate: LogGate;
-  findCaller?: FindCaller;
+export interface ObserveOutputOptions extends LogObserverParts {
   stdout?: OutputStream;
   stderr?: OutputStream;
 }

@@ -3,21 +3,13 @@
  * which pino's own `redact` and serializers have been applied.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { ContextTracker } from '../profiler/context.ts';
-import type { FindCaller } from './caller.ts';
 import { loggedErrorOf } from './errors-seen.ts';
 import { readJsonLine } from './log-lines.ts';
-import { isLogFull, type LogGate, recordLog } from './logs.ts';
+import { isLogFull, type LogObserverParts, recordLog } from './logs.ts';
 
 const FINISHED = 'tracing:pino_asJson:end';
 
-export interface ObservePinoOptions {
-  tracker: ContextTracker;
-  gate: LogGate;
-  findCaller?: FindCaller;
-}
-
-export function observePino({ tracker, gate, findCaller }: ObservePinoOptions): { close(): void } {
+export function observePino({ tracker, gate, findCaller }: LogObserverParts): { close(): void } {
   function onLine(message: unknown): void {
     const { result, arguments: args } = message as { result?: unknown; arguments?: ArrayLike<unknown> };
     const context = gate.writing ? undefined : tracker.current();

@@ -4,7 +4,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Traced } from './channels/trace.ts';
 import type { QueryOutcome, QueryRecorder, QueryStart, RunningQuery } from './queries.ts';
 import type { QuerySystem } from './query-fact.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import { closing, subscribeToCalls } from './subscribe.ts';
 
 export interface DriverObserverOptions {
   tracker: ContextTracker;
@@ -59,7 +59,7 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
     if (message.isForQuery) ({ caller } = asked);
   }
 
-  const undo = [
+  return closing([
     subscribeToCalls<Q>(driver.query, {
       start(message) {
         const query = queries.start({ system, library, caller, ...driver.describe(message) });
@@ -73,8 +73,8 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
     }),
     subscribeToCalls<Connect>(driver.connect, {
       start(message) {
-        const context = tracker.current();
-        if (context === undefined || context.kind === 'profiler') return;
+        const context = tracker.observed();
+        if (context === undefined) return;
         connecting.set(message, { context, sinceMs: context.elapsedMs(), caller: queries.callerOf(library) });
       },
       asyncStart: connected,
@@ -85,10 +85,5 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
     // Callbacks run where a connection was released, or its socket was created: in another request.
     tracker.follow(driver.connect.asyncStart, (message) => connecting.get(message as Connect)?.context),
     tracker.follow(driver.query.asyncStart, (message) => running.get(message as Q)?.context),
-  ];
-  return {
-    close() {
-      for (const one of undo) one();
-    },
-  };
+  ]);
 }

@@ -1,12 +1,11 @@
 /** Child processes -> facts `process`: those of Node's channel `child_process`, and the synchronous ones of channels/child-process.ts. */
 import type { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import { cutText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/thrown-value.ts';
-import type { FindCaller } from './caller.ts';
+import { failureText } from '../profiler/thrown-value.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
-import { subscribeTo, subscribeToCalls } from './subscribe.ts';
+import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 export interface ProcessFact {
   /** The program, or the command of a shell. */
@@ -28,11 +27,6 @@ declare module '../profiler/facts.ts' {
   interface Facts {
     process: ProcessFact;
   }
-}
-
-export interface ObserveProcessesOptions {
-  tracker: ContextTracker;
-  findCaller?: FindCaller;
 }
 
 const TEXT_LENGTH = 500;
@@ -61,7 +55,7 @@ function commandOf(file: unknown, args: readonly unknown[]): Pick<ProcessFact, '
   return { command: textOf(file), args: argsOf(args) };
 }
 
-export function observeProcesses({ tracker, findCaller }: ObserveProcessesOptions): { close(): void } {
+export function observeProcesses({ tracker, findCaller }: ObserverParts): { close(): void } {
   const syncFacts = new WeakMap<RanSync, { context: Context; fact: ProcessFact }>();
 
   function begin(
@@ -69,8 +63,8 @@ export function observeProcesses({ tracker, findCaller }: ObserveProcessesOption
     args: unknown,
     isSync: boolean,
   ): { context: Context; fact: ProcessFact } | null {
-    const context = tracker.current();
-    if (context === undefined || context.kind === 'profiler' || context.isFull('process')) return null;
+    const context = tracker.observed();
+    if (context === undefined || context.isFull('process')) return null;
     const fact: ProcessFact = {
       ...commandOf(command, Array.isArray(args) ? args : []),
       isSync,
@@ -83,11 +77,6 @@ export function observeProcesses({ tracker, findCaller }: ObserveProcessesOption
     };
     context.add('process', fact, FACT_BYTES);
     return { context, fact };
-  }
-
-  function failed(fact: ProcessFact, error: unknown): void {
-    const { name, message } = describeError(error);
-    fact.error = cutText(`${name}: ${message}`, 2000);
   }
 
   /** Published by the constructor: program and arguments are known a moment later. */
@@ -129,11 +118,11 @@ export function observeProcesses({ tracker, findCaller }: ObserveProcessesOption
     // execSync and execFileSync return what was printed.
     fact.exitCode = hasStatus ? (outcome.status as number) : message.error === undefined ? 0 : null;
     fact.signal = typeof outcome.signal === 'string' ? outcome.signal : null;
-    if (outcome.error !== undefined) failed(fact, outcome.error);
-    else if (message.error !== undefined && !hasStatus) failed(fact, message.error);
+    if (outcome.error !== undefined) fact.error = failureText(outcome.error);
+    else if (message.error !== undefined && !hasStatus) fact.error = failureText(message.error);
   }
 
-  const undo = [
+  return closing([
     subscribeTo<{ process: ChildProcess }>(diagnostics.channel('child_process'), ({ process: child }) =>
       spawned(child),
     ),
@@ -144,10 +133,5 @@ export function observeProcesses({ tracker, findCaller }: ObserveProcessesOption
       },
       end: endSync,
     }),
-  ];
-  return {
-    close() {
-      for (const one of undo) one();
-    },
-  };
+  ]);
 }

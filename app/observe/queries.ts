@@ -99,8 +99,7 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
   let isCovered = false;
 
   function contextOf(): Context | null {
-    const context = isCovered ? undefined : tracker.current();
-    return context === undefined || context.kind === 'profiler' ? null : context;
+    return (isCovered ? undefined : tracker.observed()) ?? null;
   }
 
   function connectionOf(object: object, system: string): Connection {

@@ -1,5 +1,14 @@
 /** Subscribes observers to channels. What a subscriber throws would be an uncaught exception of the host. */
 import { type Channel, subscribe, type TracingChannel, unsubscribe } from 'node:diagnostics_channel';
+import type { ContextTracker } from '../profiler/context.ts';
+import type { FindCaller } from './caller.ts';
+
+/** What most observers need. */
+export interface ObserverParts {
+  tracker: ContextTracker;
+  /** Omit to record no callers. */
+  findCaller?: FindCaller;
+}
 
 type Listener<M> = (message: M) => void;
 
@@ -35,5 +44,14 @@ export function subscribeToCalls<M>(channel: TracingChannel, listeners: CallList
   });
   return () => {
     for (const one of undo) one();
+  };
+}
+
+/** An observation that `close` ends. */
+export function closing(undo: readonly (() => void)[]): { close(): void } {
+  return {
+    close() {
+      for (const one of undo) one();
+    },
   };
 }

@@ -2,11 +2,9 @@
  * winston -> facts `log`, where a host passes its copy: all loggers call `Logger.prototype.write`, with the level, the message and
  * its metadata. Otherwise what winston's console transport writes is recorded as output.
  */
-import type { ContextTracker } from '../profiler/context.ts';
-import type { FindCaller } from './caller.ts';
 import { loggedErrorOf } from './errors-seen.ts';
 import { levelOf } from './log-lines.ts';
-import { isLogFull, type LogGate, recordLog } from './logs.ts';
+import { isLogFull, type LogObserverParts, recordLog } from './logs.ts';
 
 type Write = (this: WinstonLogger, info: unknown, ...rest: unknown[]) => unknown;
 
@@ -17,12 +15,6 @@ interface WinstonLogger {
 /** What we use of winston. */
 export interface WinstonLibrary {
   Logger: { prototype: object };
-}
-
-export interface ObserveWinstonOptions {
-  tracker: ContextTracker;
-  gate: LogGate;
-  findCaller?: FindCaller;
 }
 
 /** The values after the message, as winston stores them. */
@@ -47,7 +39,7 @@ function argsOf(info: Record<string | symbol, unknown>): unknown[] {
 
 export function observeWinston(
   library: WinstonLibrary,
-  { tracker, gate, findCaller }: ObserveWinstonOptions,
+  { tracker, gate, findCaller }: LogObserverParts,
 ): { close(): void } {
   const prototype = library.Logger.prototype as { write: Write };
   const own = Object.getOwnPropertyDescriptor(prototype, 'write');

@@ -292,6 +292,12 @@ export class ContextTracker {
     return this.#storage.getStore();
   }
 
+  /** The current context, unless it is of the profiler's own pages. */
+  observed(): Context | undefined {
+    const context = this.current();
+    return context?.kind === 'profiler' ? undefined : context;
+  }
+
   run<T>(context: Context | undefined, work: () => T): T {
     return this.#storage.run(context, work);
   }

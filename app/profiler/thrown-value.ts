@@ -135,6 +135,12 @@ export function describeError(error: unknown): { name: string; message: string }
   }
 }
 
+/** `TypeError: x is not a function`. */
+export function failureText(error: unknown, length = 2000): string {
+  const { name, message } = describeError(error);
+  return cutText(`${name}: ${message}`, length);
+}
+
 export function cutMessage(message: string): { message: string; messageCut: number } {
   return {
     message: message.slice(0, LONGEST_MESSAGE),
