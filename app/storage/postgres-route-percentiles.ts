@@ -44,7 +44,7 @@ export function percentilesOf({ count, percentiles }: PercentilesRow): RoutePerc
 }
 
 /** Stored times are whole milliseconds. */
-function whole(at: number): number {
+export function whole(at: number): number {
   return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }
 

@@ -18,6 +18,7 @@ import {
   type SummaryQuery,
   type SummaryStep,
 } from '../profiler/route-summary.ts';
+import { whole } from './postgres-route-percentiles.ts';
 import { storable } from './text.ts';
 
 const GROUP = 'missed, route, method, missed_status';
@@ -156,11 +157,6 @@ function conditionOf(group: RouteGroup | undefined): { sql: string; values: unkn
   if (route === null)
     return { sql: 'and route is null and coalesce(status, 0) = $4::int', values: [status ?? 0] };
   return { sql: 'and route = $4 and method = $5', values: [storable(route), storable(method)] };
-}
-
-/** Stored times are whole milliseconds. */
-function whole(at: number): number {
-  return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }
 
 export async function summarizeProfiles(

@@ -1,7 +1,6 @@
 /** GET parameters of a comparison: `a` and `b`, or the two boxes `t` that were checked in a list. */
-import { createError } from '../../errors.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
-import { readOne } from './filters.ts';
+import { badFilter, readOne } from './filters.ts';
 
 export interface CompareQuery {
   a: string | null;
@@ -18,21 +17,18 @@ const LONGEST_BOX = 2000;
 /** Stands for a token. */
 export const NEWEST = 'newest';
 
-function bad(name: string, problem: string): Error {
-  return createError('BAD_FILTER', [name, problem]);
-}
-
 function checked(name: string, value: string): string | null {
   const typed = value.trim();
   if (typed === '') return null;
   const token = typed.toLowerCase();
-  if (!TOKEN_PATTERN.test(token)) throw bad(name, `is "${typed}"; give a token of six hexadecimal digits`);
+  if (!TOKEN_PATTERN.test(token))
+    throw badFilter(name, `is "${typed}"; give a token of six hexadecimal digits`);
   return token;
 }
 
 function readBoxes(query: URLSearchParams): (string | null)[] {
   const boxes = query.getAll('t').map((box) => box.slice(0, LONGEST_BOX));
-  if (boxes.length > 2) throw bad('t', `is given ${boxes.length} times; select two requests`);
+  if (boxes.length > 2) throw badFilter('t', `is given ${boxes.length} times; select two requests`);
   return boxes.map((value) => checked('t', value));
 }
 
@@ -44,6 +40,6 @@ export function readCompareQuery(query: URLSearchParams): CompareQuery {
   const b = newest ? null : checked('b', second);
   const all = readOne(query, 'all') === '1';
   if (one === null && other === null) return { a, b, newest, all };
-  if (a !== null || second !== '') throw bad('t', 'can’t be combined with "a" or "b"; give one pair');
+  if (a !== null || second !== '') throw badFilter('t', 'can’t be combined with "a" or "b"; give one pair');
   return { a: one ?? other, b: one === null ? null : other, newest, all };
 }

@@ -68,7 +68,7 @@ const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   pin: { pinned: true },
 };
 
-function bad(name: string, problem: string): Error {
+export function badFilter(name: string, problem: string): Error {
   return createError('BAD_FILTER', [name, problem]);
 }
 
@@ -80,12 +80,12 @@ function nameOf(name: string): FilterName | undefined {
 /** A parameter that may occur once and holds plain text; null if it is absent. */
 export function readOne(query: URLSearchParams, name: string): string | null {
   if (query.has(`${name}[]`) || [...query.keys()].some((key) => key.startsWith(`${name}[`)))
-    throw bad(name, 'takes one value, not a list');
+    throw badFilter(name, 'takes one value, not a list');
   const values = query.getAll(name);
-  if (values.length > 1) throw bad(name, 'is given more than once');
+  if (values.length > 1) throw badFilter(name, 'is given more than once');
   const value = values[0] ?? null;
   if (value !== null && value.length > LONGEST_VALUE)
-    throw bad(name, `is longer than ${LONGEST_VALUE} characters`);
+    throw badFilter(name, `is longer than ${LONGEST_VALUE} characters`);
   return value;
 }
 
@@ -97,7 +97,7 @@ function readValues(query: URLSearchParams): FilterValues {
     if (name === undefined) continue;
     const value = readOne(query, plain)?.trim() ?? '';
     if (value === '') continue;
-    if (values[name] !== undefined) throw bad(name, 'is given more than once');
+    if (values[name] !== undefined) throw badFilter(name, 'is given more than once');
     values[name] = value;
   }
   return values;
@@ -107,7 +107,7 @@ function readStatus(text: string): NonNullable<ProfileQuery['status']> {
   const byClass = /^([1-5])(xx)?$/i.exec(text);
   if (byClass !== null) return { class: Number(byClass[1]) };
   if (/^[1-5]\d\d$/.test(text)) return Number(text);
-  throw bad('status', `is "${text}"; give a status such as 404, or a class such as 4xx`);
+  throw badFilter('status', `is "${text}"; give a status such as 404, or a class such as 4xx`);
 }
 
 /** `2026-11-20`, `2026-11-20 14:32`, `2026-11-20T14:32:07Z`: the moment, and the length of its day, minute or second. */
@@ -122,26 +122,30 @@ function readMoment(name: string, text: string): { at: number; width: number } {
     if (!Number.isNaN(at) && !Number.isNaN(sameDay.getTime()) && sameDay.toISOString().startsWith(day))
       return { at, width: minute === undefined ? DAY : second === '' ? 60_000 : 1000 };
   }
-  throw bad(name, `is "${text}"; give a day such as 2026-11-20, or a moment such as 2026-11-20T14:32 (UTC)`);
+  throw badFilter(
+    name,
+    `is "${text}"; give a day such as 2026-11-20, or a moment such as 2026-11-20T14:32 (UTC)`,
+  );
 }
 
 function readNumber(name: string, text: string, most: number): number {
   const value = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || value > most)
-    throw bad(name, `is "${text}"; give a number from 0 to ${most}`);
+    throw badFilter(name, `is "${text}"; give a number from 0 to ${most}`);
   return value;
 }
 
 function readCount(name: string, text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1) throw bad(name, `is "${text}"; give a whole number from 1`);
+  if (!/^\d+$/.test(text) || value < 1) throw badFilter(name, `is "${text}"; give a whole number from 1`);
   return Math.min(value, most);
 }
 
 function readChoice<T>(name: string, text: string, choices: Readonly<Record<string, T>>): T {
   const choice = Object.hasOwn(choices, text.toLowerCase()) ? choices[text.toLowerCase()] : undefined;
-  if (choice === undefined) throw bad(name, `is "${text}"; give one of ${Object.keys(choices).join(', ')}`);
+  if (choice === undefined)
+    throw badFilter(name, `is "${text}"; give one of ${Object.keys(choices).join(', ')}`);
   return choice;
 }
 

@@ -1,7 +1,6 @@
 /** GET parameters of the route pages <-> checked values; an invalid one is a BAD_FILTER. */
-import { createError } from '../../errors.ts';
 import type { RouteGroup, SummaryQuery } from '../../profiler/route-summary.ts';
-import { readOne } from './filters.ts';
+import { badFilter, readOne } from './filters.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -38,10 +37,6 @@ const DEFAULT_SORT = 'share';
 const ASCENDING: ReadonlySet<RouteSort> = new Set(['route', 'method']);
 const LAST_PAGE = 1000;
 
-function bad(name: string, problem: string): Error {
-  return createError('BAD_FILTER', [name, problem]);
-}
-
 function readText(query: URLSearchParams, name: string): string {
   return readOne(query, name)?.trim() ?? '';
 }
@@ -51,7 +46,7 @@ function readPeriod(query: URLSearchParams): Period {
   if (text === '') return DEFAULT_PERIOD;
   const period = PERIODS.find(({ name }) => name === text);
   if (period === undefined)
-    throw bad('since', `is "${text}"; give one of ${PERIODS.map(({ name }) => name).join(', ')}`);
+    throw badFilter('since', `is "${text}"; give one of ${PERIODS.map(({ name }) => name).join(', ')}`);
   return period;
 }
 
@@ -59,28 +54,29 @@ function readSort(query: URLSearchParams): RouteSort {
   const text = readText(query, 'sort').toLowerCase();
   if (text === '') return DEFAULT_SORT;
   const sort = ROUTE_SORTS.find((name) => name === text);
-  if (sort === undefined) throw bad('sort', `is "${text}"; give one of ${ROUTE_SORTS.join(', ')}`);
+  if (sort === undefined) throw badFilter('sort', `is "${text}"; give one of ${ROUTE_SORTS.join(', ')}`);
   return sort;
 }
 
 function readDescending(query: URLSearchParams, sort: RouteSort): boolean {
   const text = readText(query, 'order').toLowerCase();
   if (text !== '' && text !== 'asc' && text !== 'desc')
-    throw bad('order', `is "${text}"; give one of asc, desc`);
+    throw badFilter('order', `is "${text}"; give one of asc, desc`);
   return text === '' ? !ASCENDING.has(sort) : text === 'desc';
 }
 
 function readPage(query: URLSearchParams): number {
   const text = readText(query, 'page');
   if (text === '') return 1;
-  if (!/^\d+$/.test(text) || Number(text) < 1) throw bad('page', `is "${text}"; give a whole number from 1`);
+  if (!/^\d+$/.test(text) || Number(text) < 1)
+    throw badFilter('page', `is "${text}"; give a whole number from 1`);
   return Math.min(Number(text), LAST_PAGE);
 }
 
 function readStatus(query: URLSearchParams): number | null {
   const text = readText(query, 'status');
   if (text === '') return null;
-  if (!/^[1-5]\d\d$/.test(text)) throw bad('status', `is "${text}"; give a status such as 404`);
+  if (!/^[1-5]\d\d$/.test(text)) throw badFilter('status', `is "${text}"; give a status such as 404`);
   return Number(text);
 }
 
@@ -90,11 +86,12 @@ function readGroup(query: URLSearchParams): RouteGroup | null {
   const route = readOne(query, 'route') ?? '';
   const method = readOne(query, 'method') ?? '';
   const status = readStatus(query);
-  if (none !== '' && none !== '1') throw bad('none', `is "${none}"; give 1 for requests without a route`);
-  if (none === '1' && route !== '') throw bad('none', 'can’t be combined with a route');
+  if (none !== '' && none !== '1')
+    throw badFilter('none', `is "${none}"; give 1 for requests without a route`);
+  if (none === '1' && route !== '') throw badFilter('none', 'can’t be combined with a route');
   if (none === '1') return { route: null, method: '', status };
   if (route === '') return null;
-  if (method === '') throw bad('method', 'is missing; give the method of the route, such as GET');
+  if (method === '') throw badFilter('method', 'is missing; give the method of the route, such as GET');
   return { route, method, status: null };
 }
 

@@ -1,7 +1,7 @@
 /** The panel of Redis: which commands ran, how long each took, and which reads found nothing. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { shorten, workSpan } from '../../profiler/span.ts';
+import { workSpans } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
@@ -57,12 +57,12 @@ export const cachePanel: Panel<CacheData> = {
   facts: { cache: 'Redis commands' },
   collect,
   spans: ({ commands, unkept }, { endMs }) => [
-    ...commands.map((command, index) => ({
-      ...workSpan(command, endMs),
-      label: shorten(command.key === null ? command.command : `${command.command} ${command.key}`, 100),
+    ...workSpans(commands, {
+      endMs,
       panel: 'cache',
-      anchor: `k${index + 1}`,
-    })),
+      letter: 'k',
+      labelOf: ({ command, key }) => (key === null ? command : `${command} ${key}`),
+    }),
     ...unkeptSpans(unkept, { kind: 'work', noun: 'Redis commands', panel: 'cache' }),
   ],
   summary: ({ totals, groups }) => ({

@@ -3,7 +3,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { shorten, workSpan } from '../../profiler/span.ts';
+import { shorten, workSpans } from '../../profiler/span.ts';
 import { round, totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type Operation = Facts['graphql'];
@@ -108,12 +108,7 @@ export const graphqlPanel: Panel<GraphqlData> = {
   facts: { graphql: 'GraphQL operations' },
   collect,
   spans: ({ operations }, { endMs }) =>
-    operations.map((operation, index) => ({
-      ...workSpan(operation, endMs),
-      label: shorten(nameOf(operation), 100),
-      panel: 'graphql',
-      anchor: `o${index + 1}`,
-    })),
+    workSpans(operations, { endMs, panel: 'graphql', letter: 'o', labelOf: nameOf }),
   summary: ({ operations }) => ({
     text: operations.length === 1 ? shorten(operations[0]?.operation ?? '1', 30) : String(operations.length),
     tone: operations.some(({ errors }) => errors.length > 0) ? 'bad' : 'plain',

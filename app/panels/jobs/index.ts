@@ -3,7 +3,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row, Section } from '../../profiler/rows.ts';
-import { shorten, workSpan } from '../../profiler/span.ts';
+import { workSpans } from '../../profiler/span.ts';
 import { roundOrNull, totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type JobFact = Facts['job'];
@@ -109,12 +109,12 @@ export const jobsPanel: Panel<JobsData> = {
   facts: { job: 'jobs' },
   collect,
   spans: ({ added }, { endMs }) =>
-    added.map((job, index) => ({
-      ...workSpan(job, endMs),
-      label: shorten(`add job ${job.queue}/${job.name}`, 100),
+    workSpans(added, {
+      endMs,
       panel: 'jobs',
-      anchor: `j${index + 1}`,
-    })),
+      letter: 'j',
+      labelOf: ({ queue, name }) => `add job ${queue}/${name}`,
+    }),
   summary: ({ added, run }) => ({
     text: run === undefined ? String(added.length) : run.outcome,
     tone: run?.outcome === 'failed' || added.some(({ error }) => error !== null) ? 'bad' : 'plain',

@@ -3,7 +3,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { shorten, workSpan } from '../../profiler/span.ts';
+import { workSpans } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { totalMs, withRoundedTimes } from '../shared/rows.ts';
 
@@ -96,12 +96,7 @@ export const mailPanel: Panel<MailData> = {
   facts: { mail: 'mails' },
   collect,
   spans: ({ mails }, { endMs }) =>
-    mails.map((mail, index) => ({
-      ...workSpan(mail, endMs),
-      label: shorten(`mail ${mail.subject}`, 100),
-      panel: 'mail',
-      anchor: `m${index + 1}`,
-    })),
+    workSpans(mails, { endMs, panel: 'mail', letter: 'm', labelOf: ({ subject }) => `mail ${subject}` }),
   summary: ({ mails }) => ({
     text: String(mails.length),
     tone: mails.some(({ error }) => error !== null) ? 'bad' : 'plain',

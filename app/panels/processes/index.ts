@@ -3,7 +3,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { shorten, workSpan } from '../../profiler/span.ts';
+import { workSpans } from '../../profiler/span.ts';
 import { totalMs, withRoundedTimes } from '../shared/rows.ts';
 
 type Process = Facts['process'];
@@ -81,12 +81,7 @@ export const processesPanel: Panel<ProcessesData> = {
   facts: { process: 'child processes' },
   collect,
   spans: ({ processes }, { endMs }) =>
-    processes.map((child, index) => ({
-      ...workSpan(child, endMs),
-      label: shorten(child.command, 100),
-      panel: 'processes',
-      anchor: `p${index + 1}`,
-    })),
+    workSpans(processes, { endMs, panel: 'processes', letter: 'p', labelOf: ({ command }) => command }),
   summary: ({ processes }) => ({
     text: String(processes.length),
     tone: processes.some(hasFailed) ? 'bad' : processes.some(({ isSync }) => isSync) ? 'warn' : 'plain',

@@ -1,13 +1,13 @@
 /** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import { lasting, shorten, type SpanDraft } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
-import { unkeptOf } from '../shared/unkept.ts';
+import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { KeptViews, ViewEntry, ViewsData } from './data.ts';
 import { drawViews } from './draw.ts';
 import { presentViews } from './present.ts';
-import { viewSpans } from './spans.ts';
 
 function collect(context: Context): KeptViews | null {
   const facts = context.all('view');
@@ -57,6 +57,24 @@ function derive(kept: KeptViews | null): ViewsData | null {
       engines: [...new Set(views.flatMap(({ engine }) => (engine === null ? [] : [engine])))],
     },
   };
+}
+
+function viewSpans({ views, unkept }: KeptViews, endMs: number): SpanDraft[] {
+  const drafts: SpanDraft[] = [];
+  for (const [index, view] of views.entries()) {
+    const above = view.parent === null ? undefined : drafts[view.parent];
+    drafts.push({
+      kind: 'view',
+      label: shorten(view.name, 120),
+      startMs: view.startMs,
+      durationMs: lasting(view.startMs, view.durationMs, endMs),
+      panel: 'views',
+      anchor: `v${index + 1}`,
+      ...(above === undefined ? {} : { inside: above }),
+    });
+  }
+  drafts.push(...unkeptSpans(unkept, { kind: 'view', noun: 'renders', panel: 'views' }));
+  return drafts;
 }
 
 export const viewsPanel: Panel<ViewsData, KeptViews> = {
