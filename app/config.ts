@@ -101,23 +101,12 @@ function databaseOf({
   };
 }
 
-/** Whether only this machine reaches the address. */
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d+){3}|::1)$/i.test(host);
-}
-
-function warningsOf({ debug, host, profiler, secrets }: Omit<Config, 'warnings'>): string[] {
+function warningsOf({ secrets }: Pick<Config, 'secrets'>): string[] {
   const short = Object.keys(secrets).filter((name) => (secrets[name] ?? '').length < SHORTEST_MASKED_VALUE);
-  const warnings = short.map(
+  return short.map(
     (name) =>
       `${name} is shorter than ${SHORTEST_MASKED_VALUE} characters: it is masked by name and in connection strings, not wherever it occurs. Use a longer one.`,
   );
-  if (debug && profiler.password === null && !isLoopback(host))
-    warnings.push(
-      `WHOEVER REACHES ${host} CAN READ EVERY REQUEST, its headers, queries and source excerpts, without a password: ` +
-        'set PROFILER_PASSWORD, or, where no profiler is wanted, APP_ENV=prod.',
-    );
-  return warnings;
 }
 
 /** Reads and checks everything. Throws a ConfigError. `env` is process.env unless a test gives another. */

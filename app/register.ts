@@ -5,7 +5,7 @@
  */
 import diagnostics from 'node:diagnostics_channel';
 import Module, { createRequire } from 'node:module';
-import type { Server } from 'node:net';
+import type { Server } from 'node:http';
 import type * as profilerModule from './compose/auto-profiler.ts';
 import type { AutoProfiler, ExpressLibrary } from './compose/auto-profiler.ts';
 
@@ -73,7 +73,20 @@ function watchServers(): void {
   diagnostics.subscribe('tracing:net.server.listen:asyncEnd', listener(true));
 }
 
+/** Once, in a process that has an application: others of the same NODE_OPTIONS have nothing to say. */
+function sayWhyNot(): void {
+  function listening(message: unknown): void {
+    const { server } = message as { server?: unknown };
+    if (!isServer(server) || !hasApplication(server)) return;
+    diagnostics.unsubscribe('tracing:net.server.listen:asyncEnd', listening);
+    process.stderr.write(
+      'hindsight: nothing is recorded, because NODE_ENV is production; set PROFILER=on to record.\n',
+    );
+  }
+  diagnostics.subscribe('tracing:net.server.listen:asyncEnd', listening);
+}
+
 if (isOn) {
   watchLoading();
   watchServers();
-}
+} else if (PROFILER.trim() === '') sayWhyNot();

@@ -2,6 +2,7 @@
  * The service without its process: configuration -> an HTTP server that does not listen yet, and a database that is opened once it
  * does. A door of its own, `express-hindsight/service`: a host that mounts the profiler loads none of it.
  */
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ import { presetConstructors } from './middleware/node-22/prototype-preset.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
+import { escapeLogEntry } from './profiler/escape-controls.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { stackText } from './profiler/thrown-value.ts';
 import { requirePackage } from './paths.ts';
@@ -49,7 +51,7 @@ export interface Service {
   openDatabase(): Promise<void>;
   /** The database's settings, for tools that connect by themselves. */
   databaseSettings(): Promise<ConnectionSettings>;
-  /** The text of an error, without secrets. */
+  /** The text of an error for a log, without secrets. */
   describe(error: unknown): string;
   /** Stops accepting connections, finishes running requests, stores what is queued, closes the database. */
   close(): Promise<void>;
@@ -70,12 +72,22 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
+/** One per schema of a database: services that share a folder must not share the key of their tokens and forms. */
+function tokenFolderOf({ varDir, database, schema }: Config): string {
+  const place = [database?.host, database?.port, database?.name, schema];
+  const name = createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 16);
+  return join(varDir, 'tokens', name);
+}
+
 export function createService(options: ServiceOptions): Service {
   const { config, routes } = options;
   // Captured before the profiler wraps them: the service's own lines are not logs of the application.
   const writeOut = process.stdout.write.bind(process.stdout);
   const writeError = process.stderr.write.bind(process.stderr);
-  const log = options.log ?? ((line) => void writeError(`${line}\n`));
+  const print = options.log ?? ((line) => void writeError(`${line}\n`));
+  const log = (line: string): void => {
+    print(escapeLogEntry(line));
+  };
   const redactor = createRedactorFor(config);
   const resolver = createOriginResolver(config);
   const storage = createDeferredStorage();
@@ -133,7 +145,7 @@ export function createService(options: ServiceOptions): Service {
       settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
-      tokenFolder: join(config.varDir, 'tokens'),
+      tokenFolder: tokenFolderOf(config),
       onRequest: [access.readMigrations],
       warn: log,
     });
@@ -160,7 +172,7 @@ export function createService(options: ServiceOptions): Service {
     },
     openDatabase,
     databaseSettings: access.connection,
-    describe: (error) => redactor.text(stackText(error)),
+    describe: (error) => escapeLogEntry(redactor.text(stackText(error))),
     async close() {
       await drain();
       app.close();

@@ -2,7 +2,7 @@
  * The profiler of `express-hindsight/register`: one for all Express applications of a process, whatever their copy of Express. It wraps
  * `handle` on the prototype of applications, so it runs before their first middleware. It stops if the code creates a profiler itself.
  */
-import type { Server } from 'node:net';
+import type { Server } from 'node:http';
 import { ConfigError, hostEnvironment } from '../config.ts';
 import { urls } from '../urls.ts';
 import {
@@ -72,7 +72,9 @@ export function createAutoProfiler(): AutoProfiler | null {
       if (profiler === null) return;
       for (const app of server.listeners('request').filter(isExpressApplication))
         if (!isProfiled(app)) attach(app, profiler);
-      if (!listens || announced || server.listenerCount('request') === 0) return;
+      if (!listens || server.listenerCount('request') === 0) return;
+      profiler.watch.watchServer(server);
+      if (announced) return;
       announced = true;
       const origin = originOf(server);
       if (origin !== null) warn(`profiles at ${origin}${urls.home()}`);

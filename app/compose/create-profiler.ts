@@ -11,6 +11,7 @@ import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
 import { createGuard } from '../middleware/guard.ts';
 import { createHostSource } from '../middleware/host-source.ts';
+import { createPublicAddressNotice } from '../middleware/public-address.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
 import type { RenderingApp } from '../observe/ejs.ts';
@@ -18,6 +19,7 @@ import { createExplainer } from '../observe/explain.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
+import { escapeLogEntry } from '../profiler/escape-controls.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import { createRedactor } from '../profiler/redact.ts';
 import { stackText } from '../profiler/thrown-value.ts';
@@ -38,7 +40,10 @@ const CLOSE_WITHIN = 5000;
 
 /** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
-  const { warn = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
+  const { warn: print = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
+  const warn = (sentence: string): void => {
+    print(escapeLogEntry(sentence));
+  };
   for (const sentence of unknownOptions(options)) warn(sentence);
   if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn });
   const noteEnd = note();
@@ -110,6 +115,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     authorize: options.authorize,
     hosts: settings.hosts,
     isFromProxy: (req) => sourceOf(req).origin.trusted,
+    addressOf: (req) => sourceOf(req).origin.clientAddress,
     warn: (sentence) => {
       warn(redactText(sentence));
     },
@@ -161,6 +167,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     exposeToken: createTokenExposure(frontEnds),
     toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
     presetPrototypes: options.presetPrototypes ?? true,
+    onServer: guard.isSet ? undefined : createPublicAddressNotice(warn),
     onOtherProfiler: () => {
       warn(
         'another profiler records these requests already, and this one leaves them to it; mount one of the two.',

@@ -2,17 +2,7 @@
  * Security headers of the profiler's pages: helmet's whole set, written down so that a host need not install it (a test compares the
  * two). HSTS and upgrade-insecure-requests are left out: only the owner may send them for a domain.
  */
-import { ownHeaders } from '../middleware/own-headers.ts';
-
-const MORE = [
-  ['cross-origin-opener-policy', 'same-origin'],
-  ['cross-origin-resource-policy', 'same-origin'],
-  ['origin-agent-cluster', '?1'],
-  ['x-dns-prefetch-control', 'off'],
-  ['x-download-options', 'noopen'],
-  ['x-permitted-cross-domain-policies', 'none'],
-  ['x-xss-protection', '0'],
-] as const;
+import { ISOLATING_HEADERS, ownHeaders } from '../middleware/own-headers.ts';
 
 /** Name and value of each. */
 export function pageHeaders(): readonly (readonly [name: string, value: string])[] {
@@ -20,5 +10,5 @@ export function pageHeaders(): readonly (readonly [name: string, value: string])
   const own = ownHeaders().map(
     ([name, value]) => [name, name === 'referrer-policy' ? 'same-origin' : value] as const,
   );
-  return [...own, ...MORE];
+  return [...own, ...ISOLATING_HEADERS];
 }

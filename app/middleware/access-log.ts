@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type morganPackage from 'morgan';
 import { requirePackage } from '../paths.ts';
+import { escapeControls } from '../profiler/escape-controls.ts';
 import { originOf } from './attach-origin.ts';
 
 const morgan = requirePackage('morgan') as typeof morganPackage;
@@ -13,14 +14,6 @@ export interface AccessLogOptions {
 }
 
 const LONGEST_URL = 2000;
-
-/** Control characters, C1 included, and line separators -> `\xNN`: a terminal would execute them. */
-export function escapeControls(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
-    const code = character.charCodeAt(0).toString(16);
-    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code}`;
-  });
-}
 
 function urlOf(req: IncomingMessage): string {
   return 'originalUrl' in req && typeof req.originalUrl === 'string' ? req.originalUrl : (req.url ?? '-');

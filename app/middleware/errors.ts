@@ -10,11 +10,12 @@ import type { ErrorRequestHandler } from 'express';
 import { announcedBytes } from './body-tap.ts';
 import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, lingerOnClose } from './linger.ts';
-import { setOwnHeaders } from './own-headers.ts';
+import { ISOLATING_HEADERS, setOwnHeaders } from './own-headers.ts';
 import type { PageTurns } from './page-turns.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 import { shortPage } from './short-page.ts';
 import { type ErrorResponse, responseOfError } from './error-response.ts';
+import { isProfilerTarget } from '../urls.ts';
 
 /** The profile of the page's own rendering. */
 export interface ErrorPageChild {
@@ -79,7 +80,7 @@ export function statusTextOf(status: number): string {
 function setHeaders(
   res: ServerResponse,
   thrown: ErrorResponse,
-  options: { bodyBytes: number; child: string | null; bare: boolean },
+  options: { bodyBytes: number; child: string | null; bare: boolean; isProfilerPage: boolean },
 ): void {
   for (const name of res.getHeaderNames()) {
     if (DROPPED.test(name)) res.removeHeader(name);
@@ -89,6 +90,7 @@ function setHeaders(
   res.statusMessage = statusTextOf(thrown.status);
   res.sendDate = true;
   setOwnHeaders(res, { bare: options.bare });
+  if (options.isProfilerPage) for (const [name, value] of ISOLATING_HEADERS) res.setHeader(name, value);
   res.setHeader('cache-control', 'no-cache, private');
   res.setHeader('content-type', 'text/html; charset=UTF-8');
   res.setHeader('content-length', options.bodyBytes);
@@ -170,7 +172,8 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
     guard(req, undefined, () => child?.finish(page));
     const body = Buffer.from(html);
     closeGently(req, res);
-    setHeaders(res, thrown, { bodyBytes: body.length, child: child?.token ?? null, bare });
+    const isProfilerPage = isProfilerTarget(req.url ?? '');
+    setHeaders(res, thrown, { bodyBytes: body.length, child: child?.token ?? null, bare, isProfilerPage });
     // A handler that still writes after it failed must not end the process.
     res.on('error', () => undefined);
     res.end(req.method === 'HEAD' ? undefined : body);

@@ -4,16 +4,22 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createError, type HindsightError } from '../errors.ts';
 import { isProfilerTarget, TOOLBAR_HEADER } from '../urls.ts';
+import { createPasswordGuesses } from './password-guesses.ts';
 import { createPageHosts, type PageHostsOptions } from './page-hosts.ts';
 
 export interface GuardOptions extends PageHostsOptions {
   password: string | null;
   /** The host's own rule, called if there is no password. Everything but true refuses. */
   authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
-  /** Receives what `authorize` threw: its message is not for whoever was refused. */
+  /** Address of the client; wrong passwords are counted by it. */
+  addressOf: (req: IncomingMessage) => string;
+  /** Receives what `authorize` threw (its message is not for whoever was refused), and that somebody guesses the password. */
   warn: (sentence: string) => void;
+  /** Resolves after that many milliseconds. */
+  wait?: (ms: number) => Promise<unknown>;
 }
 
 export interface Guard {
@@ -21,7 +27,7 @@ export interface Guard {
   isSet: boolean;
   /** Resolves for those who may see the pages; rejects with UNAUTHORIZED (401, with its challenge), FORBIDDEN or UNKNOWN_HOST (403). */
   check(req: IncomingMessage): Promise<void>;
-  /** Whether the error page of a request may show what was recorded. A promise only where `authorize` decides. */
+  /** Whether the error page of a request may show what was recorded. A promise if `authorize` decides, or a password has to wait. */
   maySee(req: IncomingMessage): boolean | Promise<boolean>;
 }
 
@@ -49,16 +55,33 @@ function challengeOf({ headers }: IncomingMessage): Record<string, string> {
     : {};
 }
 
-export function createGuard({ password, authorize, warn, ...hosts }: GuardOptions): Guard {
-  const refusedHost = createPageHosts(hosts);
+export function createGuard(options: GuardOptions): Guard {
+  const { password, authorize, addressOf, warn, wait = sleep } = options;
+  const refusedHost = createPageHosts(options);
   const wanted = password === null ? null : digest(password);
-  /** The host's rule is asked once per request, though its pages and its error page both need to know. */
+  const guesses = createPasswordGuesses({ warn });
+  /** Each request is judged once, though its page and its error page both need to know. */
   const verdicts = new WeakMap<IncomingMessage, Promise<Verdict>>();
 
-  function byPassword(req: IncomingMessage, expected: Buffer): Verdict {
+  function byPassword(req: IncomingMessage, expected: Buffer): Verdict | Promise<Verdict> {
+    const refusal = (): Verdict => createError('UNAUTHORIZED', [], { headers: challengeOf(req) });
     const given = passwordOf(req.headers.authorization);
-    if (given !== null && timingSafeEqual(digest(given), expected)) return null;
-    return createError('UNAUTHORIZED', [], { headers: challengeOf(req) });
+    if (given === null) return refusal();
+    const known = verdicts.get(req);
+    if (known !== undefined) return known;
+    const address = addressOf(req);
+    const judge = (): Verdict => {
+      const sent = digest(given);
+      if (timingSafeEqual(sent, expected)) return null;
+      guesses.countWrong(address, sent.toString('base64'));
+      return refusal();
+    };
+    const delayMs = guesses.delayMs(address);
+    // The application's own error pages never wait: they are short while somebody guesses.
+    if (delayMs > 0 && !isProfilerTarget(req.url ?? '')) return refusal();
+    const verdict = delayMs > 0 ? wait(delayMs).then(judge) : judge();
+    if (verdict !== null) verdicts.set(req, Promise.resolve(verdict));
+    return verdict;
   }
 
   function byHost(req: IncomingMessage): Verdict {

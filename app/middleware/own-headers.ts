@@ -1,5 +1,5 @@
 /**
- * Security headers of error pages and redirects; the profiler's pages have more (compose/page-headers.ts). Everything is loaded
+ * Security headers of error pages and redirects; the profiler's pages, errors included, have more. Everything is loaded
  * from here, nothing is framed or readable across origins. HSTS and upgrade-insecure-requests are the owner's to send.
  */
 import type { ServerResponse } from 'node:http';
@@ -20,6 +20,20 @@ const POLICY = Object.entries(PAGE_POLICY)
   .join('; ');
 /** For text-only pages: debug off, fallbacks, redirects. */
 const BARE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * Below `/_profiler` also: with cross-origin-resource-policy another site can't tell a token that exists from one that doesn't, as a
+ * `fetch` of it in the mode no-cors fails both ways.
+ */
+export const ISOLATING_HEADERS = [
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
+  ['origin-agent-cluster', '?1'],
+  ['x-dns-prefetch-control', 'off'],
+  ['x-download-options', 'noopen'],
+  ['x-permitted-cross-domain-policies', 'none'],
+  ['x-xss-protection', '0'],
+] as const;
 
 /** Name and value of each. `bare`: the page loads nothing. */
 export function ownHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [

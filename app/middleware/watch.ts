@@ -15,6 +15,7 @@ import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts'
 import type { ExposeToken } from './expose-token.ts';
 import { createPrototypePreset } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
+import { oncePerServer } from './server-of.ts';
 import { createUpgradeWatch } from './upgrades.ts';
 import { createResponseWatch } from './watched-response.ts';
 
@@ -32,6 +33,8 @@ export interface WatchOptions {
   toolbar?: ToolbarOptions | undefined;
   /** Goes with Node 22. Whether servers create their objects with the application's prototypes; default: they do not. */
   presetPrototypes?: boolean;
+  /** Called once with each server: when it is watched, else with its first request. */
+  onServer?: ((server: Server) => void) | undefined;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp?: (req: IncomingMessage) => void;
   /** Called once per request, inside its context: observers that add facts. */
@@ -160,6 +163,8 @@ export function createWatch(options: WatchOptions): Watch {
   });
   const preset =
     options.presetPrototypes === true ? createPrototypePreset({ emitOf: upgrades.emitOf }) : null;
+  const { onServer } = options;
+  const observeServer = onServer === undefined ? null : oncePerServer(onServer);
   const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
   const responses = createResponseWatch({
     tracker,
@@ -196,6 +201,7 @@ export function createWatch(options: WatchOptions): Watch {
     tracker.open(req, context);
     preset?.observeServer(req);
     upgrades.observeServer(req);
+    observeServer?.(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, !context.sampledOut));
@@ -235,6 +241,7 @@ export function createWatch(options: WatchOptions): Watch {
     contextOf: (req: IncomingMessage) => tracker.of(req),
     watchServer: (server: Server) => {
       upgrades.attach(server);
+      onServer?.(server);
     },
     close: () => {
       preset?.close();

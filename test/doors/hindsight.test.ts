@@ -11,7 +11,6 @@ import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '
 
 const express4 = createRequire(import.meta.url)('express-4') as typeof express;
 const TOKEN = /^[0-9a-f]{6}$/;
-
 describe('hindsight(app)', () => {
   const open: Profiler[] = [];
   const said: string[] = [];
@@ -151,6 +150,45 @@ describe('hindsight(app)', () => {
     await request(app).get('/');
     expect(await first.profiles.read(headers['x-debug-token']!)).to.not.equal(null);
     expect(said).to.have.lengthOf(1);
+  });
+
+  it('says once that other machines reach it, unless it has a guard or only this machine does', async () => {
+    async function ask(app: express.Express, address: string): Promise<void> {
+      const server = app.listen(0, address);
+      await once(server, 'listening');
+      for (const path of ['/', '/again']) await request(server).get(path);
+      server.close();
+    }
+    const profiler = createProfiler({ warn: (sentence) => said.push(sentence) });
+    open.push(profiler);
+    const mounted = express();
+    mounted.use(profiler.watch);
+    await ask(mounted, '0.0.0.0');
+    for (const [options, address] of [
+      [{}, '0.0.0.0'],
+      [{}, '127.0.0.1'],
+      [{ password: 'open sesame' }, '0.0.0.0'],
+      [{ authorize: () => false }, '0.0.0.0'],
+    ] as const) {
+      const app = express();
+      attached(app, options);
+      await ask(app, address);
+    }
+    expect(said, 'createProfiler, and hindsight without a guard').to.have.lengthOf(2);
+    for (const sentence of said)
+      expect(sentence).to.match(/^WHOEVER REACHES 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST.*PROFILER_PASSWORD/);
+  });
+
+  it('writes what a request made it throw without control characters, and with no line of its own', async () => {
+    const app = express();
+    const profiler = attached(app);
+    app.get('/', () => {
+      throw new Error('\x1b[31mred\nFAKE line\r\x9b31m');
+    });
+    app.use(profiler.errors);
+    await request(app).get('/').expect(500);
+    expect(said).to.have.lengthOf(1);
+    expect(said[0]).to.match(/^Error: \\x1b\[31mred\n {4}FAKE line\\x0d\\x9b31m\n {4}at /);
   });
 
   it('refuses what is no application', () => {

@@ -1,4 +1,5 @@
 /** The HTTP contract through the whole service, profiler included: every token that is given opens, at once. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,6 +22,9 @@ function buildRouter(): express.Router {
   router.get('/item/:id', (req, res) => res.json(req.params));
   router.get('/boom', () => {
     throw new Error('boom');
+  });
+  router.get('/forged', () => {
+    throw new Error('\x1b[31mred\nFAKE line\r\x9b31m');
   });
   router.get('/null', () => {
     throw null;
@@ -78,6 +82,7 @@ function answerOf([response]: readonly RawResponse[]): RawResponse {
 
 async function start(
   environment: Record<string, string>,
+  log: (line: string) => void = () => undefined,
 ): Promise<{ service: Service; port: number; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'hindsight-service-'));
   const config = readConfig({
@@ -87,8 +92,8 @@ async function start(
     APP_DOMAIN: 'app.test',
     ...environment,
   });
-  const service = createService({ config, routes, log: () => undefined });
-  await new Promise<void>((resolve) => service.server.listen(0, '127.0.0.1', resolve));
+  const service = createService({ config, routes, log });
+  await new Promise<void>((resolve) => service.server.listen(0, config.host, resolve));
   return { service, port: (service.server.address() as AddressInfo).port, folder };
 }
 
@@ -123,6 +128,23 @@ describe('the service', () => {
     expect(told.hasSubscribers).to.equal(false);
     await rm(folder, { recursive: true, force: true });
     ({ service, port, folder } = await start({}));
+  });
+
+  it('shares a folder with another schema, and no key; says who reads it; logs what was thrown without control characters', async () => {
+    const said: string[] = [];
+    const other = await start({ VAR_DIR: folder, DB_SCHEMA: 'other', HOST: '0.0.0.0' }, (line) =>
+      said.push(line),
+    );
+    await exchange(other.port, [head('GET /shop/forged')], { count: 1 });
+    await other.service.close();
+    await rm(other.folder, { recursive: true, force: true });
+    const keys = readdirSync(join(folder, 'tokens')).map((name) =>
+      readFileSync(join(folder, 'tokens', name, 'key'), 'utf8'),
+    );
+    expect(new Set(keys)).to.have.property('size', 2);
+    expect(said.filter((line) => !line.startsWith('Profiles lost'))).to.have.lengthOf(2);
+    expect(said[0]).to.match(/^WHOEVER REACHES 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST/);
+    expect(said[1]).to.match(/^Error: \\x1b\[31mred\n {4}FAKE line\\x0d\\x9b31m\n {4}at /);
   });
 
   async function open(token: string | undefined): Promise<RawResponse | undefined> {

@@ -1,10 +1,12 @@
 /** Who sees what was recorded: the same guard stands before the profiler's pages and before what an error page shows. */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import { createGuard } from '../../app/middleware/guard.ts';
+import { createPasswordGuesses } from '../../app/middleware/password-guesses.ts';
 import { createService, readConfig } from '../../app/service.ts';
 import { exchange } from '../support/raw-http.ts';
 
@@ -154,5 +156,94 @@ describe('the error page behind a guard', () => {
     expect(() => createProfiler({ password: '' })).to.throw('createProfiler: password is empty');
     for (const given of ['', '  '])
       expect(() => readConfig({ PROFILER_PASSWORD: given })).to.throw('PROFILER_PASSWORD is empty');
+  });
+});
+
+describe('guesses at the password', () => {
+  let waited: number[] = [];
+  let warnings: string[] = [];
+
+  function openGuard(): (given: string | null, address?: string, url?: string) => Promise<boolean> {
+    [waited, warnings] = [[], []];
+    const guard = createGuard({
+      password: PASSWORD,
+      hosts: [],
+      isFromProxy: () => false,
+      addressOf: ({ socket }) => String(socket.remoteAddress),
+      warn: (line) => warnings.push(line),
+      wait: (ms) => Promise.resolve(waited.push(ms)),
+    });
+    return async (given, address = '192.0.2.7', url = '/_profiler/') => {
+      const headers = given === null ? {} : basic(given);
+      const req = { url, headers, socket: { remoteAddress: address } } as unknown as IncomingMessage;
+      const maySee = await guard.maySee(req);
+      const passes = await guard.check(req).then(
+        () => true,
+        () => false,
+      );
+      expect(passes).to.equal(maySee);
+      return passes;
+    };
+  }
+
+  async function guess(
+    times: number,
+    ask: (given: string, address?: string) => Promise<boolean>,
+    address?: string,
+  ) {
+    for (let at = 0; at < times; at++)
+      expect(await ask(`guess ${at} at ${address}`, address)).to.equal(false);
+  }
+
+  it('wait longer and longer, to two seconds; the right one waits, too, and passes', async () => {
+    const ask = openGuard();
+    await guess(10, ask);
+    expect(waited).to.deep.equal([]);
+    await guess(5, ask, '192.0.2.7');
+    expect(waited).to.deep.equal([250, 500, 1000, 2000, 2000]);
+    expect(await ask(PASSWORD)).to.equal(true);
+    expect(waited.at(-1)).to.equal(2000);
+    expect(await ask(PASSWORD, '192.0.2.8'), 'another address').to.equal(true);
+    expect(await ask(null), 'no password is no guess').to.equal(false);
+    expect(waited).to.have.lengthOf(6);
+    expect(warnings).to.have.lengthOf(1);
+    expect(warnings[0]).to.match(/^10 wrong passwords .* 192\.0\.2\.7/);
+  });
+
+  it('are different passwords: one that a browser repeats counts once', async () => {
+    const ask = openGuard();
+    for (let at = 0; at < 50; at++) expect(await ask('an old password')).to.equal(false);
+    expect(await ask(PASSWORD)).to.equal(true);
+    expect(waited).to.deep.equal([]);
+  });
+
+  it('make error pages of the application short, and never late', async () => {
+    const ask = openGuard();
+    expect(await ask(PASSWORD, '192.0.2.7', '/err')).to.equal(true);
+    for (let at = 0; at < 20; at++) await ask(`guess ${at}`, '192.0.2.7', '/err');
+    expect(await ask(PASSWORD, '192.0.2.7', '/err')).to.equal(false);
+    expect(waited).to.deep.equal([]);
+    expect(await ask(PASSWORD)).to.equal(true);
+  });
+
+  it('from one network of IPv6, or from very many addresses, are counted together', async () => {
+    const ask = openGuard();
+    for (let at = 0; at < 12; at++) await ask(`guess ${at}`, `2001:db8::${at}`);
+    expect(waited).to.deep.equal([250, 500]);
+    for (let at = 0; at < 300; at++) await ask(`guess ${at}`, `10.0.${at >> 8}.${at & 255}`);
+    expect(waited.length).to.be.greaterThan(30);
+    expect(await ask(PASSWORD, '203.0.113.9')).to.equal(true);
+    expect(waited.at(-1)).to.equal(2000);
+  });
+
+  it('are forgotten after a minute', () => {
+    let clock = 0;
+    const guesses = createPasswordGuesses({ warn: () => undefined, now: () => clock });
+    for (let at = 0; at < 20; at++) guesses.countWrong('192.0.2.7', `guess ${at}`);
+    expect(guesses.delayMs('192.0.2.7')).to.equal(2000);
+    clock = 60_001;
+    expect(guesses.delayMs('192.0.2.7')).to.equal(0);
+    guesses.countWrong('192.0.2.7', 'guess');
+    expect(guesses.delayMs('192.0.2.7')).to.equal(0);
   });
 });

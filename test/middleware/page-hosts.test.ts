@@ -91,6 +91,7 @@ describe('the hosts of the profiler’s pages', () => {
         password: null,
         hosts: ['dev.example.com', '.example.org'],
         isFromProxy: () => false,
+        addressOf: () => '',
         warn: () => undefined,
       });
       const req = { url: '/_profiler/', headers: { host }, socket: {} } as unknown as IncomingMessage;
@@ -117,6 +118,7 @@ describe('the hosts of the profiler’s pages', () => {
         password: null,
         hosts: [],
         isFromProxy: () => true,
+        addressOf: () => '',
         warn: () => undefined,
       });
       const headers = { host: 'shop.example.com', [header]: 'localhost' };

@@ -169,7 +169,7 @@ describe('the package', () => {
 const app = express();
 app.set('strict routing', true);
 app.get('/fine', (request, response) => response.send('fine'));
-const server = app.listen(0, '127.0.0.1', async () => {
+const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
   const origin = 'http://127.0.0.1:' + server.address().port;
   const fine = await fetch(origin + '/fine');
   const link = fine.headers.get('x-debug-token-link');
@@ -223,18 +223,29 @@ const server = app.listen(0, '127.0.0.1', async () => {
         platform: 'node',
         outfile: join(folder, 'plain-bundle.cjs'),
       });
-      const { told } = await runPlain('run-bundle.cjs', `require('./plain-bundle.cjs');`);
+      const { told, stderr } = await runPlain('run-bundle.cjs', `require('./plain-bundle.cjs');`, {
+        HOST: '0.0.0.0',
+      });
       expect(told).to.include({ page: 200, body: 'fine' });
+      expect(stderr.match(/WHOEVER REACHES 0\.0\.0\.0:\d+/g), stderr).to.have.lengthOf(1);
     });
 
     it('leaves a production as it is, unless PROFILER says otherwise', async () => {
       const text = `import express from 'express';${PLAIN}`;
       const off = await runPlain('plain.mjs', text, { NODE_ENV: 'production' });
       expect(off.told).to.deep.equal({ link: null, strict: 404, page: null, source: null, body: 'fine' });
-      expect(off.stderr).to.equal('');
-      const on = await runPlain('plain.mjs', text, { NODE_ENV: 'production', PROFILER: 'on' });
+      expect(off.stderr).to.equal(
+        'hindsight: nothing is recorded, because NODE_ENV is production; set PROFILER=on to record.\n',
+      );
+      const on = await runPlain('plain.mjs', text, {
+        NODE_ENV: 'production',
+        PROFILER: 'on',
+        HOST: '0.0.0.0',
+      });
       expect(on.told.page).to.equal(200);
-      expect((await runPlain('plain.mjs', text, { PROFILER: 'off' })).told.link).to.equal(null);
+      expect(on.stderr.match(/WHOEVER REACHES 0\.0\.0\.0:\d+/g), on.stderr).to.have.lengthOf(1);
+      const unwanted = await runPlain('plain.mjs', text, { PROFILER: 'off' });
+      expect(unwanted).to.deep.include({ stderr: '' }).and.nested.include({ 'told.link': null });
     });
 
     it('says what is wrong with a setting, and records nothing then', async () => {
