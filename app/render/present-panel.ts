@@ -1,9 +1,9 @@
-/** A panel of a profile -> its rows, whatever was recorded: a panel that fails is shown as its data. */
+/** A panel of a profile -> its rows; a panel that fails is shown as its data. */
 import type { Panel, PresentFrom } from '../profiler/panel.ts';
 import type { Presentation } from '../profiler/rows.ts';
 import { rowsOfData } from './rows-of-data.ts';
 
-/** null where it recorded nothing, or failed to. */
+/** null if it recorded nothing, or failed. */
 export function presentPanel(panel: Panel, from: PresentFrom): Presentation | null {
   const data = from.profile.panels[panel.name]?.data ?? null;
   if (data === null) return null;

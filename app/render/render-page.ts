@@ -1,8 +1,8 @@
 /**
- * `renderPage(view, model)`: the one way to HTML for profiler pages, the error page and answers of the HTTP parser.
+ * `renderPage(view, model)`: renders all HTML: profiler pages, the error page and responses to what the HTTP parser rejected.
  *
- * An EJS of its own, unseen by the observers: `res.render` would use a host's engine and be recorded as the host's view.
- * Templates are read and compiled at first use and kept (a closure's map; EJS's global cache is shared with the host).
+ * It uses its own EJS, which is not observed: `res.render` would use a host's engine and be recorded as the host's view. Templates are compiled at
+ * first use and cached here, because EJS's global cache is shared with the host.
  *
  * Rules of the templates (a test holds them):
  * - `<%= %>` for every value. What a helper returns as SafeHtml passes unescaped; recorded text never does.
@@ -61,11 +61,11 @@ import { createViewHelpers } from '../view-helpers/index.ts';
 export type RenderPage = (view: string, model: object) => string;
 
 export interface PageRendererOptions {
-  /** Folders searched in order; a user's own views stand behind ours. */
+  /** Folders searched in order; a user's own views come after ours. */
   viewsFolder: string | readonly string[];
   /** Addresses of the files in public/profiler, with their content's hash. */
   assets: { url(file: string): string };
-  /** How the developer's editor is opened at a line; absent: no such links. */
+  /** How to open the developer's editor at a line; absent: no such links. */
   editor?: EditorOptions | undefined;
   /** False: templates are read anew for each page, for work on the views. */
   debugCache?: boolean;
@@ -74,9 +74,9 @@ export interface PageRendererOptions {
 interface View {
   text: string;
   filename: string;
-  /** One for each set of names that a model had; mostly there is one. */
+  /** One per set of names that a model had; usually there is one. */
   variants: Variant[];
-  /** For models of any names, where there are too many sets. */
+  /** For models with any names, if there are too many sets. */
   anyNames?: Variant['template'];
 }
 
@@ -86,7 +86,7 @@ interface Variant {
 }
 
 const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
-/** What a template may not be given as a bare name: words of the language, and what EJS and we bind ourselves. */
+/** Names that a model may not have: words of the language, and what EJS and we bind. */
 const TAKEN = new Set(
   (
     'h include hasView locals escapeFn rethrow arguments eval break case catch class const continue debugger default delete ' +
@@ -95,7 +95,7 @@ const TAKEN = new Set(
   ).split(' '),
 );
 const IDENTIFIER = /^(?!__)[A-Za-z_$][\w$]*$/;
-/** Sets of names that one view is compiled for. More are no models of ours, but recorded data, and have no end. */
+/** Maximum sets of names that one view is compiled for; more would come from recorded data, without limit. */
 const MOST_VARIANTS = 12;
 
 function hasNames({ names }: Variant, given: readonly string[]): boolean {
@@ -134,9 +134,8 @@ export function createPageRenderer({
   }
 
   /**
-   * EJS binds the names of a model by `with`, in which V8 looks up each name at each use: that was half of what a page cost.
-   * So they are declared, and the template stands in a block of its own, where it may declare them again. `names` null:
-   * whatever the model holds, by `with`.
+   * EJS binds the names of a model by `with`, in which V8 looks up each name at each use: half the cost of a page. So they are declared, and
+   * the template is in a block of its own, where it may declare them again. `names` null: any model, by `with`.
    */
   function compile({ text, filename }: View, names: readonly string[] | null): Variant['template'] {
     const bare = (names ?? []).filter(
@@ -149,7 +148,7 @@ export function createPageRenderer({
       compileDebug: !debugCache,
       rmWhitespace: false,
       _with: names === null,
-      // Own `include`: EJS's would compile anew for each page, or keep templates in its global cache.
+      // Our own `include`: EJS's would compile for each page, or use its global cache.
       context: { h: helpers, include: render, hasView },
     });
   }

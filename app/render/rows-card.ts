@@ -1,10 +1,10 @@
-/** Rows -> what the toolbar shows of a panel when one points at it: figures, and the rows that matter most. */
+/** Rows -> the preview of a panel in the toolbar: figures, and the most important rows. */
 import type { Presentation, Row, Section, Tone } from '../profiler/rows.ts';
 import { amountText, noteOf, valueText } from '../view-helpers/amount.ts';
 
 export interface CardRow {
   text: string;
-  /** Behind it, quieter: how long, how often, where. */
+  /** Shown after it, quieter: how long, how often, where. */
   note: string;
   tone: Tone;
   /** Id of the row on the panel's page. */
@@ -16,7 +16,7 @@ export interface Card {
   tone?: Tone;
   facts: [label: string, value: string][];
   rows: CardRow[];
-  /** Rows beside those. */
+  /** Number of other rows. */
   more: number;
   parts: readonly { kind: string; label: string; ms: number }[];
 }

@@ -1,4 +1,4 @@
-/** Rows -> what two profiles are compared by: figures, work that ran so many times, and named values. */
+/** Rows -> what two profiles are compared by: figures, work with its number of runs, and named values. */
 import {
   addUpWork,
   type Comparable,
@@ -53,7 +53,7 @@ function workOf({ title, unit = 'ms', rows }: Section): ComparedWork[] {
   });
 }
 
-/** The second one of a name is another row than the first. */
+/** The second value of a name is a separate row. */
 function valuesOf({ values, rows }: Section): ComparedValue[] {
   if (values === undefined) return [];
   const seen = new Map<string, number>();

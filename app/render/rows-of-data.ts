@@ -1,10 +1,10 @@
-/** Data of a panel that presents nothing, or can't present what another version stored: its fields as rows, as they come. */
+/** Data of a panel that has no `present`, or can't present what another version stored: its fields as rows. */
 import type { Json } from '../profiler/json.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
 
 /** Characters of a nested value that still fit into a cell. */
 const LONGEST_CELL = 120;
-/** What has more columns is shown as JSON. */
+/** Data with more columns is shown as JSON. */
 const MOST_COLUMNS = 12;
 
 type Named = Record<string, Json>;

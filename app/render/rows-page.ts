@@ -5,22 +5,22 @@ import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 /** Characters of HTML that the rows of a page may take, so that it stays below 60 KB. */
 const ROOM = 31_000;
 const MOST_ROWS = 200;
-/** With `all`: everything that is kept of one kind. */
+/** With `all`: everything that is stored of one kind. */
 const ALL_ROWS = 1000;
 const LONGEST_TEXT = 6000;
 
 export interface PageSection extends Omit<Section, 'rows'> {
   rows: readonly Row[];
-  /** Rows for which there was no room. */
+  /** Rows that did not fit. */
   hidden: number;
-  /** Titles of the columns that some row fills, in their order; null where rows are names and values. */
+  /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
     { title: string; kind: 'number' | 'label' | 'text' | 'badges' | 'field' | 'note' | 'place' }[] | null;
 }
 
 export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
   sections: PageSection[];
-  /** The page with all rows; null where nothing is hidden, or this is it. */
+  /** The page with all rows; null if nothing is hidden, or this is it. */
   allHref: string | null;
 }
 

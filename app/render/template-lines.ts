@@ -1,13 +1,11 @@
 /**
- * Templates are laid out to be read; what their layout adds to a page is taken out once, when they are compiled.
- *
- * The rule is JSX's: a line break with the spaces round it vanishes beside a tag, of HTML or of EJS, and is one space between two
- * words. Spaces within a line stay. Where a space is wanted at the end of a line, it is written as `<%= ' ' %>`.
+ * Removes the layout of templates when they are compiled, by JSX's rule: a line break with its spaces vanishes beside a tag of HTML or EJS, and
+ * becomes one space between two words. Spaces within a line stay; `<%= ' ' %>` adds one at the end of a line.
  */
 
 import { narrow } from '../view-helpers/safe-html.ts';
 
-/** A tag of EJS; none of ours holds `%>` in a string. */
+/** A tag of EJS; none of ours contains `%>` in a string. */
 const EJS_TAG = /(<%[\s\S]*?%>)/;
 const BREAK = /\s*\n\s*/g;
 

@@ -17,7 +17,7 @@ const {
   timestampText,
 } = numberHelpers;
 
-/** Title of a column of such numbers, where its section gives none. */
+/** Title of a column of such numbers, if its section has none. */
 export const NUMBER_TITLES: Readonly<Record<Unit, string>> = {
   ms: 'Time',
   at: 'Time',
@@ -51,7 +51,7 @@ export function valueText(value: unknown, unit: Unit = 'count'): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** `41.2 ms, 3 rows`: the parts that are there. */
+/** `41.2 ms, 3 rows`: the parts that exist. */
 export function noteOf(parts: readonly (string | null | undefined)[]): string {
   return parts.filter((part) => part !== null && part !== undefined && part !== '').join(', ');
 }
@@ -74,7 +74,7 @@ function amountHtml(value: number | null, unit: Unit): SafeHtml | string {
 }
 
 export const amountHelpers = {
-  /** The same for a page; what is no number is foreign text. */
+  /** The same for a page; anything but a number is foreign text. */
   amount: (value: unknown, unit: Unit = 'count'): SafeHtml | string =>
     value === null || value === undefined || typeof value === 'number'
       ? amountHtml(value ?? null, unit)

@@ -16,7 +16,7 @@ export interface CodeLine {
 }
 
 export interface CodeOptions {
-  /** What the region is called; required, it is focusable. */
+  /** Name of the region; required, because it is focusable. */
   label: string;
   id?: string;
   /** Number of the first line; null: no numbers. */
@@ -25,7 +25,7 @@ export interface CodeOptions {
   plain?: boolean;
   /** Long lines break instead of scrolling. */
   wrap?: boolean;
-  /** Nothing is cut: for what is copied and run. */
+  /** Nothing is truncated: for code that is copied and run. */
   whole?: boolean;
 }
 
@@ -34,7 +34,7 @@ const LONGEST_LINE = 5000;
 /** Most lines that are sent. */
 const MOST_LINES = 2000;
 const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c', 'v']);
-/** A text that was cut runs to the end of its line: looked for from each of its quotes, it would take the square of its length. */
+/** A truncated string ends with its line: a search from each of its quotes would take quadratic time. */
 const JSON_TOKEN =
   /("(?:[^"\\]|\\.)*(?:"|\\?$))(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
@@ -80,9 +80,9 @@ function openPre(classes: string, label: string, id: string | undefined): string
   return `<pre class="${classes}"${attribute('id', id)} dir="ltr" tabindex="0" role="region"${attribute('aria-label', label)}>`;
 }
 
-/** A long text as it is: no line of its own has a number or a mark, so that it costs no more than its characters. */
+/** A long text, without numbers and marks, so that it costs no more than its characters. */
 function codeText(text: string, { label, id }: Pick<CodeOptions, 'label' | 'id'>): SafeHtml {
-  // The parser of HTML drops a line end right after <pre>.
+  // HTML parsers drop a line end directly after <pre>.
   const first = text.startsWith('\n') ? '\n' : '';
   return new SafeHtml(`${openPre('code text', label, id)}${first}${escapeHtml(text)}</pre>`);
 }
@@ -105,13 +105,13 @@ function jsonTokens(line: string): CodeToken[] {
 export const codeHelpers = {
   codeLines,
   codeText,
-  /** JSON that is written down and indented already, coloured; it may be cut anywhere. */
+  /** Indented JSON, coloured; it may be truncated anywhere. */
   jsonText: (text: string, { label, id }: Pick<CodeOptions, 'label' | 'id'>): SafeHtml =>
     codeLines(
       text.split('\n').map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) })),
       { label, ...(id === undefined ? {} : { id }), plain: true, wrap: true },
     ),
-  /** A plain value, pretty-printed and coloured, as lines for `codeLines`. Those that are not shown are never coloured. */
+  /** A plain value, pretty-printed and coloured, as lines for `codeLines`. Lines that are not shown are not coloured. */
   jsonLines(value: unknown): CodeLine[] {
     const text = JSON.stringify(value, null, 2) as string | undefined;
     return (text ?? 'undefined').split('\n').map((line) => ({

@@ -1,6 +1,6 @@
 /**
- * Links that open a place of the application in the developer's editor. Places are stored relative to the application's
- * folder; where that lies is known to the process that shows the page, so the link is made there and never stored.
+ * Links that open a place of the application in the developer's editor. Places are stored relative to the application's folder, which
+ * the process that shows the page knows; so the link is created there and never stored.
  */
 import { markup, type SafeHtml } from './safe-html.ts';
 import { textHelpers } from './text.ts';
@@ -11,7 +11,7 @@ export interface EditorOptions {
   url: string;
   /** The application's folder, here. */
   root: string;
-  /** Folders here -> on the developer's machine, where that is another, as for a container. */
+  /** Folders here -> on the developer's machine, if they differ, as in a container. */
   paths?: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ export interface FilePlace {
 /** `src/a.ts:41:7`, `src/a.ts:41`. */
 const PLACE = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/;
 
-/** The parts of a place as it is recorded; the whole text as file where it names no line. */
+/** The parts of a recorded place; the whole text as file if it has no line. */
 function parsePlace(place: string): FilePlace {
   const match = PLACE.exec(place);
   if (match === null) return { file: place, line: null, column: null };
@@ -45,8 +45,8 @@ function encodePath(path: string): string {
 }
 
 /**
- * null where no editor is set up, and for what is no file of the application: a stack can be forged by input, so what it
- * names by an absolute path is linked below a mapped folder only.
+ * null without an editor, and for files outside the application: input can forge a stack, so absolute paths are linked only below a
+ * mapped folder.
  */
 function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string | null {
   if (editor === undefined) return () => null;
@@ -71,7 +71,7 @@ function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string |
     return editor.url.replace(/\/?%f|%[lc]/g, (found) => {
       if (found === '%l') return String(line ?? 1);
       if (found === '%c') return String(column ?? 1);
-      // A slash before the file is its own.
+      // The slash before the file belongs to it.
       return found === '%f' ? encoded : `/${encoded.replace(/^\//, '')}`;
     });
   };
@@ -79,7 +79,7 @@ function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string |
 
 const LONGEST_PLACE = 200;
 
-/** Names of files: a finding's place may be a header or an address too, as `localhost:5432`. */
+/** File names: a finding's place may also be a header or an address, such as `localhost:5432`. */
 const SOURCE = /\.(?:[cm]?[jt]sx?|ejs|pug|hbs|html|sql|vue|svelte|astro|coffee)$/i;
 
 function placeText(place: string | null | undefined): SafeHtml {
@@ -91,9 +91,9 @@ function placeText(place: string | null | undefined): SafeHtml {
 export function createEditorHelpers(editor?: EditorOptions) {
   const editorUrl = createEditorUrl(editor);
   return {
-    /** Address that opens a frame in the editor; null where none is set up, or it is another's file. */
+    /** Address that opens a frame in the editor; null without an editor, or for a foreign file. */
     editorUrl,
-    /** `src/orders/order-view.ts:41`, opens it in the editor where one is set up; nothing where the place is not known. */
+    /** `src/orders/order-view.ts:41`, with a link to the editor if one is set up; empty if the place is unknown. */
     place(place: string | null | undefined): SafeHtml {
       if (typeof place !== 'string' || place.length > LONGEST_PLACE) return placeText(place);
       const parts = parsePlace(place);
@@ -102,7 +102,7 @@ export function createEditorHelpers(editor?: EditorOptions) {
         ? placeText(place)
         : markup`<a class="at mono any" href="${link}" title="Open in the editor">${textHelpers.foreign(place)}</a>`;
     },
-    /** The same without a link: for what stands in a link already. */
+    /** The same without a link, for use inside a link. */
     placeText,
   } as const;
 }

@@ -1,9 +1,9 @@
-/** Frames of an error as the exception panel lists them: own ones alone, runs of foreign ones folded, repeats named. */
+/** Frames of an error as the exception panel lists them: own ones separate, foreign ones folded, repeats counted. */
 import { cutText } from '../profiler/plain.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 
 export type FrameRow =
-  /** `times`: how often in a row it stands there, as in a recursion. */
+  /** `times`: how often it is repeated, as in a recursion. */
   | { kind: 'own'; frame: ThrownFrame; times: number }
   | { kind: 'awaited' }
   | { kind: 'foreign'; title: string; frames: ThrownFrame[] }
@@ -14,7 +14,7 @@ function frameCount(count: number): string {
   return count === 1 ? '1 frame' : `${count} frames`;
 }
 
-/** Package of a foreign frame; without one it is the profiler's own, or lies outside the application. */
+/** Package of a foreign frame; empty for the profiler's frames and those outside the application. */
 function ownerOf({ kind, package: name, file }: ThrownFrame): string {
   if (kind !== 'vendor') return 'node';
   return name ?? (file?.startsWith('/') === false ? 'express-hindsight' : 'other folders');
@@ -39,7 +39,7 @@ function isSame(a: ThrownFrame | undefined, b: ThrownFrame | undefined): boolean
   );
 }
 
-/** How many frames at the end of `frames` are the end of `before` too; fewer than two are not worth naming. */
+/** How many frames at the end of `frames` are the end of `before` too; fewer than two are not worth a note. */
 function sharedEnd(frames: readonly ThrownFrame[], before: readonly ThrownFrame[]): number {
   let shared = 0;
   while (shared < frames.length - 1 && isSame(frames.at(-1 - shared), before.at(-1 - shared))) shared++;
@@ -98,7 +98,7 @@ function traceLines(thrown: Thrown, most = Infinity, indent = ''): string[] {
   });
 }
 
-/** What a page still has room for; helpers take from it what they use. */
+/** Remaining size of a page; helpers subtract what they use. */
 export interface PageRoom {
   /** Frames in lists. */
   frames: number;
@@ -106,12 +106,12 @@ export interface PageRoom {
   characters: number;
 }
 
-/** How many rows of a stack there is room for. */
+/** How many rows of a stack fit. */
 function rowsWithin(rows: readonly FrameRow[], room: PageRoom): number {
   let shown = 0;
   for (const row of rows) {
     if (room.frames <= 0) break;
-    // An own frame stands alone, with two links: about twice the bytes of one in a list.
+    // An own frame has a row with two links: about twice the bytes of one in a list.
     room.frames -= row.kind === 'foreign' ? row.frames.length : 2;
     shown++;
   }
@@ -121,7 +121,7 @@ function rowsWithin(rows: readonly FrameRow[], room: PageRoom): number {
 /** What a row costs beside its value: the copy button, mostly. */
 const ROW_CHARACTERS = 350;
 
-/** Properties of all errors of a chain as rows; values and rows beyond the room are cut and counted. */
+/** Properties of all errors of a chain as rows; what does not fit is truncated and counted. */
 function propertyRows(
   chain: readonly ThrownLink[],
   room: PageRoom,
@@ -135,7 +135,7 @@ function propertyRows(
   for (const { name, value } of all) {
     if (room.characters <= 0) break;
     const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-    // Long values are folded behind their beginning, which is sent twice.
+    // Long values are folded after their beginning, which is sent twice.
     const most = Math.max(100, room.characters - ROW_CHARACTERS);
     rows.push({ name, value: text.length > most ? cutText(text, most) : value });
     room.characters -= Math.min(text.length, most) + ROW_CHARACTERS;
@@ -146,7 +146,7 @@ function propertyRows(
 /** Longest headline; the whole message is shown below it. */
 const LONGEST_HEADLINE = 300;
 
-/** The line of a message that says what is wrong: the first, or the last where a template engine puts the place before it. */
+/** The most useful line of a message: the first, or the last if a template engine puts the place before it. */
 function headline(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '');
   const first = lines[0] ?? '';

@@ -1,7 +1,6 @@
 /**
- * The helpers of all templates, handed to each as `h`: numbers with units, times, foreign text made safe,
- * code, marks and addresses. They return plain strings or SafeHtml, never change what they are given, and accept null.
- * The list with parameters stands in app/render/render-page.ts.
+ * The helpers of all templates, passed as `h`: numbers with units, times, escaped text, code, marks and addresses. They return plain strings
+ * or SafeHtml, change no argument and accept null. app/render/render-page.ts lists them with their parameters.
  */
 import { amountHelpers } from './amount.ts';
 import { codeHelpers } from './code.ts';
@@ -21,7 +20,7 @@ import { urls } from '../urls.ts';
 export interface ViewHelperOptions {
   /** Address of a file in public/profiler, with its content's hash. */
   assetUrl: (file: string) => string;
-  /** How the developer's editor is opened at a line; absent: no such links. */
+  /** How to open the developer's editor at a line; absent: no such links. */
   editor?: EditorOptions | undefined;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Markdown of profiles, as it is pasted into an issue or read by a machine. Recorded text is never markup there: a value stands
- * in a code span, a cell or a fence that it can't end, so that no renderer makes a heading, a link, HTML or a mention of it.
- * Sentences of ours that hold recorded text are escaped, and what a renderer would link in them stands in code spans.
+ * Markdown of profiles, for an issue or a program. Recorded text never becomes markup: it is in a code span, a cell or a fence that it can't
+ * end, so that no renderer makes a heading, a link, HTML or a mention of it. Our sentences are escaped, and in them what a renderer would
+ * link is in code spans.
  */
 
-/** What can't be seen, or turns the direction of what follows. */
+/** Invisible characters, and those that change the writing direction. */
 const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 const LONGEST_VALUE = 500;
 const LONGEST_FENCE = 12_000;
@@ -27,7 +27,7 @@ function more(count: number, noun: string): string {
   return `${count} more ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** On one line, within `limit`; what was cut is counted. */
+/** On one line, truncated at `limit`; the rest is counted. */
 function line(value: unknown, limit: number): string {
   const text = typeof value === 'string' ? value : ((JSON.stringify(value) as string | undefined) ?? '');
   const flat = visible(text.slice(0, limit + 1))
@@ -46,20 +46,20 @@ function span(text: string): string {
   return /^`|`$|^ .* $/.test(text) ? `${ticks} ${text} ${ticks}` : `${ticks}${text}${ticks}`;
 }
 
-/** A recorded value in a line: a code span. A dash where there is none. */
+/** A recorded value as a code span; a dash if there is none. */
 export function code(value: unknown, limit = LONGEST_VALUE): string {
   if (value === null || value === undefined) return '–';
   const text = line(value, limit);
   return text === '' ? '(empty)' : span(text);
 }
 
-/** What renderers make links or mentions of by themselves: addresses, domains, `@name`, `#12`. */
+/** What renderers turn into links or mentions: addresses, domains, `@name`, `#12`. */
 const LINKED = /[@/\\]|#\d|[a-z_]\.[a-z_]/i;
-/** What is markup wherever it stands in a word, and what is markup as a whole word at the beginning of a line. */
+/** Markup anywhere in a word, and markup as a word at the beginning of a line. */
 const MARKS = /[*_[\]<>`~|&$\\]/g;
 const LINE_MARK = /^(?:[-+=#]+|\d+[.)])$/;
 
-/** A sentence of ours that may hold recorded text. */
+/** A sentence of ours that may contain recorded text. */
 export function prose(sentence: string): string {
   return line(sentence, 2000)
     .split(' ')
@@ -84,7 +84,7 @@ export function fence(text: string, language = ''): string {
   return `${ticks}${language}\n${whole}\n${ticks}${cut}`;
 }
 
-/** A cell of a table is split at each `|` before anything else is seen in it. */
+/** Renderers split a table row at each `|` first. */
 function cell(content: string): string {
   return content.replace(/(\\*)\|/g, (_all, slashes: string) => (slashes === '' ? '\\|' : `${slashes}\\x7c`));
 }
@@ -93,7 +93,7 @@ export interface Column<Row> {
   title: string;
   /** A recorded value; `null` is a dash. */
   value: (row: Row) => Cell;
-  /** Ours, and plain: a number with its unit, a word. Not in a code span. */
+  /** Plain text of ours (a number with its unit, a word), not in a code span. */
   plain?: boolean;
 }
 

@@ -8,7 +8,7 @@ export type Tone = 'plain' | 'bad' | 'warn' | 'accent' | 'good';
 const WRITING_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const KINDS = new Set(Object.keys(SPAN_KINDS));
 
-/** `s2` … `s5`; `s0` for a process that ended first; empty where no status is known. */
+/** `s2` … `s5`; `s0` for a process that ended first; empty if unknown. */
 function statusClass(status: number | null | undefined): string {
   return typeof status === 'number' && status >= 100 && status < 600 ? `s${Math.floor(status / 100)}` : '';
 }
@@ -39,12 +39,12 @@ export function createMarkHelpers(assetUrl: (file: string) => string) {
     },
     badge: (text: string, tone: Tone = 'plain'): SafeHtml =>
       markup`<span class="badge${tone === 'plain' ? '' : ` ${tone}`}"><bdi>${text.slice(0, 60)}</bdi></span>`,
-    /** Stands beside the word that names the kind: app, db, out, view, wait. */
+    /** Shown beside the name of the kind: app, db, out, view, wait. */
     kindDot: (kind: string): SafeHtml =>
       markup`<span class="dot k-${KINDS.has(kind) ? kind : 'app'}" aria-hidden="true"></span>`,
     /** Class of a bar of this kind. */
     kindClass: (kind: string): string => `k-${KINDS.has(kind) ? kind : 'app'}`,
-    /** Copies the value of its row, or the text of the element with this id. Shown where scripts run. */
+    /** Copies the value of its row, or the text of the element with this id. Shown if scripts run. */
     copy: (label: string, id = ''): SafeHtml =>
       markup`<button class="ibtn copy js-only" type="button" data-copy="${id}" aria-label="Copy ${label.slice(0, 80)}" title="Copy ${label.slice(0, 80)}">${icon('copy')}</button>`,
   } as const;

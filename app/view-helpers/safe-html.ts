@@ -22,8 +22,8 @@ export class SafeHtml {
 }
 
 /**
- * The characters beyond Latin-1 that our own texts use. A single one makes V8 hold the whole page in two bytes for each character, and
- * putting it together and encoding it takes several times as long; as references they read the same.
+ * The characters beyond Latin-1 that our own texts use. A single one makes V8 store the whole page with two bytes per character, so building
+ * and encoding it takes several times as long. As character references they look the same.
  */
 const WIDE = '–—‘’“”•…‹›←↑→↓−√';
 
@@ -46,7 +46,7 @@ const SHOWN_AS: Readonly<Record<string, string>> = {
 const CONTROL_PICTURES = 0x2400;
 const DELETE = 0x7f;
 
-/** Of the characters up to DELETE, by their code; undefined: it stays. */
+/** For characters up to DELETE, by their code; undefined: unchanged. */
 const REPLACEMENTS = Array.from({ length: DELETE + 1 }, (_, code): string | undefined => {
   const character = String.fromCharCode(code);
   if (!SPECIAL.test(character)) return undefined;
@@ -61,7 +61,7 @@ export function narrow(html: string): string {
   return html.replace(EACH_WIDE, (wide) => REFERENCES.get(wide.charCodeAt(0)) ?? wide);
 }
 
-/** Of a character beyond DELETE. */
+/** For a character beyond DELETE. */
 function replaceBeyond(code: number, text: string, at: number): string | undefined {
   if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069))
     return `‹U+${code.toString(16).toUpperCase()}›`;
@@ -73,8 +73,8 @@ function replaceBeyond(code: number, text: string, at: number): string | undefin
 }
 
 /**
- * Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). Most texts of a
- * page hold nothing special; in the others one pass over the characters is several times faster than expressions.
+ * Escapes text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). Most texts
+ * contain nothing to escape; for the others, one pass over the characters is several times faster than regular expressions.
  */
 function escapeText(text: string): string {
   const first = text.search(SPECIAL);
@@ -91,7 +91,7 @@ function escapeText(text: string): string {
   return result + text.slice(from);
 }
 
-/** What `<%= %>` does: SafeHtml as it is, nothing for null and undefined, everything else as escaped text (objects: JSON). */
+/** What `<%= %>` does: SafeHtml unchanged, nothing for null and undefined, everything else as escaped text (objects: JSON). */
 export function escapeHtml(value: unknown): string {
   if (typeof value === 'string') return escapeText(value);
   if (value === undefined || value === null) return '';

@@ -1,7 +1,7 @@
 /**
- * Source excerpts on a page: JavaScript and TypeScript with JSX, coloured by sugar-high (docs/decisions/0003-dependencies.md),
- * whose kinds of tokens are mapped to the five classes of the style sheet. A piece of a file may begin anywhere: within a
- * comment is recognised by its lines, within a template is not. Whatever the text, every character of it is kept.
+ * Source excerpts on a page: JavaScript and TypeScript with JSX, coloured by sugar-high (docs/decisions/0003-dependencies.md), whose token types are
+ * mapped to the five classes of the style sheet. An excerpt may begin anywhere: inside a comment, which is recognised, or inside a template,
+ * which is not. No character is lost.
  */
 import { parse } from 'sugar-high/core';
 import * as typescript from 'sugar-high/lang/typescript';
@@ -14,12 +14,12 @@ const LITERALS = new Set(['null', 'true', 'false', 'undefined', 'NaN', 'Infinity
 const CALL = /^\s*(?:<[\w\s,[\]|.]*>)?\(/;
 const CALL_BEGINS = /[\s<(]/;
 
-/** Class in the style sheet; the library knows numbers and literals as classes, and calls as names. */
+/** Class in the style sheet; the library reports numbers and literals as classes, and calls as names. */
 function classOf(type: string, value: string, line: string, end: number): string {
   if (type === 'comment') return 'c';
   if (type === 'string') return 's';
   if (LITERALS.has(value)) return 'k';
-  // What follows a dot is a property, whatever it is called.
+  // After a dot, any name is a property.
   if (type === 'keyword')
     return line[end - value.length - 1] === '.' && line[end - value.length - 2] !== '.'
       ? call(line, end)
@@ -28,7 +28,7 @@ function classOf(type: string, value: string, line: string, end: number): string
   return type === 'identifier' || type === 'property' || type === 'class' ? call(line, end) : '';
 }
 
-/** `f` where what ends here is called. */
+/** `f` if the name that ends here is called. */
 function call(line: string, end: number): string {
   return CALL_BEGINS.test(line[end] ?? '') && CALL.test(line.slice(end, end + 80)) ? 'f' : '';
 }
@@ -50,7 +50,7 @@ function tokensOf(parsed: Parsed, line: string): CodeToken[] {
   );
 }
 
-/** One list of tokens for each line; plain where the library loses the thread. */
+/** One list of tokens per line; plain where the library fails. */
 function tokenize(lines: readonly string[]): readonly (readonly CodeToken[])[] {
   const inside = commentBegunAbove(lines);
   const rest = lines.slice(inside);
@@ -60,7 +60,7 @@ function tokenize(lines: readonly string[]): readonly (readonly CodeToken[])[] {
       tokens.filter(({ type, value }) => type !== 'break' && value !== ''),
     );
   } catch {
-    // Of what is shown without colours nothing is lost.
+    // Shown without colours, nothing is lost.
   }
   const coloured = rest.map((line, index): CodeToken[] => {
     const tokens = parsed[index] ?? [];
@@ -69,7 +69,7 @@ function tokenize(lines: readonly string[]): readonly (readonly CodeToken[])[] {
   return [...lines.slice(0, inside).map((line): CodeToken[] => [['c', line]]), ...coloured];
 }
 
-/** Neighbours of one class as one token: a page has hundreds of them. */
+/** Joins adjacent tokens of one class: a page has hundreds of them. */
 function mergePlain(tokens: readonly CodeToken[]): CodeToken[] {
   const merged: [string, string][] = [];
   for (const [kind, text] of tokens) {
@@ -88,7 +88,7 @@ function pointedAt(line: string, column: number): [number, number] | null {
   return [from, from + (word?.[0].length ?? 1)];
 }
 
-/** Underlines columns of a line of tokens, splitting those that lie half in. */
+/** Underlines columns of a line of tokens; splits tokens that are partly inside. */
 function underline(tokens: readonly CodeToken[], [from, to]: readonly [number, number]): CodeToken[] {
   const result: CodeToken[] = [];
   let at = 0;
@@ -117,7 +117,7 @@ export const sourceHelpers = {
     const lines = excerpt.lines.map((text, index): CodeLine & { number: number } => {
       const number = excerpt.from + index;
       const tokens = coloured[index] ?? [];
-      // An empty line of its own would have no height.
+      // An empty line would have no height.
       if (text === '') return { text: ' ', number, mark: number === place.line ? 'hot' : undefined };
       if (number !== place.line) return { tokens, number };
       const range = place.column === null ? null : pointedAt(text, place.column);
@@ -127,7 +127,7 @@ export const sourceHelpers = {
   },
 } as const;
 
-/** Lines of source as plain text, numbered, the one that it is about marked: `> 12 | return …`. */
+/** Lines of source as numbered plain text, with its line marked: `> 12 | return …`. */
 export function excerptText({ from, lines }: SourceExcerpt, at: number | null): string {
   const width = String(from + lines.length).length;
   return lines

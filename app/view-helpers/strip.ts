@@ -1,4 +1,4 @@
-/** The bars of the strip at the head of a profile: spans of the timeline, those that touch drawn as one. */
+/** The bars of the strip at the head of a profile: spans of the timeline, touching ones joined. */
 
 export interface StripBar {
   kind: string;
@@ -6,11 +6,11 @@ export interface StripBar {
   durationMs: number;
 }
 
-/** Bars closer than this share of the whole can't be told apart. */
+/** Bars closer than this share of the whole can't be distinguished. */
 const TOUCHING = 0.001;
 const MOST_BARS = 150;
 
-/** Spans of one kind, in the order of their start, joined where they are closer than `gapMs`. */
+/** Spans of one kind, in the order of their start, joined if they are closer than `gapMs`. */
 function joined(spans: readonly StripBar[], gapMs: number): StripBar[] {
   const bars: StripBar[] = [];
   const last = new Map<string, StripBar>();
@@ -27,7 +27,7 @@ function joined(spans: readonly StripBar[], gapMs: number): StripBar[] {
   return bars;
 }
 
-/** Own code is the ground line and no bar. Of very many, those that lie close are one, so that the whole is drawn. */
+/** Own code is the background, not a bar. If there are too many bars, close ones are joined. */
 export function stripBars(spans: readonly StripBar[], totalMs: number): StripBar[] {
   const drawn = spans
     .filter(({ kind, durationMs }) => kind !== 'app' && durationMs > 0)

@@ -1,14 +1,14 @@
-/** Foreign text: isolated against its writing direction, folded with its length when long, its masks shown as masks. */
+/** Foreign text: its writing direction isolated, long text folded with its length, masked parts marked. */
 import { markup, SafeHtml } from './safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
-/** Longer values are folded; their beginning stays in sight. */
+/** Longer values are folded; their beginning stays visible. */
 const FOLD_ABOVE = 300;
 const SUMMARY_LENGTH = 120;
 /** JSON up to this length stays on one line. */
 const ONE_LINE = 100;
 const SURROGATE = /[\ud800-\udfff]/;
-/** How the redactor marks what it took out (app/profiler/redact.ts). */
+/** How the redactor marks what it masked (app/profiler/redact.ts). */
 const MASK = '••••••';
 
 /** Any recorded value as text: strings as they are, everything else as JSON. */
@@ -26,7 +26,7 @@ function withMasks(text: string): SafeHtml | string {
   return markup`${parts.flatMap((part, index) => (index === 0 ? [part] : [mask, part]))}`;
 }
 
-/** A foreign value in a line of ours. */
+/** A foreign value inside our text. */
 function foreign(value: unknown): SafeHtml {
   return markup`<bdi dir="auto">${withMasks(toText(value))}</bdi>`;
 }
@@ -39,11 +39,11 @@ function beginning(text: string, length: number): string {
 }
 
 export interface ValueOptions {
-  /** What the value is called, for the region of a folded one. */
+  /** Name of the value, for the region of a folded one. */
   label?: string;
 }
 
-/** A foreign value in a cell: in full up to 300 characters, above that folded with its length. */
+/** A foreign value in a cell: complete up to 300 characters, longer ones folded with their length. */
 function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): SafeHtml {
   const text = toText(given);
   if (text === '') return markup`<span class="say">empty</span>`;
@@ -56,7 +56,7 @@ function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): Sa
   return markup`<details class="fold"><summary>${summary}</summary>${whole}</details>`;
 }
 
-/** A sentence of ours that may hold recorded text: cut at `limit`, with what was cut counted. */
+/** A sentence of ours that may contain recorded text: truncated at `limit`, the rest counted. */
 function sentence(text: unknown, limit = 600): SafeHtml {
   const whole = toText(text);
   if (whole.length <= limit) return foreign(whole);
@@ -64,7 +64,7 @@ function sentence(text: unknown, limit = 600): SafeHtml {
   return markup`${foreign(`${beginning(whole, limit)}…`)} <span class="say">${cut}</span>`;
 }
 
-/** The request target in three parts: origin (only where the target has none of its own), path, query with its `?`. */
+/** The request target in three parts: origin (only if the target has none), path, query with its `?`. */
 function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   origin: string;
   path: string;
@@ -78,7 +78,7 @@ function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   };
 }
 
-/** Why a request failed, for one line: the class of a refusal says less than its message, that of a fault more. */
+/** Why a request failed, in one line; for a 4xx without the error's class, which says less than its message. */
 function reason({ status, error }: { status: number | null; error: string | null }): string {
   const text = error ?? '';
   return status !== null && status < 500 ? text.replace(/^[A-Z][\w$]*: (?=\S)/, '') : text;
@@ -86,7 +86,7 @@ function reason({ status, error }: { status: number | null; error: string | null
 
 export const textHelpers = {
   reason,
-  /** The first characters on one line, with `…` where there are more. */
+  /** The first characters on one line, with `…` if there are more. */
   beginning: (text: string, length: number): string =>
     `${beginning(text, length)}${text.length > length ? '…' : ''}`,
   foreign,
@@ -95,10 +95,10 @@ export const textHelpers = {
   value,
   sentence,
   mono: (text: unknown): SafeHtml => markup`<span class="mono any">${foreign(text)}</span>`,
-  /** A remark of ours in place of a value; never copied with it. */
+  /** A note of ours in place of a value; never copied with it. */
   say: (text: string): SafeHtml => markup`<span class="say">${text}</span>`,
   code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
-  /** The rule by which the value at this path of the profile was masked: `masked: name`; null where it was not. */
+  /** The rule by which the value at this path of the profile was masked: `masked: name`; null if it was not. */
   maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
     if (profile.masked.length === 0) return null;
     const inside = `${where}.`;

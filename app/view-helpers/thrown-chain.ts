@@ -1,4 +1,4 @@
-/** The errors that the first screen names beside the excerpt: the cause chain, and what an AggregateError holds. */
+/** The errors that the first screen lists beside the excerpt: the cause chain, and members of an AggregateError. */
 import { EMPTY_LINK, type Thrown, type ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers } from './frames.ts';
 import { numberHelpers } from './numbers.ts';
@@ -28,7 +28,7 @@ function itemOf(link: ThrownLink, more: { say: string; target: string; isRoot: b
   };
 }
 
-/** Thrown, caused by, began with; and what an AggregateError holds. */
+/** Thrown, caused by, began with; and members of an AggregateError. */
 export function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => string): ChainItem[] {
   if (chain.length < 2) return [];
   return chain.map((link, index) => {

@@ -1,6 +1,6 @@
 /**
- * What the exception panel and the error page show of each error, made for their one view: the first screen (message, place,
- * causes), then frames, properties and trace, as far as a page below 60 KB has room. What has none is counted.
+ * What the exception panel and the error page show of each error: the first screen (message, place, causes), then frames, properties and
+ * trace, as far as they fit on a page below 60 KB. The rest is counted.
  */
 import { EMPTY_LINK, type Thrown, type ThrownFrame, type ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers, type PageRoom } from './frames.ts';
@@ -17,7 +17,7 @@ export interface ThrownEntry {
   handler?: { name: string; place: string | null };
 }
 
-/** What is left of a page; each part takes from it what it uses. */
+/** Remaining size of a page; each part subtracts what it uses. */
 interface Room extends PageRoom {
   excerpts: number;
   /** Of plain traces. */
@@ -28,10 +28,10 @@ export interface FrameView {
   name: string;
   place: string;
   editor: string | null;
-  /** Whose excerpt is shown; null where it has none, or stands above already. */
+  /** Whose excerpt is shown; null if it has none, or is shown above. */
   excerpt: ThrownFrame | null;
   open: boolean;
-  /** How often more it stands there in a row. */
+  /** How many more times it is repeated. */
   repeats: number;
 }
 
@@ -95,7 +95,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     };
   }
 
-  /** The first excerpt stands open, where the frame is not the one shown above. */
+  /** The first excerpt is open, unless its frame is shown above. */
   function rowsOf(
     link: ThrownLink,
     before: ThrownLink | null,
@@ -182,7 +182,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     const mostLines = Math.max(FEWEST_LINES, Math.floor(room.lines / chain.length));
     const trace = frames > 0 ? frameHelpers.traceLines(thrown, mostLines).slice(0, MOST_TRACE_LINES) : [];
     room.lines -= Math.min(room.lines, trace.length);
-    // From the root on, as the page is read: what it has room for goes to where it began.
+    // From the root cause on: it gets the room first.
     const links = chain
       .map((link, index) => [link, index] as const)
       .reverse()
@@ -222,7 +222,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     };
   }
 
-  /** `isPage`: the error page, where the message is the heading of all. `lean`: the page would get too long. */
+  /** `isPage`: the error page, whose heading is the message. `lean`: the page would be too long. */
   function thrownPage(errors: readonly ThrownEntry[], { isPage = false, lean = false } = {}) {
     const room = { ...(lean ? LEAN : FULL) };
     const whole = lean ? errors.slice(0, 1) : errors;
@@ -235,7 +235,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
         headline: headlineOf(thrown.chain[0] ?? EMPTY_LINK),
         place: place === null ? null : frameHelpers.framePlace(place.frame),
       })),
-      /** Lines of the log that there is room for. */
+      /** Log lines that fit. */
       logs: room.logs,
     };
   }
@@ -243,7 +243,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
   return { thrownPage } as const;
 }
 
-/** Why no source is shown, as parts of a sentence: what stands before a place or name, that, and what stands after it. */
+/** Why no source is shown, as parts of a sentence: before a place or name, that itself, and after it. */
 function whereNote(
   top: ThrownLink,
   where: { frame: ThrownFrame; place: string } | null,

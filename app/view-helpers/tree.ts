@@ -1,14 +1,12 @@
 /**
- * A plain value as a tree: lists and objects fold, small ones stand on one line. The text of the whole, folded or not, is
- * the value as JSON, so that what is copied can be used; remarks of ours are marked as such and never copied.
- *
- * Levels deeper than any recorder keeps are left out and said to be.
+ * A plain value as a tree: lists and objects fold, small ones are on one line. Its text, folded or not, is the value as JSON, so that it can
+ * be copied; our notes are marked and never copied. Levels deeper than any recorder stores are left out, with a note.
  */
 import { escapeHtml, SafeHtml } from './safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 export interface TreeOptions {
-  /** What the region is called. */
+  /** Name of the region. */
   label: string;
   id?: string;
   /** Levels that are open at first. */
@@ -19,7 +17,7 @@ export interface TreeOptions {
 
 const DEFAULT_OPEN = 2;
 const DEFAULT_MOST = 300;
-/** Characters up to which a list or object stands on one line. */
+/** Maximum characters of a list or object on one line. */
 const ONE_LINE = 64;
 /** Characters of one text that are sent. */
 const LONGEST_TEXT = 5000;
@@ -55,7 +53,7 @@ function keyHtml(key: string | null): string {
   return key === null ? '' : `<span class="f">${escapeHtml(JSON.stringify(key))}</span>: `;
 }
 
-/** The list or object on one line, where it is short and holds no other; null where it is not. */
+/** The list or object on one line; null if it is long or contains another one. */
 function lineHtml(value: object): string | null {
   const entries = entriesOf(value);
   if (entries.length > 8 || entries.some(([, item]) => isContainer(item) && Object.keys(item).length > 0))

@@ -6,7 +6,7 @@ export interface CacheEntry {
   command: string;
   key: string | null;
   args: Facts['cache']['args'];
-  /** Values that a read asked for; 0 for any other command. */
+  /** Values that a read requested; 0 for any other command. */
   asked: number;
   hits: number | null;
   startMs: number;

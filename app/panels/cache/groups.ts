@@ -1,8 +1,8 @@
-/** Commands that belong together: the loop that reads one key at a time, and the key that is read twice. */
+/** Groups of commands: a loop that reads one key at a time, and a key that is read twice. */
 import { round, totalMs } from '../shared/rows.ts';
 import type { CacheEntry, CacheGroup, CacheGroupKind } from './data.ts';
 
-/** From here on the same read from the same line is a loop. */
+/** From this many runs on, the same read from the same line is a loop. */
 const LOOP_FROM = 3;
 /** Parts of a key that are values: numbers, UUIDs, hashes. */
 const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
@@ -15,7 +15,7 @@ function isRead({ command }: Command): boolean {
   );
 }
 
-/** The text that keys begin with in common, up to a separator. */
+/** The common beginning of keys, up to a separator. */
 function commonKey(keys: readonly string[]): string {
   const [first = ''] = keys;
   let length = first.length;
@@ -23,7 +23,7 @@ function commonKey(keys: readonly string[]): string {
   return `${first.slice(0, length).replace(/[^:/.|_-]*$/, '')}…`;
 }
 
-/** What a read asks for; of a hash, the field too. */
+/** The key that a read requests; for a hash, with its field. */
 function askedFor({ command, key, args }: Command): string {
   return JSON.stringify([command, key, ...args.map(({ value }) => value)]);
 }
@@ -44,7 +44,7 @@ function collect(
   return [...byKey.values()];
 }
 
-/** Reads of the same key with no write to it in between, as far as this request knows. */
+/** Reads of the same key without a write to it in between by this request. */
 function repeatedReads(commands: readonly Command[]): number[][] {
   const open = new Map<string, number[]>();
   const all: number[][] = [];

@@ -1,4 +1,4 @@
-/** The panel of Redis: which commands ran, how long each took, and which reads found nothing. */
+/** The panel of Redis: which commands ran, how long each took, and which reads were misses. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { workSpans } from '../../profiler/span.ts';

@@ -2,7 +2,7 @@ import type { Json } from '../../profiler/json.ts';
 
 export interface SettingRow {
   name: string;
-  /** Absent where the name is not on the list. */
+  /** Absent if the name is not on the list. */
   value?: Json;
   state: 'shown' | 'hidden' | 'not set';
 }

@@ -1,10 +1,7 @@
 /**
- * The configuration panel: under which settings, versions and process the request ran.
- *
- * It is handed to the factory as a plain object, read once, for the first profile, and stored once for all of a process; the
- * settings of the Express application are read off the first request that came through one.
- * Settings are shown by an allow-list: of any other name only whether it is set, so that a setting added tomorrow is not
- * shown by mistake.
+ * The configuration panel: settings, versions and process. They are passed to the factory, read once, and stored once per process; the settings of
+ * the Express application are read from its first request. Values are shown only for names on an allow-list; for all others only whether they
+ * are set, so that a new setting is not shown by mistake.
  */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
@@ -19,7 +16,7 @@ export interface ConfigurationFacts {
   shown: readonly string[];
   /** Version by name of package. */
   packages: Readonly<Record<string, string>>;
-  /** What runs: node, platform, pid, dyno, release … by name. */
+  /** The process: node, platform, pid, dyno, release … by name. */
   process: Readonly<Record<string, string | number | null>>;
 }
 
@@ -37,7 +34,7 @@ function rowsOf(values: Readonly<Record<string, unknown>>, shown: ReadonlySet<st
   });
 }
 
-/** Settings of the Express application that a request came through; undefined where it came through none. */
+/** Settings of the Express application that a request came through; undefined if it came through none. */
 function expressSettings(context: Context): Readonly<Record<string, unknown>> | undefined {
   const live = context.first('request')?.live as { app?: { settings?: unknown } } | undefined;
   const settings = live?.app?.settings;

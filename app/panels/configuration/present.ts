@@ -24,7 +24,7 @@ function settingRows(settings: readonly SettingRow[], id: string): Row[] {
   }));
 }
 
-/** How long the process had run when the request came; none where that is not known. */
+/** How long the process had run when the request came; none if unknown. */
 function uptimeRows({ process }: ConfigurationData, requestedAt: number): Row[] {
   const startedAt = Date.parse(String(process.find(({ name }) => name === 'startedAt')?.value ?? ''));
   if (Number.isNaN(startedAt)) return [];

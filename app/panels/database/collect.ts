@@ -1,6 +1,6 @@
 /**
- * Facts `query` -> kept data: each statement's text once, bindings under the names of their columns, so that the recorder
- * masks a password by its column, and the source around the lines that loop, are slow or fail.
+ * Facts `query` -> stored data: each statement's text once, bindings named after their columns, so that the recorder masks a password by
+ * its column, and source around the lines that loop, are slow or fail.
  */
 import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
@@ -14,7 +14,7 @@ import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
 import type { DatabaseData, DatabaseGroup, DatabaseQuery, KeptExcerpt } from './data.ts';
 
-/** Kept of a statement (app/observe/knex.ts). */
+/** Bindings stored per statement (app/observe/knex.ts). */
 const MOST_BINDINGS = 100;
 const MOST_EXCERPTS = 5;
 /** The count of dropped bindings, after the last kept one. Escaped: one character beyond Latin-1 doubles a file's size in V8. */

@@ -1,4 +1,4 @@
-/** What the list of the database page holds, in which order, and how much room each item takes. */
+/** The items of the list on the database page, their order, and their estimated size. */
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES } from './data.ts';
 import { timesOf } from '../shared/query-groups.ts';

@@ -1,10 +1,10 @@
-/** What the page of the dumps shows beside the rows: a filter, and as many values as fit. */
+/** What the page shows besides the rows: a filter, and as many values as fit. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
 import type { DumpData, DumpEntry } from './data.ts';
 import { findOf } from '../shared/find-field.ts';
 
-/** Lines of a value's tree that a page shows, and characters of a text. */
+/** Maximum lines of a value's tree, and characters of a text. */
 const TREE_LINES = 150;
 const TEXT_LENGTH = 6000;
 /** With fewer of them on a page, each may be longer. */

@@ -1,4 +1,4 @@
-/** The panel of dumps: what `dump(value)` kept, with label and line. */
+/** The panel of dumps: values passed to `dump(value)`, with label and line. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation } from '../../profiler/rows.ts';

@@ -15,10 +15,10 @@ export interface ThrownRecord {
   atMs: number;
   /** Thrown after the response finished. */
   late: boolean;
-  /** The status it was answered with; null where it was not. */
+  /** Status of its response; null if it got none. */
   status: number | null;
   thrown: Thrown;
-  /** The middleware it came from, and the error handler that responded; absent where not known. */
+  /** The middleware it came from, and the error handler that responded; absent if unknown. */
   from?: LayerPlace;
   handler?: LayerPlace;
   /** The frame shown first: the deepest of the developer's own. */

@@ -1,9 +1,6 @@
 /**
- * Panel `exception`: everything thrown while a request was handled, or in its work after the answer.
- *
- * In: facts `error` (live values) and the request's own `log` lines. Out: plain data from the injected describer. The
- * error page shows the same data through the same view, so what is described here is described once per error: a
- * snapshot for the page and the final profile share it.
+ * The exception panel: everything thrown while a request was handled, or in its work after the response, with the request's last log
+ * lines. The injected describer runs once per error: the error page and the final profile share its result.
  */
 import type { Context } from '../../profiler/context.ts';
 import type { ErrorFact } from '../../profiler/facts.ts';
@@ -27,7 +24,7 @@ function isServerFault({ status, origin }: ThrownRecord): boolean {
   return FATAL.has(origin) || (status !== null && status >= 500);
 }
 
-/** The application itself answered with a 4xx: it works as it should. */
+/** The application responded with a 4xx on purpose. */
 function isRefusal({ status, origin }: ThrownRecord): boolean {
   return origin === 'passed on' && status !== null && status >= 400 && status < 500;
 }
@@ -41,7 +38,7 @@ function layerPlace(layer: ErrorFact['layer']): LayerPlace | undefined {
   return { name: cutText(title, LONGEST_NAME), place: source };
 }
 
-/** What became of an error: where the application answered it, the status is that of the response. */
+/** How an error was handled: if the application responded to it, with the status of the response. */
 function answerOf(
   { origin, status, atMs, layer, handler }: ErrorFact,
   context: Context,

@@ -1,4 +1,4 @@
-/** The last lines that a request logged, as the exception panel repeats them beside the error. */
+/** The last log lines of a request, shown beside the error. */
 import type { Context } from '../../profiler/context.ts';
 import { cutText } from '../../profiler/plain.ts';
 
@@ -12,7 +12,7 @@ export interface ErrorLog {
 const MOST_LINES = 20;
 const LONGEST_MESSAGE = 500;
 
-/** Fields of a log line as far as they are read here; any of them may be missing. */
+/** The fields of a log line that are read here; any may be missing. */
 function readLine(fact: unknown): ErrorLog | null {
   if (typeof fact !== 'object' || fact === null) return null;
   const { atMs, level, channel, message } = fact as Record<string, unknown>;

@@ -1,17 +1,17 @@
-/** The place an error is about: the frame of the developer's own code that stands nearest to where it began. */
+/** The place of an error: the frame of the developer's own code that is nearest to its origin. */
 import type { Thrown, ThrownFrame } from '../../profiler/thrown.ts';
 
 export interface SourcePlace {
   /** Index in the cause chain. */
   link: number;
   frame: ThrownFrame;
-  /** Index of the error that it is of among those that the link holds; absent where it is the link's own. */
+  /** Index of its error among the members of the link; absent if it is the link itself. */
   member?: number;
 }
 
 /**
- * Searches from the root of the chain to what was thrown; where the chain itself has none, as that of `Promise.any`, among the
- * errors that its links hold.
+ * Searches from the root cause to the thrown error; if the chain has no such frame, as with `Promise.any`, among the members of
+ * its links.
  */
 export function findPlace(thrown: Thrown): SourcePlace | null {
   return ownPlace(thrown, isShown) ?? memberPlace(thrown) ?? ownPlace(thrown, isOwn);

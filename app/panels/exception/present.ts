@@ -23,7 +23,7 @@ function titleOf({ class: name, message }: ThrownLink): string {
   return line === '' ? name : `${name}: ${line}`;
 }
 
-/** The message where its first line is not all of it, and where it was thrown. */
+/** The message if it has several lines, and where it was thrown. */
 function whereRows({ thrown, place, from, handler }: ThrownRecord): Row[] {
   const [top] = thrown.chain;
   const rows: Row[] = [];

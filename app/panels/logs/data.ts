@@ -34,7 +34,7 @@ export interface LogsData {
   counts: Record<Level, number>;
 }
 
-/** Without empty fields, and without what is worked out when the profile is read. */
+/** Without empty fields, and without what is derived when the profile is read. */
 export interface KeptLogs {
   lines: (Omit<LogEntry, 'context' | 'caller' | 'after'> & { context?: Json; caller?: string })[];
   unkept?: LogsData['unkept'];

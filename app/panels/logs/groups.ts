@@ -38,7 +38,7 @@ export interface LineGroup {
 /** Numbers, ids and quoted texts. */
 const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]*\d[0-9a-f]*\b/gi;
 
-/** Alike for messages that differ only in their values. */
+/** The same for messages that differ only in their values. */
 export function shapeOf(message: string): string {
   return message.replace(VALUE, '#');
 }

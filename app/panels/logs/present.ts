@@ -5,7 +5,7 @@ import { shapeOf } from './groups.ts';
 import { takeStack } from './stack.ts';
 
 const TONES = { error: 'bad', warn: 'warn', info: 'plain', debug: 'plain' } as const;
-/** Characters of a message that tell it from others in a comparison. */
+/** Characters of a message that identify it in a comparison. */
 const KEY_LENGTH = 300;
 
 function rowOf(entry: LogEntry, index: number): Row {

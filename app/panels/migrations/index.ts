@@ -1,6 +1,6 @@
 /**
- * The migrations panel: what the owner's migration table said while the request ran. It lies in every profile, so only
- * the newest executed migrations are kept by name and the rest are counted.
+ * The migrations panel: the owner's migration table as it was while the request ran. Every profile stores it, so only the newest executed
+ * migrations are named; the rest are counted.
  */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';

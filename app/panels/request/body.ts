@@ -1,4 +1,4 @@
-/** What came in as the body, and what went out: facts -> what is kept of them. */
+/** Request and response body: facts -> what is stored. */
 import type { BodyFact, UploadedFile } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import { toPlain } from '../../profiler/plain.ts';
@@ -8,15 +8,15 @@ import { decodePreview, mediaTypeOf } from './http-text.ts';
 export interface ReceivedBody {
   bytes: number;
   contentType: string | null;
-  /** Fields of a form, in order; null where no parser made any. */
+  /** Fields of a form, in order; null if no parser ran. */
   fields: { name: string; value: Json }[] | null;
-  /** What a parser made of it, where that is not a form. */
+  /** As parsed, if it is not a form. */
   parsed: Json | undefined;
   files: UploadedFile[];
-  /** The first bytes as text; null where they are no text, or are not to be kept. */
+  /** The first bytes as text; null if they are binary, or must not be stored. */
   text: string | null;
   truncated: boolean;
-  /** Nobody had read of it when the headers of the answer went out. */
+  /** Not read before the response headers were sent. */
   unread?: true;
 }
 
@@ -27,8 +27,8 @@ function isFields(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A form as a browser would have encoded it. Tools send blanks, quotes and the like bare; the redactor would take a secret
- * to end at the first of them.
+ * A form, encoded as a browser does. Tools send blanks, quotes and the like unencoded, and the redactor would assume that a secret
+ * ends at the first of them.
  */
 function asForm(type: string, text: string | null): string | null {
   if (type !== 'application/x-www-form-urlencoded' || text === null) return text;
@@ -46,7 +46,7 @@ function readFields(type: string, parsed: unknown): ReceivedBody['fields'] {
     .map((name) => ({ name, value: toPlain(parsed[name]) }));
 }
 
-/** null where no body was sent. */
+/** null if no body was sent. */
 export function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody | null {
   if (body.bytes === 0 && body.files.length === 0) return null;
   const { bytes, contentType, parsed, preview, truncated } = body;
@@ -64,7 +64,7 @@ export function readBody(body: BodyFact, rawHeaders: readonly string[]): Receive
       contentType: file.contentType,
       bytes: file.bytes,
     })),
-    // Parts of a form hold secrets under names that stand far from them: they can't be masked as they were sent.
+    // In a multipart form, names are far from their values, so secrets can't be masked in the raw text.
     text: type.startsWith('multipart/')
       ? null
       : asForm(type, decodePreview(preview, { contentType, encoding })),

@@ -1,13 +1,12 @@
 /**
- * A recorded request as a curl command for a POSIX shell, one option per line.
- *
- * Everything foreign is in single quotes, in which a shell interprets nothing. `-X` stands only where curl would choose
- * another method. Headers that curl or the proxy writes itself are left out; masked values stay masked.
+ * A recorded request as a curl command for a POSIX shell, one option per line. Recorded text is in single quotes, in which a shell
+ * interprets nothing. `-X` is used only if curl would choose another method. Headers that curl or the proxy writes are left out; masked
+ * values stay masked.
  */
 import type { RequestPanelData } from './data.ts';
 import { shellQuote } from '../shared/shell.ts';
 
-/** Written by curl, or by the proxy that the address leads through. */
+/** Written by curl, or by a proxy on the way. */
 const LEFT_OUT = new Set([
   'host', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'expect', 'upgrade-insecure-requests',
   'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-forwarded-scheme', 'x-real-ip', 'x-scheme',
@@ -40,7 +39,7 @@ function isMultipart(data: RequestPanelData): boolean {
   return /^multipart\/form-data/i.test(data.body?.contentType ?? '');
 }
 
-/** Whether a body was sent that the command does not send: only its beginning was kept, or it is no text. */
+/** Whether the command lacks the body that was sent: only its beginning was stored, or it is binary. */
 export function leavesBodyOut(data: RequestPanelData): boolean {
   return data.body !== null && data.body.bytes > 0 && bodyOptions(data).length === 0;
 }
@@ -49,7 +48,7 @@ function bodyOptions(data: RequestPanelData): string[] {
   const { body } = data;
   if (body === null) return [];
   if (isMultipart(data)) return formOptions(body);
-  // A cut body would be another request: it is named, not sent.
+  // A truncated body would be another request: the command mentions it and does not send it.
   if (body.text === null || body.truncated) return [];
   // curl would add the type of a form.
   const untyped = body.contentType === null ? [`-H ${shellQuote('Content-Type:')}`] : [];

@@ -29,15 +29,15 @@ export interface RequestPanelData {
   /** Received cookies: name and length of the value. */
   jar: { name: string; length: number }[];
   body: ReceivedBody | null;
-  /** Session and user, where the host has them. */
+  /** Session and user, if the host has them. */
   held: SessionAndUser | null;
   response: {
     status: number | null;
     statusMessage: string;
     headers: NamedValue[];
-    /** Those that it had in common with others are stored no more. */
+    /** Shared headers are no longer stored. */
     headersLost: boolean;
-    /** Which layer set which of the headers; null where that is not known. */
+    /** Which layer set which header; null if unknown. */
     authors: NamedAuthors | null;
     headersAtMs: number | null;
     contentType: string | null;
@@ -45,11 +45,11 @@ export interface RequestPanelData {
     text: string | null;
     truncated: boolean;
     outcome: ResponseFact['outcome'] | 'cut off';
-    /** Why it got no toolbar, in a word; null where it got one, or is no page. */
+    /** Why it got no toolbar, in one word; null if it got one, or is not a page. */
     toolbarAbsent: string | null;
     /** Bytes of the toolbar's tag, which the text leaves out. */
     toolbarBytes: number;
-    /** What was to change it when it was too late. */
+    /** Changes that came too late. */
     refused: { method: string; name: string | null; by: string | null; atMs: number }[];
   } | null;
 }
@@ -57,10 +57,10 @@ export interface RequestPanelData {
 type Client = RequestPanelData['client'];
 export type Response = NonNullable<RequestPanelData['response']>;
 
-/** What was to change the answer when it was too late, with the index of its layer among those that ran. */
+/** A change of the response that came too late, with the index of its layer among those that ran. */
 export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };
 
-/** What stands in each profile; the rest is in its line, shared, or empty. */
+/** What each profile stores; the rest is in its index row, shared, or empty. */
 export interface KeptRequest {
   httpVersion: string;
   receivedRequestId: string | undefined;

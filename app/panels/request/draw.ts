@@ -1,4 +1,4 @@
-/** What the page of the request shows beside the rows: tabs, bodies as they read best, who set each header. */
+/** What the page shows besides the rows: tabs, formatted bodies, who set each header. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { MaskedValue } from '../../profiler/redact.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
@@ -10,12 +10,12 @@ import { mediaTypeOf } from './http-text.ts';
 import { type RawHttp, toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 
-/** A body as it is easiest to read; what is left out of it is counted. */
+/** A formatted body; what is left out is counted. */
 export interface ShownBody {
   kind: 'json' | 'form' | 'text';
   /** Of a form. */
   rows: NamedValue[];
-  /** Pretty-printed where it is JSON. */
+  /** Pretty-printed if it is JSON. */
   text: string;
   /** Characters left out. */
   cut: number;
@@ -23,7 +23,7 @@ export interface ShownBody {
 
 export interface HeaderRow extends NamedValue {
   id: string;
-  /** `helmetMiddleware, changed by showOrder`; null where that is not known. */
+  /** `helmetMiddleware, changed by showOrder`; null if unknown. */
   by: string | null;
   /** Where its last author was registered. */
   place: string | null;
@@ -34,7 +34,7 @@ export interface RequestPage {
   curl: string[];
   bodyLeftOut: boolean;
   http: RawHttp;
-  /** What came in, as a parser made it or as its type says; null where it is best read as it was sent. */
+  /** The request body as parsed, or by its type; null if it is shown as sent. */
   received: ShownBody | null;
   /** As it was sent. */
   raw: { text: string; cut: number } | null;
@@ -42,14 +42,14 @@ export interface RequestPage {
   headers: HeaderRow[];
   removed: { name: string; by: string }[];
   setCookies: NamedValue[];
-  /** Why the page got no toolbar; null where it did, or is no page. */
+  /** Why the page got no toolbar; null if it got one, or is not a page. */
   toolbarAbsence: string | null;
   masked: { where: string; rule: string }[];
-  /** The page with whole bodies; null where nothing is cut, or this is it. */
+  /** The page with whole bodies; null if nothing is truncated, or this is it. */
   wholeAddress: string | null;
 }
 
-/** Characters of a body on a page that is not asked for the whole of it. */
+/** Characters of a body, unless the page is requested with whole bodies. */
 const SHOWN = 4000;
 
 function cutAt(text: string, limit: number): { text: string; cut: number } {

@@ -1,9 +1,9 @@
-/** Bytes of a body -> text, where its type says that it is text. */
+/** Bytes of a body -> text, if its type is one of text. */
 
 const TEXT_TYPES =
   /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|ecmascript|graphql|sql|x-ndjson|ndjson|toml|x-www-form-urlencoded|x-sh|csp-report|reports)|image\/svg\+xml|multipart\/.+|message\/.+)$/;
 
-/** `text/html` of `Text/HTML; charset=utf-8`; empty where there is none. */
+/** `text/html` of `Text/HTML; charset=utf-8`; empty if there is none. */
 export function mediaTypeOf(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
@@ -12,7 +12,7 @@ function charsetOf(contentType: string | null): string {
   return /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
 }
 
-/** Where the last character that is whole ends. */
+/** End of the last complete character. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -24,20 +24,19 @@ function wholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** A character cut in two at the end is left out, and a byte-order mark at the beginning. */
+/** Without an incomplete character at the end and a byte-order mark at the beginning. */
 function decode(bytes: Buffer, charset: string): string {
   if (!/^utf-?8$/i.test(charset)) return new TextDecoder(charset).decode(bytes, { stream: true });
-  // What it gives is the same as a TextDecoder's, at a tenth of the price.
+  // The same result as a TextDecoder's, in a tenth of the time.
   const text = bytes.toString('utf8', 0, wholeCharacters(bytes));
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** Charsets in which ASCII bytes are ASCII characters, whatever stands between them. */
+/** Charsets in which ASCII bytes are always ASCII characters. */
 const ASCII_BASED = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
 
 /**
- * The text of a preview; null for what is no text, for compressed bytes, and for an empty one. A string stands for bytes
- * that are all ASCII.
+ * The text of a preview; null if it is binary, compressed or empty. A string represents bytes that are all ASCII.
  */
 export function decodePreview(
   preview: Buffer | string,

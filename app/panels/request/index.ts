@@ -1,9 +1,7 @@
 /**
- * The request panel: what came in and what went out, in order and with true case, and which layer set which header.
- *
- * Facts request, body, response and route -> rows of { name, value }, which the recorder masks by their name. Response headers
- * that most answers have are shared. Values of cookies are not recorded at all, and of multipart bodies only what a parser
- * made of them: both hold secrets under names that no rule can know, and their raw form would show what the rows hide.
+ * The request panel: request and response with headers in order and case as sent, and which layer set which header. Rows are { name, value },
+ * which the recorder masks by name. Headers that most responses have are shared. Values of cookies are not recorded, and multipart bodies
+ * only as parsed: both contain secrets under names that no rule knows, and raw text would show what the rows hide.
  */
 import { type Context, createSlot } from '../../profiler/context.ts';
 import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
@@ -60,7 +58,7 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
   return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
 }
 
-/** Of the answer: what the line of the profile says already is not kept twice. */
+/** The response; what the index row contains is not stored twice. */
 function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: DeriveFrom): Response {
   const { profile, shared, lost } = from;
   const { status, statusMessage, outcome } = profile;
@@ -74,7 +72,7 @@ function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: Derive
   return {
     headers: mergeHeaders(kept.headers, shared),
     headersLost: lost,
-    // Shown by two panels, and known from what a third one keeps.
+    // Shown by two panels, and derived from what a third one stores.
     get authors() {
       if (authors === undefined) authors = lost ? null : authorsOf(from);
       return authors;

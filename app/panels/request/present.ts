@@ -124,7 +124,7 @@ export function presentRequest(
         values: 'response header',
         columns: { label: 'Header', note: 'Set by', place: 'Defined at' },
         rows: headerRows(response?.headers ?? [], response),
-        // The text above holds them; who set each is what it lacks.
+        // The text above has the values; this adds who set each header.
         ...(response?.authors ? {} : { inMarkdown: false as const }),
       },
       {

@@ -1,17 +1,17 @@
 /** A recorded request as the lines that went over the wire, for tools that read them (`.http` files, proxies, netcat). */
 import type { RequestPanelData } from './data.ts';
 
-/** Bodies longer than this are named, not repeated. */
+/** Longer bodies are mentioned, not included. */
 const LONGEST_BODY = 4000;
 
-/** A value can't begin a line of its own: it would be another header. */
+/** Without line breaks, which would begin another header. */
 function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ');
 }
 
 export interface RawHttp {
   lines: string[];
-  /** Why the body is not in it; null where it is, or none was sent. */
+  /** Why the body is missing; null if it is included, or none was sent. */
   bodyLeftOut: string | null;
 }
 

@@ -1,8 +1,7 @@
 /**
- * What the host's middleware left on the request: its session and its user (express-session, Passport and whoever puts
- * plain data there). The session is shown as it was when the headers were sent, because it is saved then, with what changed
- * afterwards named; the user as the response left it. Where the property is an accessor (cookie-session), reading it could create
- * or save a session, so it is named and left alone.
+ * Session and user that the host's middleware set on the request (express-session, Passport and others). The session is recorded as it
+ * was when the headers were sent, because it is saved then, with the names of what changed afterwards; the user as it was at the end. If the
+ * property is an accessor (cookie-session), reading it could create or save a session, so only its name is recorded.
  */
 import type { RequestFact } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
@@ -14,15 +13,15 @@ export interface SessionAndUser {
   user?: Json;
   /** Names of what changed in the session after the headers were sent. */
   late?: string[];
-  /** Properties that are there, but behind an accessor. */
+  /** Properties that are accessors. */
   unread?: string[];
 }
 
 const NAMES = ['session', 'user'] as const;
-/** What a password is checked by, under names that say nothing elsewhere. */
+/** What passwords are checked against; these names are innocent elsewhere. */
 const VERIFIER = /(?:^|[a-z_-])(?:hash|salt|digest|verifier)$/i;
 
-/** Takes out in place what is no secret by its name elsewhere, and is one here. */
+/** Removes in place what is a secret here, though not by its name. */
 function withoutVerifiers(json: Json): Json {
   const open = [json];
   for (const value of open) {
@@ -41,7 +40,7 @@ function withoutVerifiers(json: Json): Json {
 
 function readable(plain: Json): Json {
   const json = withoutVerifiers(plain);
-  // How a session's cookie is sent is told by the response's own header; its parts would be masked as if they were secrets.
+  // The response header shows how the cookie is sent; these parts would be masked as secrets.
   if (isTable(json) && typeof json.cookie === 'object') delete json.cookie;
   return json;
 }
@@ -58,7 +57,7 @@ function differing(before: Json | undefined, after: Json | undefined): string[] 
   );
 }
 
-/** undefined where there is neither. */
+/** undefined if there is neither. */
 export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | undefined {
   if (live === undefined) return undefined;
   const held: SessionAndUser = {};

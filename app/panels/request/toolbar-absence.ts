@@ -1,4 +1,4 @@
-/** What the toolbar did to an HTML page that a browser asked for: why it got none, and its body as the application wrote it. */
+/** Why an HTML page got no toolbar, and its body as the application wrote it. */
 
 const WHY: Readonly<Record<string, string>> = {
   announced: 'its Content-Length was fixed before its <head> was written',
@@ -14,7 +14,7 @@ const WHY: Readonly<Record<string, string>> = {
   unclear: 'it is not certain where its content begins',
 };
 
-/** `absent` as the toolbar noted it; null where it got one, or is no page. */
+/** `absent`, as the toolbar recorded it; null if the page got one, or is not a page. */
 export function absenceSentence(absent: string | null): string | null {
   if (absent === null) return null;
   const [kind = '', directive = ''] = absent.split(':');
@@ -27,7 +27,7 @@ export function absenceSentence(absent: string | null): string | null {
   return why === undefined ? null : `No toolbar: ${why}.`;
 }
 
-/** Enough of a tag to find it by where the rest of it was not kept. */
+/** Enough of a tag to find it if the rest was not stored. */
 const BEGINNING = 32;
 
 /** The body as the application wrote it; `leftOut`: bytes of the tag. */

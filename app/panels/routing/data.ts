@@ -9,12 +9,12 @@ export interface TraceRow {
   /** `6.2`: the second layer in the sixth. */
   number: string;
   kind: RanLayer['kind'] | 'route';
-  /** What stands in the first column: a name, `router /api`, `GET /orders/:id`. */
+  /** The first column: a name, `router /api`, `GET /orders/:id`. */
   label: string;
-  /** Name of the function, where the label does not say it. */
+  /** Name of the function, if the label lacks it. */
   handler: string | null;
   happened: string;
-  /** `on`: it answered. `near`: the path was right. `off`: it did not run. `bad`: it threw. */
+  /** `on`: it responded. `near`: the path matched. `off`: it did not run. `bad`: it threw. */
   tone: 'plain' | 'on' | 'near' | 'off' | 'bad';
   ms: number | null;
   source: string | null;
@@ -38,18 +38,18 @@ export interface RouteGroup {
   pattern: string;
   handler: string | null;
   source: string | null;
-  /** Why it did not match; null where a route answered. */
+  /** Why it did not match; null if a route responded. */
   why: string | null;
 }
 
 /** A route that may have been meant. */
 export interface NearGroup extends RouteGroup {
   reason: NearReason['reason'];
-  /** Letters to change where the reason is spelling. */
+  /** Letters to change, if the reason is spelling. */
   distance: number;
 }
 
-/** What stands in each profile. */
+/** What each profile stores. */
 export interface KeptRouting {
   layers: LayerRow[];
   considered: readonly Considered[] | undefined;
@@ -60,7 +60,7 @@ export interface KeptRouting {
     source: string | null;
     params: { name: string; value: Json }[];
   } | null;
-  /** What is empty is left out, as of most requests. */
+  /** Empty fields are left out; in most profiles these are. */
   nearest: NearGroup[] | undefined;
   secondTry: { path: string; matched: boolean } | undefined;
   redirect: { status: number; location: string } | undefined;
@@ -82,7 +82,7 @@ export interface RoutingData extends Trace {
   allow: string[];
   /** Milliseconds until the route's first handler was called. */
   matchedMs: number | null;
-  /** null where the routes were not listed. */
+  /** null if the routes were not listed. */
   routes: RouteGroup[] | null;
   routesCut: number;
 }

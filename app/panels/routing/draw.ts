@@ -1,4 +1,4 @@
-/** What the routing page shows beside the rows: the trace without its far routes where it is long, and a page of the routes. */
+/** What the page shows besides the rows: the trace, without non-matching routes if it is long, and a page of the routes. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { RouteGroup, RoutingData, TraceRow } from './data.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
@@ -6,21 +6,21 @@ import { findOf } from '../shared/find-field.ts';
 
 export interface RoutingPage {
   trace: TraceRow[];
-  /** Routes and mounts that were asked in vain and are left out of the trace. */
+  /** Non-matching routes and mounts left out of the trace. */
   farLeftOut: number;
-  /** The page with all of the trace; null where nothing is left out. */
+  /** The page with the whole trace; null if nothing is left out. */
   wholeTrace: string | null;
   table: {
     rows: (RouteGroup & { number: number })[];
     find: string;
-    /** Routes that contain what is looked for. */
+    /** Routes that contain the searched text. */
     found: number;
     next: string | null;
     earlier: string | null;
   } | null;
 }
 
-/** Rows of a trace from which on those are left out that were asked in vain. */
+/** In traces with more rows, non-matching ones are left out. */
 const LONG_TRACE = 80;
 
 function contains({ name, methods, pattern, handler, source, why }: RouteGroup, text: string): boolean {

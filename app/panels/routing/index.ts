@@ -1,9 +1,7 @@
 /**
- * Panel `routing`: how the request found its route, or why it found none.
- *
- * In: facts `layer` (what ran), `route` (what answered) and `routing` (all routes, near ones, redirect). Kept: layers as
- * rows, near routes with a reason each; the table of routes is shared by all profiles. Worked out when read: the trace as
- * it ran, and why each route did not match. Nothing is matched again here. The page of a 404 shows the same data.
+ * The routing panel: how the request found its route, or why it found none. Stored: the layers that ran as rows, and similar routes with a
+ * reason each; all profiles share the table of routes. Derived: the trace, and why each route did not match; nothing is matched again. The
+ * page of a 404 shows the same data.
  */
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
@@ -25,7 +23,7 @@ const PARAM_LIMITS = { depth: 2, width: 30, length: 1000, total: 60 };
 
 type RouteRow = NonNullable<Facts['routing']['table']>[number];
 
-/** Rows of the same pattern, one below the other, are one route with several methods. */
+/** Adjacent rows of the same pattern are one route with several methods. */
 function groupRoutes<Row extends RouteRow>(rows: readonly Row[]): { group: RouteGroup; first: Row }[] {
   const groups: { group: RouteGroup; first: Row }[] = [];
   for (const row of rows) {
@@ -133,7 +131,7 @@ function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): Rout
     redirect: redirect ?? null,
     allow,
     matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
-    // Each profile page has this panel in its menu, and few show it.
+    // Every profile page has this panel in its menu; few show it.
     get trace() {
       return traced().trace;
     },

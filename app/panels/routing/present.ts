@@ -80,7 +80,7 @@ export function presentRouting(data: RoutingData): Presentation {
       columns: ROUTE_COLUMNS,
       rows: (routes ?? []).map(routeRow),
       left: routesCut,
-      // Where a route matched, the others are noise in an issue.
+      // If a route matched, the others are noise in an issue.
       ...(route === null ? {} : { inMarkdown: false as const }),
     },
   ];

@@ -1,6 +1,6 @@
-/** Why a route did not match, in a sentence. Compares texts only: nothing is matched again, no pattern is run. */
+/** Why a route did not match, in one sentence. Only texts are compared; no pattern is run again. */
 
-/** What is known of a near route; the facts of `observe/routing.ts` have it. */
+/** A similar route, from the facts of `observe/routing.ts`. */
 export interface NearReason {
   method: string;
   reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
@@ -8,7 +8,7 @@ export interface NearReason {
   pattern: string;
 }
 
-/** Segments compared; longer paths are no misspelling. */
+/** Segments compared; longer paths are not misspellings. */
 const MOST_SEGMENTS = 40;
 const LONGEST_WORD = 40;
 
@@ -23,7 +23,7 @@ function isPlaceholder(segment: string): boolean {
   return /[:*{(\\]/.test(segment);
 }
 
-/** What a placeholder takes may be narrower than its text shows: `/:id(\d+)`, `/files/*path`. */
+/** A placeholder may accept less than its name shows: `/:id(\d+)`, `/files/*path`. */
 function isConstrained(pattern: string): boolean {
   return /[*{(\\]/.test(pattern);
 }
@@ -36,7 +36,7 @@ function segments(count: number): string {
   return count === 1 ? 'one segment' : `${count === 0 ? 'no' : String(count)} segments`;
 }
 
-/** Why a path is not of a pattern; null where the texts show no difference. */
+/** Why a path does not match a pattern; null if the texts show no difference. */
 export function whyPathDiffers(pattern: string, path: string): string | null {
   if (pattern.startsWith('/') && /\/[dgimsuvy]*$/.test(pattern) && /[\\^$|]/.test(pattern))
     return 'the regular expression does not match';
@@ -67,7 +67,7 @@ export function whyRouteDiffers(
   methods: readonly string[],
   pattern: string,
   asked: { method: string; path: string },
-  /** What kept a matching route from being called, if that is known. */
+  /** Why a matching route was not called, if known. */
   before: string | null = null,
 ): string {
   const path = whyPathDiffers(pattern, asked.path);
@@ -82,7 +82,7 @@ export function whyRouteDiffers(
     : `path and method match, but ${before ?? 'it was not reached'}`;
 }
 
-/** The one segment in which two paths of the same length differ, as sent and as wanted; null where there are more. */
+/** The one segment in which two paths of the same length differ, as sent and as expected; null if there are more. */
 function differingWord(pattern: string, path: string): readonly [string, string] | null {
   const wanted = segmentsOf(pattern);
   const given = segmentsOf(path);
@@ -94,7 +94,7 @@ function differingWord(pattern: string, path: string): readonly [string, string]
   return at.length === 1 ? [word(given[only] ?? ''), word(wanted[only] ?? '')] : null;
 }
 
-/** What one of them has before the end that they share. */
+/** What one of them has before their common ending. */
 function mountReason(pattern: string, path: string): string {
   const wanted = segmentsOf(pattern);
   const given = segmentsOf(path);
@@ -106,7 +106,7 @@ function mountReason(pattern: string, path: string): string {
     : `same end, but the path has “${before}” before it`;
 }
 
-/** The sentence beside a near route. */
+/** The sentence beside a similar route. */
 export function whyNear(
   { method, reason, distance, pattern }: NearReason,
   asked: { method: string; path: string },

@@ -1,16 +1,16 @@
 /**
- * The trace that the routing panel shows: what ran, out of the facts `layer`, and between it what was asked and did not
- * match, where the fact `routing` knows that. Nothing is matched again.
+ * The trace of the routing panel: layers that ran (facts `layer`), and between them those that did not match, as far as the fact
+ * `routing` has them. Nothing is matched again.
  */
 import type { ProfileHead } from '../../profiler/profile.ts';
 import type { RanLayer } from '../shared/layer-rows.ts';
 import type { Asked, Considered, Trace, TraceRow } from './data.ts';
 import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
 
-/** Rows kept; an application has tens of layers. */
+/** Maximum rows stored; an application has tens of layers. */
 const MOST_ROWS = 400;
 
-/** What Express calls the layer that mounts an application. */
+/** Express's name for the layer that mounts an application. */
 const MOUNTED = 'mounted_app';
 
 function nameOf({ name }: { name: string }): string | null {
@@ -142,7 +142,7 @@ function createNumbering(): (depth: number) => string {
   };
 }
 
-/** Puts what was asked in vain between what ran, by the order of asking. */
+/** Merges non-matching layers into those that ran, in routing order. */
 function interleave(ran: readonly RanLayer[], considered: readonly Considered[]): (RanLayer | Considered)[] {
   const rows: (RanLayer | Considered)[] = [];
   let next = 0;
@@ -160,7 +160,7 @@ function interleave(ran: readonly RanLayer[], considered: readonly Considered[])
         fact.depth === layer.depth &&
         (isRoute || fact.name === layer.name),
     );
-    // What ran before the request was watched left no fact.
+    // Layers that ran before the request was watched left no fact.
     if (at === -1) continue;
     let end = at + 1;
     while (isRoute && ran[end]?.kind === 'handler' && ran[end]?.pattern === layer.pattern) end++;
@@ -170,7 +170,7 @@ function interleave(ran: readonly RanLayer[], considered: readonly Considered[])
   return [...rows, ...ran.slice(next)];
 }
 
-/** What the trace is told beside its layers. */
+/** What the trace needs besides its layers. */
 interface TraceOf {
   asked: Asked;
   profile: ProfileHead;

@@ -3,7 +3,7 @@ interface Interval {
   durationMs: number;
 }
 
-/** A time when the event loop was blocked; `by` where it is known which request did it. */
+/** A time when the event loop was blocked; `by`: the request that blocked it, if known. */
 export interface BlockedTime extends Interval {
   /** CPU time of the process meanwhile; absent in profiles of earlier releases. */
   cpuMs?: number;
@@ -25,7 +25,7 @@ export interface RuntimeData {
   totals: { heldMs: number; collectionMs: number };
 }
 
-/** What stands in each profile: an empty list is left out, sums are made when it is read. */
+/** What each profile stores: without empty lists; sums are derived. */
 export interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
   held: BlockedTime[] | undefined;
   collections: RuntimeData['collections'] | undefined;

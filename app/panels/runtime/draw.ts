@@ -1,4 +1,4 @@
-/** What the page of the process draws: what blocked the request, on its own axis. */
+/** What the page draws: what blocked the request, on its own axis. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { ticksOf } from '../shared/ticks.ts';
 import type { RuntimeData } from './data.ts';
@@ -15,7 +15,7 @@ interface RuntimeRow {
   id: string;
   kind: 'blocked' | 'collection';
   what: string;
-  /** The request that blocked the event loop, where it was another one. */
+  /** The request that blocked the event loop, if it was another one. */
   other: string | null;
 }
 
@@ -48,7 +48,7 @@ export function drawRuntime(data: RuntimeData, { profile }: PanelPage) {
     left: all.length - rows.length,
     axisMs,
     ticks: ticksOf(0, axisMs),
-    /** What began while this request ran, or shortly before. */
+    /** Blocks that began while this request ran, or shortly before. */
     beside: {
       from: new Date(profile.startedAt - BEFORE_MS).toISOString(),
       until: new Date(profile.startedAt + Math.ceil(durationMs)).toISOString(),

@@ -8,7 +8,7 @@ import { drawRuntime } from './draw.ts';
 import { presentRuntime } from './present.ts';
 import { processSpans } from './spans.ts';
 
-/** Worth a worry from here on. */
+/** A warning from this value on. */
 const BLOCKED_MS = 50;
 
 function rounded<T extends { startMs: number; durationMs: number }>(intervals: readonly T[]): T[] {

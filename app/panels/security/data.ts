@@ -4,9 +4,9 @@ import type { CookieFlags } from './set-cookie.ts';
 export interface SecurityData {
   scheme: 'http' | 'https';
   contentType: string | null;
-  /** What was sent of the headers that are looked at: lower-case name and values. */
+  /** The checked headers as sent: lower-case name and values. */
   sent: Record<string, string[]>;
-  /** Who set the first of each, by the same names. */
+  /** The author of the first of each, by the same names. */
   authors: Record<string, NamedStep[]>;
   /** Cookies that the response set: name and flags. */
   jar: CookieFlags[];
@@ -14,7 +14,7 @@ export interface SecurityData {
   problems: number;
 }
 
-/** What each profile keeps: the cookies that the response set, if any. */
+/** What each profile stores: the cookies that the response set, if any. */
 export interface KeptSecurity {
   jar: CookieFlags[];
 }

@@ -1,7 +1,6 @@
 /**
- * The security panel: which security headers the response carried and who set them, which are missing, what its content
- * security policy allows, and the flags of its cookies. Only those flags are kept, never a cookie's value; the rest is
- * read from the headers that the request panel keeps.
+ * The security panel: security headers of the response and who set them, missing ones, what the content security policy allows, and the
+ * flags of cookies. Only these flags are stored, never a cookie's value; the rest is derived from the headers of the request panel.
  */
 import type { Context } from '../../profiler/context.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
@@ -19,7 +18,7 @@ function collect(context: Context): KeptSecurity | null {
   const lines = raw.filter((_value, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'set-cookie');
   if (lines.length === 0) return null;
   const origin = context.first('request')?.origin;
-  // Browsers take these for safe, also over http.
+  // Browsers treat these as secure, also over http.
   const local = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(origin?.host ?? '');
   return { jar: lines.map((line) => parseSetCookie(line, { https: origin?.scheme === 'https', local })) };
 }

@@ -3,14 +3,14 @@
 export interface Directive {
   name: string;
   values: string[];
-  /** What it gives away; null where nothing was noticed. */
+  /** Its weakness; null if none was found. */
   note: string | null;
 }
 
 export interface Policy {
   enforced: boolean;
   directives: Directive[];
-  /** What it leaves open by what it does not say. */
+  /** What it allows by leaving it out. */
   open: string[];
 }
 
@@ -18,7 +18,7 @@ const MOST_DIRECTIVES = 60;
 const SCRIPT_DIRECTIVES = new Set(['default-src', 'script-src', 'script-src-elem', 'script-src-attr']);
 const STYLE_DIRECTIVES = new Set(['style-src', 'style-src-elem', 'style-src-attr']);
 const NONCE_OR_HASH = /^'(?:nonce|sha(?:256|384|512))-/;
-/** Gone from browsers. */
+/** Removed from browsers. */
 const OBSOLETE: Readonly<Record<string, string>> = {
   'block-all-mixed-content': 'obsolete: browsers do it by themselves',
   'plugin-types': 'obsolete: browsers ignore it',
@@ -32,7 +32,7 @@ function scriptNote(lower: readonly string[]): string | null {
   if (lower.includes("'unsafe-inline'"))
     return isBound ? "'unsafe-inline' is ignored beside a nonce or hash" : 'inline scripts may run';
   if (lower.includes("'unsafe-eval'")) return 'text may be run as code';
-  // Hosts count for nothing beside it.
+  // Hosts are ignored beside it.
   if (lower.includes("'strict-dynamic'"))
     return isBound ? null : "'strict-dynamic' without a nonce or hash: no script runs at all";
   if (lower.some((value) => value === '*' || value === 'https:' || value === 'http:'))

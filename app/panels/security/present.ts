@@ -10,7 +10,7 @@ import type { CookieFlags } from './set-cookie.ts';
 
 const { count } = numberHelpers;
 
-/** Each header that is looked for, with what is wrong with it. */
+/** Each checked header, with its problem. */
 export function checksOf({
   scheme,
   contentType,

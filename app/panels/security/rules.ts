@@ -1,6 +1,6 @@
-/** What is looked for among the headers of a response: whether it is needed there, and what is wrong with what was sent. */
+/** Checks of response headers: whether each is needed, and what is wrong with its value. */
 
-/** A response as the rules see it. */
+/** A response as the rules read it. */
 export interface SentHeaders {
   /** Values of a header, by its lower-case name. */
   all: (name: string) => string[];
@@ -11,28 +11,28 @@ export interface SentHeaders {
 export interface HeaderCheck {
   header: string;
   values: string[];
-  /** `not needed`: missing, and of no use on a response of this kind. */
+  /** `not needed`: missing, and useless on a response of this kind. */
   state: 'sent' | 'missing' | 'not needed';
-  /** What it is for; where it is missing or of no effect, what follows from that. */
+  /** Its purpose; if it is missing or ineffective, the consequence. */
   note: string;
-  /** The note says what is wrong with what was sent. */
+  /** The note describes a problem of the value. */
   isProblem: boolean;
 }
 
 interface Rule {
   header: string;
   purpose: string;
-  /** What may happen where it is needed and missing. */
+  /** The risk if it is needed and missing. */
   risk?: string;
   needed: (sent: SentHeaders) => boolean;
-  /** What is wrong with the values sent; null where nothing is. */
+  /** The problem of the values sent; null if there is none. */
   problem?: (values: string[], sent: SentHeaders) => string | null;
-  /** Shown only where it was sent. */
+  /** Shown only if it was sent. */
   onlySent?: true;
 }
 
 export const POLICY_HEADERS = ['content-security-policy', 'content-security-policy-report-only'] as const;
-/** A year is what lists of preloaded hosts ask for; half of it is common. */
+/** Preload lists require a year; half of it is common. */
 const SHORT_AGE_S = 15_552_000;
 const never = (): boolean => false;
 
@@ -123,7 +123,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Lower-case names of all headers that are looked at. */
+/** Lower-case names of all checked headers. */
 export const LOOKED_AT: ReadonlySet<string> = new Set([
   ...RULES.map(({ header }) => header.toLowerCase()),
   ...POLICY_HEADERS,

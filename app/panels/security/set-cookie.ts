@@ -1,4 +1,4 @@
-/** A Set-Cookie line -> name and flags, never its value; what a browser would not keep, and what it would give away. */
+/** A Set-Cookie line -> name and flags, never its value; why browsers would reject it, and its weaknesses. */
 
 export interface CookieFlags {
   name: string;
@@ -7,14 +7,14 @@ export interface CookieFlags {
   sameSite: string | null;
   path: string | null;
   domain: string | null;
-  /** `session`, or what Expires or Max-Age says. */
+  /** `session`, or by Expires or Max-Age. */
   lifetime: string;
   problems: string[];
-  /** Why browsers do not keep it at all; null where they do. */
+  /** Why browsers reject it; null if they don't. */
   dropped: string | null;
 }
 
-/** Browsers refuse longer ones (RFC 6265bis, 5.7). */
+/** Browsers reject longer ones (RFC 6265bis, 5.7). */
 const LONGEST_COOKIE = 4096;
 
 function attributesOf(parts: readonly string[]): Map<string, string> {

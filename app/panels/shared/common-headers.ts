@@ -1,22 +1,20 @@
 /**
- * Response headers that an application sends with most of its answers: policies, caching, the connection. They are a third
- * of a plain profile and say the same each time, so that they are stored once.
- *
- * Only headers of a fixed list are shared, since what a client gave as a secret is masked in each profile on its own, and
- * only from the second time on that the same ones are sent, in the same order.
+ * Response headers that most responses of an application have (policies, caching, the connection) are stored once: they are a third of a plain
+ * profile. Only headers of a fixed list are shared, because secrets that a client sent are masked per profile, and only from the second time
+ * that the same headers are sent in the same order.
  */
 import { type NamedValue, pairHeaders } from '../../profiler/raw-headers.ts';
 
-/** The headers of an answer in order; null stands for one that the profile keeps itself. */
+/** The headers of a response in order; null for one that is stored in the profile. */
 export interface CommonHeaders {
   headers: (NamedValue | null)[];
 }
 
-/** What the profile keeps, with null where a common one stood: what is masked is known by its place. */
+/** The headers stored in the profile, with null in place of a shared one, because masked values are addressed by position. */
 export type OwnHeaders = (NamedValue | null)[];
 
 export interface SplitHeaders {
-  /** null: all are kept by the profile. */
+  /** null: all are stored in the profile. */
   common: CommonHeaders | null;
   own: OwnHeaders;
 }
@@ -29,16 +27,16 @@ const COMMON = new Set([
   'x-content-type-options', 'x-dns-prefetch-control', 'x-download-options', 'x-frame-options',
   'x-permitted-cross-domain-policies', 'x-powered-by', 'x-xss-protection',
 ]); // prettier-ignore
-/** Answers that are known as a whole: the next one mostly has the same common headers again. */
+/** Responses known as a whole: the next one usually has the same shared headers. */
 const MOST_FORMS = 8;
-/** Different lists remembered; an application has a few. */
+/** Maximum different lists; an application has a few. */
 const MOST_LISTS = 200;
 const MOST_SEEN = 500;
 
-/** What an answer must be like to have the same common headers. */
+/** The form of a response that has these shared headers. */
 interface Form {
   names: string[];
-  /** Of the common ones; null for the others, which may say anything. */
+  /** Of the shared ones; null for the others, which may differ. */
   values: (string | null)[];
   common: CommonHeaders;
 }
@@ -99,7 +97,7 @@ export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
     return common === null ? { common, own: rows } : { common, own };
   }
 
-  /** A header that would be common, but for its value, has no form: with another value it might be. */
+  /** Stores no form if a listed header has a value that can't be shared: with another value it could be. */
   function remember(raw: readonly string[], { common, own }: SplitHeaders): void {
     if (common === null || own.some((row) => row !== null && isCommonName(row.name))) return;
     if (raw.length !== own.length * 2) return;
@@ -118,7 +116,7 @@ export function createHeaderSplit(): (raw: readonly string[]) => SplitHeaders {
   };
 }
 
-/** The headers as they were sent; without those that are stored no more. */
+/** The headers as sent, without those that are no longer stored. */
 export function mergeHeaders(own: OwnHeaders, shared: unknown): NamedValue[] {
   const common = (shared as CommonHeaders | null)?.headers ?? [];
   return own.flatMap((row, index) => row ?? common[index] ?? []);

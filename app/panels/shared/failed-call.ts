@@ -1,4 +1,4 @@
-/** Whether a call failed; its page and the rules agree. */
+/** Whether a call failed, for its page and for the rules. */
 export function hasFailed({ status, error }: { status: number | null; error: string | null }): boolean {
   return error !== null || (status !== null && status >= 500);
 }

@@ -1,4 +1,4 @@
-/** Longer texts are never looked for; a page would carry them in each of its links. */
+/** Longer texts are not searched for, because each link of the page would contain them. */
 const LONGEST_FIND = 200;
 
 /** The text of a page's field "find". */

@@ -1,11 +1,8 @@
 /**
- * Which layer set, changed or took away which header of an answer.
- *
- * Most answers of an application tell the same story a dozen times, so it is kept as one short text: an entry per header as
- * sent, in order, separated by commas, then those that were taken away, each behind a semicolon with its name. An entry
- * holds steps: `s`et, `c`hanged, `a`dded to, `r`emoved, each with the index of its layer among those that ran; `h` before
- * the index: by something of that layer that waited for the headers to go out. `-`: nobody was seen; empty: as the header
- * before. `s4c9`: set by the fifth layer, changed by the tenth.
+ * Which layer set, changed or removed which header of a response, stored as one short text, because most responses have the same history: one entry
+ * per header as sent, separated by commas, then the removed ones, each after a semicolon with its name. An entry has steps: `s`et,
+ * `c`hanged, `a`dded to, `r`emoved, each with the index of its layer among those that ran; `h` before the index: that layer's code ran when
+ * the headers were sent. `-`: unknown; empty: like the header before. `s4c9`: set by the fifth layer, changed by the tenth.
  */
 import type { HeaderWrite } from '../../profiler/facts.ts';
 import { isTheSame, type Outline, outlineOf, type ToldWrites } from './header-outline.ts';
@@ -15,14 +12,14 @@ type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
 
 export interface HeaderStep {
   verb: HeaderVerb;
-  /** Index of the layer among those that ran; null where none is known. */
+  /** Index of the layer among those that ran; null if unknown. */
   layer: number | null;
   /** Made when the headers were sent. */
   hooked: boolean;
 }
 
 interface HeaderAuthors {
-  /** Steps of each header as sent, in order; empty where nobody was seen. */
+  /** Steps of each header as sent, in order; empty if unknown. */
   sent: HeaderStep[][];
   removed: { name: string; steps: HeaderStep[] }[];
 }
@@ -30,11 +27,11 @@ interface HeaderAuthors {
 const VERBS = { s: 'set', c: 'changed', a: 'added to', r: 'removed' } as const;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,80}$/;
 const MOST_REMOVED = 10;
-/** Spellings of names that are told apart in one process. */
+/** Maximum spellings of names that a process distinguishes. */
 const MOST_NAMES = 1000;
 const NONE: readonly never[] = [];
 
-/** What is known of one header on the way; used again for the next answer, since there are a dozen of them in each. */
+/** The history of one header; reused for the next response, because each has a dozen. */
 interface Story {
   name: string;
   isTold: boolean;
@@ -42,7 +39,7 @@ interface Story {
   steps: string;
   /** Code of the layer of the last step. */
   last: string;
-  /** Of a header that is sent in several lines: the steps of each value. */
+  /** If the header is sent in several lines: the steps of each value. */
   lines: Map<string, string> | null;
   gone: boolean;
 }
@@ -51,7 +48,7 @@ function createStory(name: string): Story {
   return { name, isTold: false, value: undefined, steps: '', last: '-', lines: null, gone: false };
 }
 
-/** As it goes out: a number is text, several texts are several lines. */
+/** As sent: a number is text, several texts are several lines. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(textOf).join('\n');
@@ -70,21 +67,21 @@ function verbOf(story: Story, value: unknown): string {
   return extendsValue(story.value, value) ? 'a' : 'c';
 }
 
-/** A header of several lines: whose is each of them. */
+/** For a header of several lines, the steps of each line. */
 function noteLines(story: Story, values: readonly unknown[], code: string): void {
   const before = story.value;
   const lines = (story.lines ??= new Map(before === undefined ? [] : [[textOf(before), story.steps]]));
   for (const item of values) if (!lines.has(textOf(item))) lines.set(textOf(item), `s${code}`);
 }
 
-/** Adds one write to what is known of its header. */
+/** Adds one write to the history of its header. */
 function note(story: Story, value: unknown, code: string): void {
   const verb = verbOf(story, value);
   if (Array.isArray(value)) noteLines(story, value, code);
   story.isTold = true;
   story.value = value;
   story.gone = verb === 'r';
-  // What one layer does in several steps is one.
+  // Several steps of one layer count as one.
   if (verb === '' || (verb !== 's' && verb !== 'r' && story.last === code)) return;
   story.steps += verb + code;
   story.last = code;
@@ -95,7 +92,7 @@ function codeOf({ layer, hooked }: HeaderWrite, layers: readonly object[]): stri
   return `${hooked ? 'h' : ''}${index === -1 ? '' : index}`;
 }
 
-/** The story of each name of a header, whatever its case; undefined for the names that are too many. */
+/** The history of a header, by its name in any case; undefined beyond MOST_NAMES. */
 function createStories(): (name: string) => Story | undefined {
   const byName = new Map<string, Story>();
   return (name) => {
@@ -213,11 +210,11 @@ export function countHeaders(text: string | undefined): Map<number, number> {
 /** A step as pages show it. */
 export interface NamedStep {
   verb: HeaderVerb;
-  /** Name of the layer, or of who else it was. */
+  /** Name of the layer, or of the library. */
   by: string;
   /** `file:line` where the layer was registered. */
   place: string | null;
-  /** By something that waited for the headers to go out. */
+  /** By code that ran when the headers were sent. */
   hooked: boolean;
 }
 
@@ -226,7 +223,7 @@ export interface NamedAuthors {
   removed: { name: string; steps: NamedStep[] }[];
 }
 
-/** Who sets these headers if no layer does. */
+/** What sets these headers if no layer does. */
 const OTHERS: Readonly<Record<string, string>> = {
   date: 'Node',
   connection: 'Node',
@@ -253,7 +250,7 @@ function nameStep({ verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[])
   };
 }
 
-/** null if it is not known who set what. */
+/** null if the authors are unknown. */
 export function nameAuthors(
   text: string | undefined,
   names: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Knows an answer again whose headers were set by the same layers in the same order: most answers of an application tell the
- * story of the one before, and comparing takes a fifth of writing it down.
+ * Recognises a response whose headers were set by the same layers in the same order as before, as most are: comparing takes a
+ * fifth of the time of building the text.
  */
 import type { ResponseFact } from '../../profiler/facts.ts';
 
@@ -10,7 +10,7 @@ export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'rawHead
 
 const NONE: readonly never[] = [];
 
-/** All that the text of an answer depends on, where no value matters. */
+/** Everything that the text of a response depends on, if values do not matter. */
 export interface Outline {
   /** Of each write. */
   names: string[];
@@ -25,7 +25,7 @@ function indexIn(layers: readonly object[], layer: object | null): number {
   return layer === null ? -1 : layers.lastIndexOf(layer);
 }
 
-/** null where values matter: of a header that is set twice, and of several lines. */
+/** null if values matter: for a header that is set twice, and for one of several lines. */
 export function outlineOf(
   { headerWrites = NONE, rawHeaders, layers }: ToldWrites,
   text: string,
@@ -47,7 +47,7 @@ export function outlineOf(
   };
 }
 
-/** Most answers of an application tell the same as the one before. */
+/** Most responses of an application have the same history as the one before. */
 export function isTheSame(
   { names, layers, removed, hooked, sent }: Outline,
   { headerWrites = NONE, rawHeaders, layers: ran }: ToldWrites,

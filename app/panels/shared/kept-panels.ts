@@ -25,7 +25,7 @@ interface KeptRequest {
   response?: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders; setBy?: string };
 }
 
-/** What Express's own last resort (finalhandler) sends where no layer answered, or none took the error. */
+/** Headers that Express's final handler sends if no layer responded, or none handled the error. */
 const LAST_RESORT: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'",
   'x-content-type-options': 'nosniff',
@@ -74,7 +74,7 @@ export function authorsOf(from: Pick<DeriveFrom, 'profile' | 'sharedOf'>): Named
   const { profile } = from;
   const all = responseOf(from)?.headers;
   const kept = (dataOf(profile, 'request') as KeptRequest | null)?.response;
-  // Where some of them are stored no more, their places say nothing.
+  // If some of them are no longer stored, their positions mean nothing.
   if (all === undefined || all.length !== kept?.headers.length) return null;
   const names = all.map(({ name }) => name);
   const named = nameAuthors(kept.setBy, names, layersOf(profile));

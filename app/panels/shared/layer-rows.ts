@@ -1,12 +1,12 @@
 /**
- * Layers as they are stored: one row of texts and whole microseconds per call, since each profile has a dozen of them or
- * more. The routing panel keeps them, the timeline draws them too.
+ * Layers as stored: one row of texts and whole microseconds per call, because each profile has at least a dozen. The routing panel
+ * stores them; the timeline draws them, too.
  */
 import type { Facts } from '../../profiler/facts.ts';
 
 type LayerFact = Facts['layer'];
 
-/** What pages know of a layer that ran. */
+/** A layer that ran, as pages show it. */
 export type RanLayer = Omit<LayerFact, 'error'>;
 
 const KINDS = ['middleware', 'handler', 'router', 'error', 'param'] as const;
@@ -72,7 +72,7 @@ export function fromLayerRow(row: LayerRow): RanLayer {
   };
 }
 
-/** Whether it threw, rejected, or handed an error on. */
+/** Whether it threw, rejected, or passed an error on. */
 export function hasThrown(row: LayerRow): boolean {
   return OUTCOMES[row[6]] === 'threw';
 }

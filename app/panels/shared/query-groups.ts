@@ -1,11 +1,11 @@
-/** Statements that belong together: the loop that runs one again and again, and the one that is asked twice. */
+/** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
 import type { Facts } from '../../profiler/facts.ts';
 import type { StatementBook } from './statement-book.ts';
 import { isControl, isRead } from './statements.ts';
 
 type Query = Facts['query'];
 
-/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: nothing differs, values neither. */
+/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: the values are the same, too. */
 export type GroupKind = 'n+1' | 'loop' | 'duplicate';
 
 export interface QueryGroup {
@@ -14,12 +14,12 @@ export interface QueryGroup {
   members: number[];
 }
 
-/** How often its statement ran, with the runs past the recording limit. */
+/** How often its statement ran, including runs past the recording limit. */
 export function timesOf({ members, more = 0 }: { members: readonly number[]; more?: number }): number {
   return members.length + more;
 }
 
-/** From here on the same statement from the same line is a loop. */
+/** From this many runs on, the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
 
 export function groupQueries(queries: readonly Query[], book: StatementBook): QueryGroup[] {

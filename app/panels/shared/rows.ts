@@ -1,13 +1,13 @@
 /**
- * Bounds of what a page shows: rows by number and by their estimated length, the rest behind a link, so that a page
- * stays below 60 KB whatever was recorded.
+ * Limits what a page shows, by number of rows and by their estimated length, so that a page stays below 60 KB whatever was
+ * recorded. The rest is behind a link.
  */
 
 /** Rows on a page at most. */
 const MOST_ROWS = 200;
-/** With `all`: everything a context keeps of one kind. */
+/** With `all`: everything that a context stores of one kind. */
 const ALL_ROWS = 1000;
-/** Characters that the rows of a page may take; its frame takes the rest. */
+/** Maximum characters of the rows of a page; its frame needs the rest. */
 export const PAGE_BUDGET = 31_000;
 
 export interface Page<T> {
@@ -43,7 +43,7 @@ function idOf(row: unknown): unknown {
   return typeof row === 'object' && row !== null && 'id' in row ? row.id : undefined;
 }
 
-/** Where the page begins: at `from` of the address, or so that the row `open`, by its id, is on it. */
+/** Where the page begins: at `from` of the address, or so that it contains the row whose id is `open`. */
 function beginOf<T>(rows: readonly T[], options: PageOptions<T>): number {
   const { from, open } = options.query;
   const given = Number(from ?? 0);
@@ -75,7 +75,7 @@ export function addressOf(panel: string, query: Readonly<Record<string, string |
   return `?${search.toString()}`;
 }
 
-/** To the microsecond: pages round only once, when they show it. */
+/** To the microsecond: pages round once, when they show it. */
 export function round(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
@@ -86,17 +86,17 @@ export function roundOrNull(ms: number | null): number | null {
 
 type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
 
-/** A fact with its times rounded; what still runs has no duration. */
+/** A fact with its times rounded; work that still runs has no duration. */
 export function withRoundedTimes<T extends Timed>(fact: T): T {
   return { ...fact, startMs: round(fact.startMs), durationMs: roundOrNull(fact.durationMs) };
 }
 
-/** Sum of the durations; what runs side by side counts twice. */
+/** Sum of the durations; concurrent work counts twice. */
 export function totalMs(all: readonly Pick<Timed, 'durationMs'>[]): number {
   return all.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
 }
 
-/** Milliseconds covered by any of the intervals: what runs side by side counts once. */
+/** Milliseconds covered by any of the intervals: concurrent work counts once. */
 export function coveredMs(intervals: readonly Timed[]): number {
   const sorted = intervals
     .map(({ startMs, durationMs }) => ({ start: startMs, end: startMs + (durationMs ?? 0) }))

@@ -1,7 +1,6 @@
 /**
- * Tokens of a statement -> lines as a person would write them: clauses on lines of their own, conditions and subqueries
- * indented, long lists broken at commas, a short `case` left in one line. What a line says is never changed: strings and
- * comments stay, and what follows a comment to the end of its line stands on the next.
+ * Formats the tokens of a statement in lines: each clause on its own line, conditions and subqueries indented, long lists
+ * broken at commas, a short `case` on one line. Strings and comments are unchanged; what follows a line comment goes to the next line.
  */
 import { joinTokens, type SqlToken, sqlTokens } from './sql-tokens.ts';
 
@@ -13,13 +12,13 @@ const CLAUSES = new Set(
 );
 const JOINS = new Set(['join', 'left', 'right', 'full', 'inner', 'cross', 'natural']);
 const JOIN_PHRASE = new Set([...JOINS, 'outer']);
-/** What makes a bracket a subquery. */
+/** Words that make a bracket a subquery. */
 const SUBQUERY = new Set(['select', 'with', 'insert', 'update', 'delete']);
 /** Longer lines are broken where there is a comma, longer groups of conditions at each. */
 const WIDTH = 88;
 const LONGEST_GROUP = 64;
 const LONGEST_INLINE_QUERY = 32;
-/** Deeper ones stay where they are. */
+/** Deeper ones are not indented further. */
 const DEEPEST = 12;
 
 interface Word {
@@ -28,7 +27,7 @@ interface Word {
   text: string;
   /** There is space before it. */
   spaced: boolean;
-  /** For an opening bracket and `case`: index of what closes it; for a comma: of the end of what follows. */
+  /** For an opening bracket and `case`, the index of its end; for a comma, of the end of the next item. */
   end: number;
   /** Characters until there. */
   length: number;
@@ -58,13 +57,13 @@ function wordsOf(tokens: readonly SqlToken[]): Word[] {
   return words;
 }
 
-/** Finds what closes brackets and `case`, and how long it all is. */
+/** Finds the end and length of brackets and `case`. */
 function measure(words: readonly Word[]): void {
   const open: { word: Word; at: number; comma: { word: Word; at: number } | null }[] = [];
   let top: { word: Word; at: number } | null = null;
   const starts: number[] = [];
   let total = 0;
-  /** Ranges whose `and` is still to come. */
+  /** Ranges whose `and` follows. */
   let ranges = 0;
   const lengthTo = (from: number, to: number): number => (starts[to] ?? total) - (starts[from] ?? 0);
   const endItem = (item: { word: Word; at: number } | null, at: number): void => {

@@ -1,11 +1,11 @@
 /**
- * SQL -> tokens, for colours, names of bindings and statements that compare equal. One pass, linear, never throws;
- * knows PostgreSQL's quoting and what other dialects share with it. No parser: it needs no grammar to colour.
+ * SQL -> tokens, for colours, names of bindings and the comparison of statements. One linear pass that never throws; knows
+ * PostgreSQL's quoting and what other dialects share with it. Not a parser: colours need no grammar.
  */
 
 /**
- * Class as in the style sheet (`k` keyword, `s` string, `d` number or placeholder, `c` comment, `v` a value in the place of
- * its placeholder, empty: the rest) and text.
+ * Class as in the style sheet (`k` keyword, `s` string, `d` number or placeholder, `c` comment, `v` a value in place of
+ * its placeholder, empty: everything else) and text.
  */
 export type SqlToken = readonly [kind: '' | 'k' | 's' | 'd' | 'c' | 'v', text: string];
 
@@ -21,7 +21,7 @@ const KEYWORDS = new Set(
   ).split(' '),
 );
 
-/** Alternatives by first character; each is linear, what is not closed runs to the end. */
+/** Alternatives by first character; each is linear, and an unclosed one extends to the end. */
 const TOKEN = new RegExp(
   [
     String.raw`--[^\n]*`,
@@ -87,7 +87,7 @@ export function sqlTokens(sql: string): SqlToken[] {
   return tokens;
 }
 
-/** Neighbours of one class joined, so that a page needs few elements. Values stay by themselves. */
+/** Joins adjacent tokens of one class, so that a page needs few elements. Values stay separate. */
 export function joinTokens(tokens: readonly SqlToken[]): SqlToken[] {
   const joined: SqlToken[] = [];
   for (const [kind, text] of tokens) {
@@ -100,7 +100,7 @@ export function joinTokens(tokens: readonly SqlToken[]): SqlToken[] {
   return joined;
 }
 
-/** Without the quotes that query builders put round every name, where they say nothing: for what is read, not run. */
+/** Without the unnecessary quotes that query builders put around every name; for text that is read, not run. */
 export function plainNames(tokens: readonly SqlToken[]): SqlToken[] {
   return tokens.map(([kind, text]): SqlToken => [kind, plainName(text)]);
 }
@@ -110,7 +110,7 @@ export function plainName(text: string): string {
   return name === undefined || KEYWORDS.has(name) ? text : name;
 }
 
-/** What says something: neither space nor comment. */
+/** Neither white space nor a comment. */
 export function significant(tokens: readonly SqlToken[]): SqlToken[] {
   return tokens.filter(([kind, text]) => kind !== 'c' && text.trim() !== '');
 }

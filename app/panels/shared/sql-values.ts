@@ -1,9 +1,7 @@
 /**
- * A statement with its values in the places of their placeholders: to read, and to run again by hand.
- *
- * A value is written so that PostgreSQL takes it as it took the parameter: texts, dates, arrays and JSON as quoted literals
- * of no type yet, with `E'…'` where a backslash or a control character has to be told; numbers without quotes. What was masked,
- * cut or not recorded can't be run, and is told by `isWhole`.
+ * A statement with values in place of placeholders, to read and to run again by hand. PostgreSQL interprets them like the parameters: texts,
+ * dates, arrays and JSON are quoted literals without a type (`E'…'` for a backslash or a control character), numbers are not quoted. `isWhole`
+ * is false if a value was masked, truncated or not recorded; then the statement can't be run.
  */
 import type { Facts } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
@@ -11,17 +9,17 @@ import { MASK } from '../../profiler/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
 
-/** What the JSON of a recorded value does not tell by itself (app/observe/statement.ts). */
+/** Types that the JSON of a recorded value does not show (app/observe/statement.ts). */
 export type BindingType = NonNullable<NonNullable<Facts['query']['types']>[number]>;
 
 export interface Binding {
-  /** Column, `$1` where it is not plain, or `…` for a remark about those that are not kept. */
+  /** Column, `$1` where it is not plain, or `…` for a note about bindings that were not recorded. */
   name: string;
   value: Json;
   type?: BindingType;
 }
 
-/** How app/profiler/plain.ts says that something was left out. */
+/** How app/profiler/plain.ts marks what it left out. */
 const CUT = /… (?:\(\d+ more characters\)|\d+ more)"?[\]}"]*$|, (?:not followed|unreadable)\]|\[circular\]/;
 const NEEDS_ESCAPES = /[\\\0-\x08\x0b-\x1f\x7f]/;
 const ESCAPED = /[\\\0-\x08\x0b-\x1f\x7f]/g;
@@ -99,11 +97,11 @@ function needsBrackets(text: string, before: string, after: string): boolean {
 export interface InPlace {
   /** Those of class `v` are values. */
   tokens: SqlToken[];
-  /** False where a value was masked, cut or not recorded: what is copied does not run as it ran. */
+  /** False if a value was masked, truncated or not recorded: the copied statement would not run as it did. */
   isWhole: boolean;
 }
 
-/** `longest`: characters of a value that are written; for a line that is read, not run. */
+/** `longest`: maximum characters of a value, for a line that is read and not run. */
 export function valuesInPlace(
   sql: string | readonly SqlToken[],
   bindings: readonly Binding[],
@@ -130,7 +128,7 @@ export function valuesInPlace(
   return { tokens: placed, isWhole: whole };
 }
 
-/** What a value is, in a word. */
+/** The type of a value, in one word. */
 export function typeNameOf({ value, type }: Binding): string {
   if (type === 'bigints' || Array.isArray(value)) return 'array';
   if (type !== undefined) return type;

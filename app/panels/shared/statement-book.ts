@@ -1,8 +1,8 @@
-/** What is told of a statement, worked out once per text: an application runs few different ones, again and again. */
+/** Properties of statements, computed once per text: an application repeats few different ones. */
 import { bindingColumns, labelOf, shapeOf } from './statements.ts';
 
 export interface StatementFacts {
-  /** Alike for statements that differ only in values. */
+  /** The same for statements that differ only in values. */
   shape: string;
   label: string;
   /** By placeholder. */
@@ -13,7 +13,7 @@ export interface StatementBook {
   about(sql: string): StatementFacts;
 }
 
-/** Texts remembered at most; statements that are built from values would fill any book. */
+/** Maximum texts cached; statements with values in their text are unlimited. */
 const REMEMBERED = 1000;
 
 export function createStatementBook(): StatementBook {

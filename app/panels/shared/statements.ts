@@ -1,4 +1,4 @@
-/** What can be told of a statement without parsing it: its shape, a short label, the columns of its bindings. */
+/** A statement's shape, short label and columns of its bindings, without parsing it. */
 import { significant as withoutSpace, type SqlToken, sqlTokens } from './sql-tokens.ts';
 
 function significant(sql: string): SqlToken[] {
@@ -18,12 +18,12 @@ function write(parts: readonly string[]): string {
   return text;
 }
 
-/** Statements that differ only in values, or in how many are listed, are written the same. */
+/** Statements that differ only in values, or in how many are listed, get the same text. */
 export function shapeOf(sql: string): string {
   const parts: string[] = [];
   for (const [kind, text] of significant(sql)) {
     const part = kind === 's' || kind === 'd' ? '?' : kind === 'k' ? text.toLowerCase() : text;
-    // `?, ?, ?` and `(?), (?)` are as good as one.
+    // `?, ?, ?` and `(?), (?)` count as one.
     if (part === '?' && parts.at(-1) === ',' && parts.at(-2) === '?') parts.pop();
     else parts.push(part);
     if (parts.slice(-7).join('') === '(?),(?)') parts.splice(-4);
@@ -85,14 +85,14 @@ export function labelOf(sql: string): string {
   }
 }
 
-/** Begin, commit and the like: no work of their own. */
+/** Begin, commit and the like, which do no work. */
 export function isControl(sql: string): boolean {
   return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set\s+transaction)\b/i.test(sql);
 }
 
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
 
-/** Placeholders that are named; no more bindings than these are kept of a statement. */
+/** Maximum placeholders that get a name; no more bindings of a statement are stored. */
 const NAMED = 100;
 
 /** Columns of `insert into t (a, b) values (…)`, else none. */
@@ -108,7 +108,7 @@ function insertColumns(tokens: readonly SqlToken[]): { columns: string[]; from: 
   return { columns, from: close + 2 };
 }
 
-/** Index before values, lists, casts and functions that stand round a placeholder: `= any(lower($1::text), $2` -> `any`. */
+/** Index before values, lists, casts and functions around a placeholder: `= any(lower($1::text), $2` -> `any`. */
 function beforeValues(tokens: readonly SqlToken[], at: number): number {
   let index = at - 1;
   for (; index >= 0; index--) {
@@ -121,7 +121,7 @@ function beforeValues(tokens: readonly SqlToken[], at: number): number {
   return index;
 }
 
-/** The column that a placeholder is compared with or assigned to, by what stands before it. */
+/** The column that a placeholder is compared with or assigned to, by the tokens before it. */
 function comparedColumn(tokens: readonly SqlToken[], at: number): string | null {
   let index = beforeValues(tokens, at);
   const wordAt = (place: number): string => tokens[place]?.[1].toLowerCase() ?? '';
@@ -137,7 +137,7 @@ function comparedColumn(tokens: readonly SqlToken[], at: number): string | null 
   return kind === '' && /^[A-Za-z_"`\u0080-\uffff]/.test(column) ? bare(column) : null;
 }
 
-/** `:id`, `@id` and `$id` tell their names; null where placeholders have none. */
+/** `:id`, `@id` and `$id` contain their names; null for placeholders without one. */
 export function namedPlaceholders(tokens: readonly SqlToken[]): string[] | null {
   const names = new Set<string>();
   for (const [kind, text] of tokens) {
@@ -163,7 +163,7 @@ function commandKeys(tokens: readonly SqlToken[]): (string | null)[] {
   return names;
 }
 
-/** For each placeholder of a statement, in the order of its bindings, the column it stands for; null where not plain. */
+/** For each placeholder of a statement, in the order of its bindings, its column; null if that is unclear. */
 export function bindingColumns(sql: string): (string | null)[] {
   const tokens = significant(sql);
   if (COMMAND.test(sql)) return commandKeys(tokens);

@@ -3,7 +3,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 export interface Tick {
   atMs: number;
-  /** As it is written: `150 ms`, `1.5 s`. */
+  /** As shown: `150 ms`, `1.5 s`. */
   text: string;
 }
 
@@ -28,7 +28,7 @@ function tickText(ms: number): string {
   return ms >= 1000 ? `${Number((ms / 1000).toFixed(3))} s` : `${Number(ms.toFixed(3))} ms`;
 }
 
-/** Steps from `fromMs` to `toMs`, which lies behind it; at least one. */
+/** Steps from `fromMs` to `toMs`, which is later; at least one. */
 export function ticksOf(fromMs: number, toMs: number): Tick[] {
   const step = stepOf(toMs - fromMs);
   const first = Math.ceil(fromMs / step - 1e-9);

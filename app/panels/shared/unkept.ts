@@ -27,7 +27,7 @@ export function unkeptOf(context: Context, name: FactName): Unkept | null {
   return unkept;
 }
 
-/** `1,000 kept`, beside a number that includes more; undefined if all were kept. */
+/** `1,000 kept`, beside a number that includes more; undefined if all were stored. */
 export function keptNote(kept: number, unkept: Pick<Unkept, 'count'> | undefined): string | undefined {
   return unkept === undefined ? undefined : `${numberHelpers.count(kept)} kept`;
 }

@@ -1,4 +1,4 @@
-/** The axis of the drawing: what part of the request it shows, and its round steps. */
+/** The axis of the drawing: the part of the request that it shows, and its round steps. */
 import { type TimelineData, endOf } from './data.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
 
@@ -6,13 +6,13 @@ export interface Axis {
   fromMs: number;
   toMs: number;
   lengthMs: number;
-  /** Round steps within it, as they are written. */
+  /** Round steps within it, as shown. */
   ticks: Tick[];
-  /** It shows a part only. */
+  /** It shows only a part of the request. */
   zoomed: boolean;
 }
 
-/** A part of the axis is at least so long: nothing shorter is measured. */
+/** Shortest part of the axis: nothing shorter is measured. */
 const SHORTEST = 0.01;
 
 function readMs(text: string | undefined): number | null {
@@ -20,13 +20,13 @@ function readMs(text: string | undefined): number | null {
   return Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-/** To the end of the last span, also of work after the answer, but not for ever. */
+/** To the end of the last span, including work after the response, within a limit. */
 function wholeOf({ totalMs, spans }: TimelineData): number {
   const last = spans.reduce((end, span) => Math.max(end, endOf(span)), totalMs);
   return Math.max(0.1, Math.min(last, Math.max(totalMs * 2, totalMs + 50)));
 }
 
-/** `from` and `to` are milliseconds of the request as they stand in an address. */
+/** `from` and `to` are milliseconds of the request as written in an address. */
 export function axisOf(data: TimelineData, query: Readonly<Record<string, string>>): Axis {
   const wholeMs = wholeOf(data);
   const from = Math.min(readMs(query.from) ?? 0, wholeMs - SHORTEST);

@@ -1,7 +1,6 @@
 /**
- * What the browser measured of the page, drawn with what the server did on one scale. The two clocks are not the same, and no
- * difference between them is known: they are joined where both saw the same thing, the first byte. What the way of it took is not
- * known either, so the server's part may lie earlier than it is drawn, by at most what was left of the wait.
+ * Browser timings, drawn with the server's work on one scale. The difference between the two clocks is unknown, so they are joined at the
+ * first byte. Its time on the way is unknown, too, so the server's part may have been earlier than drawn, by at most the rest of the wait.
  */
 import type { SpanKind } from '../../profiler/span.ts';
 import type { TimelineData } from './data.ts';
@@ -51,7 +50,7 @@ export interface BrowserView {
   /** `total`: a sum, no moment. */
   figures: { label: string; ms: number | null; text: string | null; total?: true }[];
   rows: BrowserRow[];
-  /** How the page was come by, and how the clocks were joined: sentences. */
+  /** Sentences: how the page was loaded, and how the clocks were joined. */
   said: string[];
 }
 
@@ -63,7 +62,7 @@ function wordIn(words: Readonly<Record<string, string>>, name: unknown): string 
   return typeof name === 'string' && Object.hasOwn(words, name) ? words[name] : undefined;
 }
 
-/** Stored by another version, it may have another form. */
+/** Another version may have stored another form. */
 function measuredIn(timing: Record<string, unknown>): Measured {
   return Object.fromEntries(
     NUMBERS.flatMap((name) => (isAmount(timing[name]) ? [[name, timing[name]]] : [])),
@@ -72,9 +71,9 @@ function measuredIn(timing: Record<string, unknown>): Measured {
 
 interface LongTasks {
   tasks: LongTask[];
-  /** With those that are not kept. */
+  /** Including those that are not stored. */
   count: number;
-  /** Of those that are kept. */
+  /** Of those that are stored. */
   totalMs: number;
 }
 
@@ -89,7 +88,7 @@ function tasksIn({ longTasks }: Record<string, unknown>, { moreLongTasks = 0 }: 
   return { tasks, count: tasks.length + moreLongTasks, totalMs };
 }
 
-/** Where the server's part lies in the browser's time, and how much earlier it may have been. */
+/** Position of the server's part in the browser's time, and how much earlier it may have been. */
 function joinClocks(
   { ttfb, requestStart }: Measured,
   { headersMs }: TimelineData,
@@ -113,7 +112,7 @@ function clockSentence(joined: Joined, { ttfb }: Measured, { headersMs }: Timeli
   return `${where} Of the wait ${durationText(joined.slackMs)} passed on the way there and back; by as much at most the server’s part may lie earlier than it is drawn.`;
 }
 
-/** Bars of the request's strip, where they lie in the browser's time. */
+/** Bars of the request's strip, in the browser's time. */
 function serverBars({ spans, totalMs }: TimelineData, startMs: number): StripBar[] {
   const ground: StripBar = { kind: 'app', startMs, durationMs: totalMs };
   return [ground, ...stripBars(spans, totalMs).map((bar) => ({ ...bar, startMs: startMs + bar.startMs }))];
@@ -194,7 +193,7 @@ function rowsOf(
   ];
 }
 
-/** `timing` as it lies beside the profile; null where there is none that can be read. */
+/** The amendment `timing`; null if there is none that can be read. */
 export function browserView(data: TimelineData, timing: unknown): BrowserView | null {
   if (!isRecord(timing)) return null;
   const measured = measuredIn(timing);

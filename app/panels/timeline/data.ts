@@ -4,20 +4,20 @@ export interface Span {
   kind: SpanKind;
   label: string;
   startMs: number;
-  /** To the end of the answer where it still runs. */
+  /** If it still runs, to the end of the response. */
   durationMs: number;
   /** 0 for the request itself. */
   depth: number;
-  /** Index of the span it ran inside of; null for the request itself. */
+  /** Index of its parent; null for the request itself. */
   parent: number | null;
-  /** Without what ran inside of it; left out where nothing did. */
+  /** Without its children; absent if it has none. */
   ownMs?: number;
-  /** How its time parts: what is not work is waiting. Left out where it is one piece. */
+  /** The parts of its time: work and waiting. Absent if it is one piece. */
   parts?: SpanPart[];
-  /** Where the row that proves it stands; layers stand in the routing panel. Left out where there is none. */
+  /** The row with its details; layers are in the routing panel. Absent if there is none. */
   panel?: string;
   anchor?: string;
-  /** Another request that it is about: the one that held the loop. */
+  /** The other request that blocked the event loop. */
   token?: string;
   /** It began after the response finished; absent otherwise. */
   after?: true;
@@ -27,7 +27,7 @@ export interface Share {
   kind: SpanKind;
   label: string;
   ms: number;
-  /** Spans of this kind; left out for own code. */
+  /** Spans of this kind; absent for own code. */
   count?: number;
 }
 
@@ -35,7 +35,7 @@ export interface TimelineData {
   totalMs: number;
   /** When the headers were sent; null before. */
   headersMs: number | null;
-  /** The request itself, then what ran inside of it; a span stands before what ran inside of it. */
+  /** The request itself, then its descendants; parents come before their children. */
   spans: Span[];
   shares: Share[];
 }

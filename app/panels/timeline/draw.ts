@@ -1,4 +1,4 @@
-/** What the page of the timeline shows: a part of the axis, spans over a threshold, of some kinds, with a text; the rest counted. */
+/** The timeline page: a part of the axis, and spans filtered by duration, kind and text; the rest is counted. */
 import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
 import { type TimelineData, endOf, type Span } from './data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
@@ -9,26 +9,26 @@ import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
 import { findOf } from '../shared/find-field.ts';
 
-/** Kinds that can be left out, as the form names them. */
+/** Kinds that the form can hide. */
 const FILTERS = (Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => ({
   name: SPAN_KINDS[kind].filter.toLowerCase().replace(' ', '-'),
   label: SPAN_KINDS[kind].filter,
   kind,
 }));
 
-/** Shorter rows are left out at first: middleware that only looks at a request, mostly. */
+/** Shorter rows are hidden at first: mostly middleware that does little. */
 const SHORTEST_SHOWN = 0.1;
-/** More rows are not read one by one, whatever their length. */
+/** Maximum rows: nobody reads more one by one. */
 const ROWS_UNFOLDED = 200;
-/** Lines inside of all folds of a page. */
+/** Maximum lines inside all folds of a page. */
 const LINES_SHOWN = 80;
 const LINE_COST = 130;
 
-/** The row of another panel that proves a span; layers stand in the routing panel. */
+/** The row of another panel with the details of a span; layers are in the routing panel. */
 function hrefOf({ kind, panel, anchor }: Span): string | null {
   if (panel === undefined) return kind === 'app' ? addressOf('routing', {}) : null;
   if (anchor === undefined) return addressOf(panel, {});
-  // Where rows are folded or lie on a later page, `open` brings them up.
+  // `open` shows a row that is folded or on a later page.
   const open = panel === 'runtime' || anchor.startsWith('g') ? null : anchor;
   return `${addressOf(panel, { open })}#${anchor}`;
 }
@@ -37,7 +37,7 @@ function costOf({ span, bars, grouped }: TimelineRow): number {
   return 480 + span.label.length + bars.length * 72 + (grouped === 'kind' ? 250 : 0);
 }
 
-/** A span, and those that it ran inside of. */
+/** A span and its ancestors. */
 function withAncestors(spans: readonly Span[], kept: ReadonlySet<number>): Set<number> {
   const all = new Set(kept);
   for (const index of kept) {
@@ -61,13 +61,13 @@ interface Wanted {
   find: string;
   sent: boolean;
   filters: ((typeof FILTERS)[number] & { on: boolean })[];
-  /** Index of the span whose inside is shown by itself. */
+  /** Index of the span whose contents alone are shown. */
   open: number | null;
 }
 
 function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
   const given = Number(query.over ?? SHORTEST_SHOWN);
-  // A form without its checks is one whose boxes are all empty only when it says that it was sent.
+  // No checkbox means that all are empty only if the form was submitted.
   const sent = query.shown === '1';
   const open = /^s(\d{1,5})$/.exec(query.open ?? '')?.[1];
   return {
@@ -81,7 +81,7 @@ function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
   };
 }
 
-/** Spans by what was asked for, and how many of them are not shown for which reason. */
+/** Spans that match the form, and how many are hidden for which reason. */
 function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { fromMs, toMs }: Axis) {
   const off = new Set(filters.filter(({ on }) => !on).map(({ kind }) => kind));
   const text = find.toLowerCase();
@@ -99,7 +99,7 @@ function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { from
   return { listed, outside, filtered, found: kept.size };
 }
 
-/** Rows over the threshold, and what holds them. */
+/** Rows over the threshold, with their ancestors. */
 function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly Span[]): TimelineRow[] {
   const long = rows.filter(
     ({ busyMs, durationMs, id }) => id === 's0' || Math.max(busyMs, durationMs) >= over,
@@ -118,16 +118,16 @@ function clip(row: TimelineRow, { fromMs, toMs, lengthMs }: Axis): TimelineRow['
   });
 }
 
-/** The longest of a fold, each with its place. */
+/** The longest spans of a fold, each with its place. */
 function linesOf({ members }: TimelineRow, most: number) {
   const longest = [...members].sort((a, b) => b.span.durationMs - a.span.durationMs).slice(0, most);
   return longest.map(({ span }) => ({ span, href: hrefOf(span) }));
 }
 
-/** Shares of a step below which its rest is not worth a link. */
+/** A smaller rest of a step gets no link. */
 const SMALLEST_REST = 0.1;
 
-/** The parts that its ticks cut the axis into; the last ends where the axis does. */
+/** The parts of the axis between its ticks; the last ends with the axis. */
 function stepsOf({ ticks, toMs }: Axis): { text: string; fromMs: number; toMs: number }[] {
   const stepMs = (ticks[1]?.atMs ?? 0) - (ticks[0]?.atMs ?? 0);
   return ticks.flatMap(({ text, atMs }, index) => {
@@ -184,7 +184,7 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
       noun: one,
       label: grouped === 'kind' ? `${times} ${many}` : count > 1 ? `${times} × ${span.label}` : span.label,
       href: grouped === 'kind' ? null : hrefOf(span),
-      /** Drawn thin: most of what it holds stands below it. */
+      /** Drawn thin: most of its time is in rows below it. */
       outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
       lines: grouped === 'kind' ? linesOf(row, linesEach) : [],
       openHref:
@@ -198,14 +198,14 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
   const browser: BrowserView | null = browserView(data, amendments.timing);
   return {
     browser,
-    /** A browser could have sent what it measured, and has not. */
+    /** A browser could have sent timings, and did not. */
     unmeasured: browser === null && isDocument(profile),
     over,
     find,
     filters,
     axis,
     page: { ...page, rows },
-    /** Where the axis is cut into steps: each a link that shows it alone. */
+    /** Steps of the axis, each with a link that zooms to it. */
     steps: stepsOf(axis).map(({ text, fromMs, toMs }) => ({
       text,
       href: link({ from: ms(fromMs), to: ms(toMs), row: null }),
@@ -227,7 +227,7 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
   };
 }
 
-/** As it stands in an address. */
+/** As written in an address. */
 function ms(value: number): number {
   return Math.round(value * 100) / 100;
 }

@@ -1,6 +1,6 @@
 /**
- * Idle gaps: times of the request in which nothing recorded ran, and no middleware's function did either. What is left
- * is own code after an `await`, or a wait that no observer tells of (a timer, a file, the client that sends its body).
+ * Idle gaps: times of the request in which neither recorded work nor a middleware's function ran. They are own code after an `await`,
+ * or a wait that no observer records (a timer, a file, the client sending its body).
  */
 import type { SpanDraft } from '../../profiler/span.ts';
 import { endOf } from './data.ts';
@@ -10,11 +10,11 @@ interface Times {
   durationMs: number;
 }
 
-/** Shorter gaps are what lies between any two things. */
+/** Shorter gaps are between any two pieces of work. */
 const SHORTEST = 1;
-/** Of the request: gaps below this share would be rows that nobody asks about. */
+/** Share of the request; smaller gaps are not worth a row. */
 const SMALLEST_SHARE = 0.01;
-/** Layers that read the body: while they wait, it comes in. */
+/** Layers that read the body: while they wait, it arrives. */
 const BODY_READERS = /^(?:json|urlencoded|text|raw)Parser$|^multerMiddleware$/;
 
 export interface IdleGapOptions {
@@ -24,7 +24,7 @@ export interface IdleGapOptions {
   layers: readonly SpanDraft[];
 }
 
-/** Sorted as plain numbers, begins and ends apart: where as many have ended as have begun, nothing lasts. */
+/** Begins and ends, each sorted: when as many have ended as have begun, nothing runs. */
 function gapsOf(times: readonly Times[], totalMs: number): Times[] {
   const begins = new Float64Array(times.length);
   const ends = new Float64Array(times.length);

@@ -1,6 +1,6 @@
 /**
- * The panel of time: middleware, queries, calls, views and waits on one axis. Nothing is stored for it: it is put together
- * from the spans of all panels when a profile is read; thresholds, folds and zoom are made for the page (draw.ts).
+ * The timeline: middleware, queries, calls, views and waits on one axis. It stores nothing: it is derived from the spans of all panels
+ * when a profile is read. The page adds thresholds, folds and zoom (draw.ts).
  */
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -19,13 +19,13 @@ import { spansOf } from './tree.ts';
 const MINUTE = 60_000;
 const SWITCHING = 101;
 
-/** A request that still runs has no end yet: until the last that was seen of it. */
+/** A request that still runs ends with its last recorded work. */
 function totalOf(profile: Profile): number {
   const runtime = profile.panels.runtime?.data as { durationMs?: number } | null | undefined;
   return profile.durationMs ?? runtime?.durationMs ?? headersAtOf(profile) ?? 0;
 }
 
-/** A connection that was upgraded is open, and waits for messages; no code runs for it. */
+/** An upgraded connection waits for messages; no code runs for it. */
 function restOf({ status }: Profile, rest: Share): Share {
   return status === SWITCHING ? { ...rest, kind: 'wait', label: 'Open, waiting' } : rest;
 }
@@ -36,7 +36,7 @@ function derive({ profile, spans }: DeriveFrom): TimelineData {
   const ran = layersOf(profile);
   const layers = layerDrafts(ran, totalMs);
   const work = spans(totalMs);
-  // Without middleware nothing tells when own code ran.
+  // Without middleware, it is unknown when own code ran.
   const idle =
     ran.length === 0
       ? []
@@ -59,7 +59,7 @@ function derive({ profile, spans }: DeriveFrom): TimelineData {
     totalMs: round(totalMs),
     headersMs: headersMs === null ? null : round(headersMs),
     spans: spansOf({ root, layers, others, answeredMs: profile.durationMs }),
-    // The head of each page shows the spans, few ask for the shares.
+    // Every page shows the spans; few need the shares.
     get shares() {
       shares ??= sharesOf(others, totalMs).map((share) =>
         share.kind === 'app' ? restOf(profile, share) : share,

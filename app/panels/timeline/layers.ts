@@ -1,4 +1,4 @@
-/** Layers as spans: each lasts until the next one starts, a router as long as what runs in it. */
+/** Layers as spans: each lasts until the next one starts, a router until its last layer ends. */
 import { type SpanDraft, shorten } from '../../profiler/span.ts';
 import type { RanLayer } from '../shared/layer-rows.ts';
 
@@ -15,7 +15,7 @@ function labelOf({ name, kind, pattern, method }: RanLayer): string {
   return kind === 'middleware' || pattern === '/' ? name : `${name} ${pattern}`;
 }
 
-/** Drafts in the order of the layers, each inside of the router that holds it. */
+/** Drafts in the order of the layers, each inside its router. */
 export function layerDrafts(layers: readonly RanLayer[], totalMs: number): SpanDraft[] {
   const ends = layers.map((layer) => lastsUntil(layer, totalMs));
   const open: (SpanDraft | null)[] = [];
@@ -38,7 +38,7 @@ export function layerDrafts(layers: readonly RanLayer[], totalMs: number): SpanD
   });
 }
 
-/** Times when a layer's function ran without a break: what lies there is work of the processor, no wait. */
+/** Times when a layer's function ran synchronously: CPU work, not waiting. */
 export function busyTimes(layers: readonly RanLayer[]): { startMs: number; durationMs: number }[] {
   return layers.map(({ startMs, durationMs }) => ({ startMs, durationMs: durationMs ?? 0 }));
 }

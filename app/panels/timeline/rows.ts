@@ -1,4 +1,4 @@
-/** Spans -> rows of the waterfall: loops are one row; where all do not fit on a page, what ran in one parent folds by kind. */
+/** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
 import type { SpanPart } from '../../profiler/span.ts';
 import { endOf, type Span } from './data.ts';
 import { coveredMs } from '../shared/rows.ts';
@@ -11,28 +11,28 @@ export interface ListedSpan {
 export interface TimelineRow {
   /** The first of its spans. */
   span: Span;
-  /** Position in the order of reading, also the row's id; a fold's begins with `f`. */
+  /** Position in reading order, also the row's id; that of a fold begins with `f`. */
   id: string;
   /** Spans in this row. */
   count: number;
   bars: SpanPart[];
   /** From the first begin to the last end. */
   durationMs: number;
-  /** Milliseconds in which any of them ran: what runs side by side counts once. */
+  /** Milliseconds in which any of them ran: concurrent work counts once. */
   busyMs: number;
-  /** Of one statement in a loop, or of one kind in a parent. */
+  /** Spans of one statement in a loop, or of one kind in a parent. */
   grouped: 'no' | 'loop' | 'kind';
   members: ListedSpan[];
 }
 
-/** Bars of one row; more could not be told apart. */
+/** Maximum bars of one row; more could not be distinguished. */
 const BARS_SHOWN = 60;
 /** Bars closer than this share of the axis are one. */
 const TOUCHING = 0.002;
-/** In one parent: fewer than these stay rows of their own. */
+/** Fewer spans in one parent are separate rows. */
 const FOLDED_FROM = 5;
 
-/** Bars of the spans of a row in the order of their start; of more than can be drawn, those that touch are one. */
+/** Bars of the spans of a row in the order of their start; if there are too many, touching ones are joined. */
 function barsOf(members: readonly ListedSpan[], lengthMs: number): SpanPart[] {
   const bars: SpanPart[] = [];
   const pieces = members.flatMap(({ span }): SpanPart[] => span.parts ?? [span]);
@@ -95,7 +95,7 @@ export function loopRows(listed: readonly ListedSpan[], lengthMs: number): Timel
   );
 }
 
-/** What holds other rows can't be folded away. */
+/** A row with children can't be folded. */
 function leaves(rows: readonly TimelineRow[]): Set<TimelineRow> {
   const parents = new Set(rows.flatMap(({ members }) => members.map(({ span }) => span.parent)));
   return new Set(rows.filter(({ members }) => members.every(({ index }) => !parents.has(index))));

@@ -13,11 +13,11 @@ const SHARES: readonly { kind: SpanKind; label: string }[] = [
   { kind: 'wait', label: 'Connection pool wait' },
   { kind: 'wait', label: 'Unaccounted' },
 ];
-/** Index in `SHARES`, by what tells a draft apart. */
+/** Index of a draft in `SHARES`. */
 const OF_REASON: Readonly<Record<WaitReason, number>> = { blocked: 0, collection: 1, pool: 6, idle: 7 };
 const OF_KIND: Readonly<Record<SpanKind, number>> = { db: 2, out: 3, view: 4, work: 5, app: -1, wait: -1 };
 
-/** One sweep over begins and ends; what no draft covers is own code. */
+/** One sweep over begins and ends; time that no draft covers is own code. */
 export function sharesOf(drafts: readonly SpanDraft[], totalMs: number): Share[] {
   const edges: { at: number; share: number; step: 1 | -1 }[] = [];
   const counts = SHARES.map(() => 0);

@@ -1,4 +1,4 @@
-/** Drafts -> spans in the order of reading: what ran inside of a span follows it, each level in the order of its start. */
+/** Drafts -> spans in reading order: children follow their parent, in the order of their start. */
 import type { SpanDraft } from '../../profiler/span.ts';
 import { endOf, type Span } from './data.ts';
 import { round } from '../shared/rows.ts';
@@ -37,7 +37,7 @@ function childrenOf({ root, layers, others }: TreeOptions): Map<SpanDraft, SpanD
   return children;
 }
 
-/** Milliseconds of a span in which nothing of what is inside of it, in the order of its start, ran. */
+/** Milliseconds of a span in which none of its children, in the order of their start, ran. */
 function ownOf(draft: SpanDraft, inside: readonly SpanDraft[]): number {
   const end = endOf(draft);
   let covered = 0;
@@ -57,7 +57,7 @@ export function spansOf(options: TreeOptions): Span[] {
   const children = childrenOf(options);
   const spans: Span[] = [];
 
-  /** One assignment for each field that it has: a profile has hundreds of spans, and copies by `...` cost several times that. */
+  /** One assignment per field: a profile has hundreds of spans, and spreads cost several times as much. */
   function spanOf(draft: SpanDraft, depth: number, parent: number | null): Span {
     const { kind, label, startMs, parts, pieces, panel, anchor, token } = draft;
     const inside = children.get(draft);

@@ -13,13 +13,13 @@ export interface ViewEntry {
   locals: Json;
   caller: string | null;
   error: string | null;
-  /** `ejs`, `pug` …; null where neither file nor application tells. */
+  /** `ejs`, `pug` …; null if unknown. */
   engine: string | null;
 }
 
-/** What each profile keeps. */
+/** What each profile stores. */
 export interface KeptViews {
-  /** The engine stands there where the file does not tell it. */
+  /** With the engine if the file name does not show it. */
   views: (Omit<ViewEntry, 'ownMs' | 'engine'> & { engine?: string })[];
   /** Past the recording limit; absent if all were kept. */
   unkept?: Unkept;

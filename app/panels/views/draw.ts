@@ -1,4 +1,4 @@
-/** What the page of the views shows beside the rows: the call tree, the sum of each template, locals. */
+/** What the page shows besides the rows: the call tree, the sum of each template, locals. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf, round } from '../shared/rows.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
@@ -8,7 +8,7 @@ import { findOf } from '../shared/find-field.ts';
 export interface ViewRow {
   view: ViewEntry;
   id: string;
-  /** Partials of one template that follow each other are one row. */
+  /** Consecutive partials of one template are one row. */
   count: number;
   sumMs: number;
   ownMs: number;
@@ -32,7 +32,7 @@ const TEMPLATES_SHOWN = 50;
 const ROW_COST = 800;
 const TREE_LINE_COST = 110;
 
-/** `open`: the id of one that is not to lie in another's row. */
+/** `open`: id of a render that gets its own row. */
 function rowsOf(views: readonly ViewEntry[], open: string | undefined): ViewRow[] {
   const rows: ViewRow[] = [];
   views.forEach((view, index) => {

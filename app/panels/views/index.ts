@@ -1,4 +1,4 @@
-/** The panel of views: templates and partials as a tree, with time, caller and what they were given. */
+/** The panel of views: templates and partials as a tree, with time, caller and locals. */
 import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { lasting, shorten, type SpanDraft } from '../../profiler/span.ts';
@@ -30,7 +30,7 @@ function collect(context: Context): KeptViews | null {
   };
 }
 
-/** By the ending of the file or name, else what the application was told to use. */
+/** By the extension of the file or name, else the application's setting. */
 function engineOf({ name, file, engine }: KeptViews['views'][number]): string | null {
   return /\.([a-z]{2,12})$/i.exec(file ?? name)?.[1]?.toLowerCase() ?? engine ?? null;
 }

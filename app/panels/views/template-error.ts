@@ -1,10 +1,7 @@
-/**
- * What EJS says of a template that failed -> its line, the lines round it, and the message: the engine writes them into
- * the message of the error. Of other engines the message stays as it is.
- */
+/** The message of a failed EJS template -> place, surrounding lines and the message itself. Messages of other engines are unchanged. */
 export interface TemplateError {
   message: string;
-  /** `/app/views/orders/show.ejs:12`; null where the message does not tell. */
+  /** `/app/views/orders/show.ejs:12`; null if the message does not contain it. */
   place: string | null;
   lines: { number: number; text: string; failed: boolean }[];
 }
