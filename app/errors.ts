@@ -98,7 +98,7 @@ export class HindsightError extends Error {
   }
 }
 
-/** Told by its code: where a loader holds the modules twice (tsx, Jest), there are two classes of this name. */
+/** By its code, because a loader that loads modules twice (tsx, Jest) has two classes of this name. */
 export function isHindsightError(error: unknown): error is HindsightError {
   return error instanceof Error && 'code' in error && Object.hasOwn(catalogue, String(error.code));
 }

@@ -25,7 +25,7 @@ function isPackage(folder: string): boolean {
   }
 }
 
-/** Where a bundle that holds our code finds the package installed, with its templates, styles and thread. */
+/** Where a bundle with our code finds the installed package, with its templates, styles and thread. */
 function installedRoot(file: string): string {
   try {
     return dirname(module.createRequire(file).resolve('express-hindsight/package.json'));
@@ -59,7 +59,7 @@ function runsTypeScript(): boolean {
   return Boolean((process.features as { typescript?: unknown }).typescript);
 }
 
-/** A thread that runs a module under `app/`, from source as from `dist`. Its memory is bounded: it holds one batch at a time. */
+/** A thread that runs a module under `app/`, from source as from `dist`. Its memory is limited, because it has one batch at a time. */
 export function startWorker(name: string, workerData: unknown): Worker {
   const url = moduleUrl(name);
   const options = {

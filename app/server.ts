@@ -9,7 +9,7 @@ import { type Config, ConfigError, readConfig } from './config.ts';
 import type * as workers from './compose/workers.ts';
 import { urls } from './urls.ts';
 
-/** Milliseconds after which a process that should be gone ends, whatever still holds it. */
+/** Milliseconds after which a process that should be gone ends, whatever still keeps it alive. */
 const LAST_RESORT = 25_000;
 const LAST_RESORT_AFTER_CRASH = 4500;
 
@@ -46,7 +46,7 @@ function lead({ startWorkers }: Cluster, count: number): void {
   void ended.then((code) => process.exit(code));
 }
 
-/** `cluster`: null where this process is the only one. */
+/** `cluster`: null if this process is the only one. */
 async function serve(config: Config, cluster: Cluster | null): Promise<void> {
   const [{ createService }, { routes }] = await Promise.all([
     import('./service.ts'),
@@ -83,7 +83,7 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     });
   }
   process.on('uncaughtException', (error, origin) => {
-    // First: nothing that was thrown may stand in the way of the end.
+    // First, because an error must not prevent the shutdown.
     void end(1, LAST_RESORT_AFTER_CRASH);
     say(
       `${origin === 'unhandledRejection' ? 'A rejection nobody handled' : 'Uncaught'}: ${service.describe(error)}`,

@@ -1,4 +1,4 @@
-/** The door for tests of your own panels: the facts of a request -> what the panel keeps of them, masked, and the rows that it shows. */
+/** The door for tests of your own panels: the facts of a request -> the data that the panel stores, masked, and its rows. */
 import { Context } from './profiler/context.ts';
 import type { Panel } from './profiler/panel.ts';
 import { createRecorder } from './profiler/recorder.ts';

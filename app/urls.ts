@@ -5,10 +5,10 @@ export const PROFILER_PREFIX = '/_profiler';
 /** A token: 6 lower-case hexadecimal digits. No route name below the prefix may look like one. */
 export const TOKEN_PATTERN = /^[0-9a-f]{6}$/;
 
-/** Sent with each request of the toolbar: they are kept apart, and where they are refused no browser asks for a password. */
+/** Sent with each request of the toolbar: they are recorded separately, and if one is refused, no browser asks for a password. */
 export const TOOLBAR_HEADER = 'x-hindsight-toolbar';
 
-/** What a query holds as it is. */
+/** Characters that a query may contain unencoded. */
 const PLAIN_NAME = /^[a-z_]+$/;
 
 function withQuery(path: string, query: Record<string, string | number | undefined>): string {

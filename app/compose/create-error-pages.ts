@@ -53,7 +53,7 @@ export interface ErrorPages extends ErrorResponder {
   recordRefusal(request: RefusedRequest): RecordedRefusal;
 }
 
-/** The response of what is not an HTTP response object: the rendering of an error page, a refused request. */
+/** A response without an HTTP response object: of the rendering of an error page, or to a refused request. */
 function syntheticResponse(status: number, statusText: string, atMs: number): ResponseFact {
   return {
     status,
@@ -169,7 +169,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       const renderPage = (): string | null => {
         let html: string | undefined;
         try {
-          // Who sent a broken head can't be told, so behind a guard nobody sees what was recorded of it.
+          // The sender of a malformed head is unknown, so with a guard the page shows nothing that was recorded.
           if (guard.isSet) return null;
           html = tracker.run(child, () => render(context, child, { ...page, error }));
           return html;

@@ -1,6 +1,6 @@
 /**
  * The fact `routing` of a request, derived when a panel reads it: what the routers tried, which routes there are, which come close.
- * A dry match over the live routers: no handler runs, and a request that nobody reads costs nothing.
+ * A dry match over the live routers: no handler runs, and it costs nothing unless the request is read.
  */
 import type { Express } from 'express';
 import type { IncomingMessage } from 'node:http';

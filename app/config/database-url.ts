@@ -5,7 +5,7 @@ export interface DatabaseAddress {
   port: number;
   name: string;
   user: string;
-  /** Absent where the server asks for none. */
+  /** Absent if the server asks for none. */
   password?: string;
   /** From `sslmode` of DATABASE_URL: off, encrypted without check, or checked. */
   ssl: 'off' | 'unverified' | 'verified';

@@ -25,7 +25,7 @@ export interface Setting<Value = unknown> {
   read: Reader<Value>;
   /** Value where it is not set. */
   fallback: Value;
-  /** What the README says of the default, where the fallback does not tell. */
+  /** The default in the README, if the fallback does not show it. */
   defaultText?: string;
   /** What the README says, in Markdown. */
   meaning: string;

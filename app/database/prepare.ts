@@ -71,7 +71,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
   return async ({ owner, settings }, reason) => {
     if (options.profiler)
       await say(runProfilerMigrationsAt(withTimeouts(settings, CONNECT_MS), schema), "the profiler's");
-    // Who drops a schema while the service runs may be about to fill it: the owner's tables are left to them.
+    // If the schema is dropped while the service runs, the owner may be about to fill it: the owner's tables are not created.
     if (!options.owner || (ownerRan && reason === 'tables missing')) return;
     const folder = ownerFolder === undefined ? {} : { folder: ownerFolder };
     ownerRan = await say(runOwnerMigrations({ knex: owner, schema, ...folder }), "the application's");

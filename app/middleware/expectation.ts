@@ -1,5 +1,5 @@
 /**
- * 417 for an Expect header other than 100-continue. Node would answer with a bare line, but the `checkExpectation` listener of
+ * 417 for an Expect header other than 100-continue. Node would respond with a status line only, but the `checkExpectation` listener of
  * refuse.ts lets the request through to this middleware.
  */
 import type { RequestHandler } from 'express';

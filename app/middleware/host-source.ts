@@ -1,6 +1,6 @@
 /**
  * Where a request came from, in a host: `req.ip`, `req.ips`, `req.protocol` and `req.host` of its own Express, which obey
- * its `trust proxy`. If nobody is trusted, socket and Host header say the same and are read instead: five getters cost more than
+ * its `trust proxy`. If no proxy is trusted, socket and Host header have the same values and are read instead: five getters cost more than
  * the rest of opening a request. Plain node:http has only the socket.
  */
 import { randomUUID } from 'node:crypto';
@@ -65,7 +65,7 @@ function createPlaces(scheme: 'http' | 'https'): (text: string) => Place {
   };
 }
 
-/** True if Express's getters would say no more than the socket: nobody is trusted, and the getters are its own. */
+/** True if Express's getters would return the same as the socket: no proxy is trusted, and the getters are its own. */
 function createTrustsNobody(): (req: HostRequest) => boolean {
   let asked: object | null = null;
   let replaced = false;

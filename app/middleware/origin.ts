@@ -1,7 +1,7 @@
 /**
  * Where a request comes from and what its client calls us: plain facts of a connection -> RequestOrigin and request id. Without
  * Express's types, so that it serves requests refused by the parser, too. The proxy's eight headers count only from a trusted peer;
- * they are read from `rawHeaders`, which shows doubled lines and keeps `__proto__` an ordinary name.
+ * they are read from `rawHeaders`, which contains repeated lines, and where `__proto__` is an ordinary name.
  */
 import { randomUUID } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -33,7 +33,7 @@ export interface ResolvedOrigin {
   origin: RequestOrigin;
   refusedHost: RefusedHost | null;
   requestId: string;
-  /** The x-request-id as received, if it was not kept. */
+  /** The x-request-id as received, if it was replaced. */
   receivedRequestId: string | null;
 }
 

@@ -7,7 +7,7 @@
 const TURN_MS = 8;
 /** While more than this wait, pages are short. */
 const MOST_FULL = 100;
-/** The context of each that waits takes about 44 KB: beyond this number none waits, which slows down whoever asks. */
+/** The context of each that waits takes about 44 KB: beyond this number none waits, which slows down the sender. */
 const MOST_WAITING = 600;
 
 /** Sends one page. */

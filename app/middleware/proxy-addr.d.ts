@@ -1,4 +1,4 @@
-/** What is used of proxy-addr, which brings no types. */
+/** The part of proxy-addr that is used; it has no types of its own. */
 declare module 'proxy-addr' {
   const proxyAddr: { compile(ranges: readonly string[]): (address: string) => boolean };
   export default proxyAddr;

@@ -1,4 +1,4 @@
-/** A whole response written to a bare socket, for requests that Node never completed: same headers as any other error. */
+/** A whole response written directly to the socket, for requests that Node never completed: same headers as any other error. */
 import { STATUS_CODES } from 'node:http';
 import { ownHeaders } from './own-headers.ts';
 import { ROBOTS_HEADER } from './robots.ts';

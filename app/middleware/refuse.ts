@@ -1,6 +1,6 @@
 /**
  * Requests that never reach the application: what the HTTP parser refuses (400, 408, 413, 431), Expect (417) and CONNECT (405).
- * They get a full page on the bare socket and are recorded by an injected function. An error in the body of a running request
+ * They get a full page, written directly to the socket, and are recorded by an injected function. An error in the body of a running request
  * belongs to that request. Idle connections, resets and broken pipes get no response and no profile.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -174,7 +174,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
 
   return {
     attach(server) {
-      // A body that is refused by its length is never asked for.
+      // A body that is refused by its length is never requested.
       const onContinue = (req: IncomingMessage, res: ServerResponse): void => {
         if ((announcedBytes(req) ?? 0) <= allowedBytes(req, limitBytes)) res.writeContinue();
         server.emit('request', req, res);

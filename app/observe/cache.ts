@@ -5,7 +5,7 @@ import { failureText } from '../profiler/thrown-value.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
 import { closing, type ObserverParts, subscribeToCalls } from './subscribe.ts';
 
-/** A part of a command behind its key; the name is that of the key or field that it is the value of. */
+/** A part of a command after its key; the name is that of the key or field that it is the value of. */
 export interface CacheArgument {
   name: string | null;
   value: string;
@@ -18,7 +18,7 @@ export interface CacheFact {
   command: string;
   key: string | null;
   args: CacheArgument[];
-  /** Values that a read asked for; 0 for any other command. */
+  /** Values that a read requested; 0 for any other command. */
   asked: number;
   /** How many of them were there; null before the reply, or if it failed. */
   hits: number | null;
@@ -59,7 +59,7 @@ const SCRIPTS = new Set(['EVAL', 'EVALSHA', 'EVAL_RO', 'EVALSHA_RO', 'FCALL', 'F
 const PAIRS = new Set(['MSET', 'MSETNX']);
 /** Field and value in turn, behind the key. */
 const FIELDS = new Set(['HSET', 'HMSET', 'HSETNX']);
-/** One value, null where there is none. */
+/** One value, null if there is none. */
 const READS_ONE = new Set(['GET', 'GETEX', 'GETDEL', 'HGET', 'JSON.GET']);
 /** A list of values, null for each that there is none of. */
 const READS_LIST = new Set(['MGET', 'HMGET']);
@@ -104,7 +104,7 @@ function sizeOf(reply: unknown): number {
   return typeof reply === 'object' && reply !== null ? Object.keys(reply).length : 0;
 }
 
-/** null where the reply doesn't tell. */
+/** null if the reply does not show it. */
 function hitsOf(command: string, reply: unknown): number | null {
   if (reply === undefined) return null;
   if (READS_ONE.has(command)) return reply === null ? 0 : 1;
@@ -113,7 +113,7 @@ function hitsOf(command: string, reply: unknown): number | null {
   return command === 'HGETALL' ? Math.min(1, sizeOf(reply)) : null;
 }
 
-/** What a client tells of itself where it connects: not the application's, and older servers refuse it. */
+/** Sent by the client itself when it connects; not the application's, and older servers reject it. */
 function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
   return name.toUpperCase() === 'CLIENT' && String(first).toUpperCase() === 'SETINFO';
 }

@@ -83,7 +83,7 @@ function isIn(file: string, library: string | undefined): boolean {
   return library !== undefined && file.replaceAll('\\', '/').includes(`/node_modules/${library}/`);
 }
 
-/** What is known of a file that appeared in a stack. */
+/** A file that appeared in a stack. */
 interface KnownFile {
   name: string;
   kind: 'own' | 'library' | 'neither';
@@ -132,7 +132,7 @@ export function isOwnFile(text: string): boolean {
   });
 }
 
-/** As stacks write it: as an address, as a path, and as source maps place the build's sources. Empty where it is not known. */
+/** As written in stacks: as an address, as a path, and relative to the build's sources. Empty if unknown. */
 export function ownFolders(): readonly string[] {
   return (foldersOfOurs ??= findOwnFolders());
 }

@@ -51,7 +51,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
-  /** Where the current `res.render` was called from; undefined outside of one, or once its view has begun. */
+  /** Where the current `res.render` was called from; undefined outside a `res.render`, or once its view has begun. */
   let asked: string | null | undefined;
   let closed = false;
 

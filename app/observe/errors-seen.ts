@@ -1,6 +1,6 @@
 /**
  * The facts `error`: each error of a request once, wherever it is seen. It may be logged, passed to `next`, and then reach our own error
- * page: the fact keeps the strongest of these, and the layer it came from. An error that wraps a recorded one takes its place.
+ * page: the fact stores the strongest of these, and the layer it came from. An error that wraps a recorded one replaces it.
  */
 import type { Context } from '../profiler/context.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
@@ -24,7 +24,7 @@ const LONGEST_CHAIN = 5;
 
 export type SeenError = Pick<ErrorFact, 'origin'> & Partial<Pick<ErrorFact, 'status' | 'layer'>>;
 
-/** Whether what was passed to `next` is a failure: other values are how some applications pass on a body. */
+/** Whether a value passed to `next` is a failure: some applications pass on a body that way. */
 export function isFailure(value: unknown): boolean {
   return isObject(value) && (isError(value) || (statusOf(value) ?? 0) >= 400);
 }
@@ -39,7 +39,7 @@ function isCausedBy(error: unknown, cause: unknown): boolean {
   return false;
 }
 
-/** Records an error, or adds to what is recorded of it. Returns its fact; null where the recording limit is reached. Never throws. */
+/** Records an error, or adds to what is recorded of it. Returns its fact; null if the recording limit is reached. Never throws. */
 export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact | null {
   const { origin, status = null, layer = null } = seen;
   hideOwnFrames(error);
@@ -51,7 +51,7 @@ export function recordError(context: Context, error: unknown, seen: SeenError): 
   known.error = error;
   known.layer ??= layer;
   if (STRENGTH[origin] > STRENGTH[known.origin]) {
-    // The time tells what came after the response.
+    // The time shows what came after the response.
     if (known.origin === 'logged' || STRENGTH[origin] === STRENGTH.unhandledRejection)
       known.atMs = context.elapsedMs();
     known.origin = origin;

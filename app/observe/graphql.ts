@@ -33,7 +33,7 @@ export interface ResolverTimes {
 }
 
 export interface GraphqlFact {
-  /** null where it has no name. */
+  /** null if it has no name. */
   operation: string | null;
   type: 'query' | 'mutation' | 'subscription' | null;
   document: string;
@@ -95,7 +95,7 @@ function sourceOf(document: unknown): string {
   return typeof body === 'string' ? cutText(body, DOCUMENT_LENGTH) : '';
 }
 
-/** Errors of GraphQL stand round those that resolvers threw. */
+/** Errors of GraphQL wrap those that resolvers threw. */
 function thrownBy(error: unknown): unknown {
   return (error as { originalError?: unknown } | null | undefined)?.originalError ?? error;
 }
@@ -171,7 +171,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     for (const each of Array.isArray(errors) ? (errors as unknown[]) : []) fail(entry, each, pathOf(each));
   }
 
-  /** The operation that a resolver works for; null where it has ended, or is not recorded. */
+  /** The operation that a resolver works for; null if it has ended, or is not recorded. */
   function operationOfResolver({ operation, variableValues }: ResolveInfo): Running | null {
     const context = tracker.current();
     if (context === undefined || typeof operation !== 'object' || operation === null) return null;

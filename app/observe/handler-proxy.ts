@@ -1,6 +1,6 @@
 /**
- * A temporary replacement for `layer.handle`, where a router's method is not one that we can stand in for (layer-method.ts): in place only
- * while the router calls it, so that we see what the handler returns and throws. By the time the handler runs, the layer holds its own
+ * A temporary replacement for `layer.handle`, for router methods that we can't replace (layer-method.ts): in place only
+ * while the router calls it, so that we see what the handler returns and throws. By the time the handler runs, the layer has its own
  * function again.
  */
 import { types } from 'node:util';
@@ -29,9 +29,9 @@ export interface ProxiedCall<H extends Callable> {
 
 export interface HandlerProxy {
   proxied: ProxiedCall<never>;
-  /** How the layer held its function. */
+  /** How the layer's function was defined. */
   descriptor: PropertyDescriptor | undefined;
-  /** null where it could not be installed. */
+  /** null if it could not be installed. */
   replacement: Callable | null;
 }
 
@@ -71,7 +71,7 @@ function mayWatch(promises: PromiseHandling, handle: unknown): boolean {
   return promises === 'handled' || (promises === 'ignored' && isAsyncFunction(handle));
 }
 
-/** Replaces a layer's function, held as `descriptor` says; false where that is not possible. */
+/** Replaces a layer's function, defined by `descriptor`; false if that is not possible. */
 function replaceHandle(
   layer: Layer,
   descriptor: PropertyDescriptor | undefined,
@@ -87,7 +87,7 @@ function replaceHandle(
   }
 }
 
-/** Restores the layer's function; false where that was done already, or somebody has replaced ours. */
+/** Restores the layer's function; false if that was done already, or somebody has replaced ours. */
 function restoreHandle(
   layer: Layer,
   descriptor: PropertyDescriptor | undefined,

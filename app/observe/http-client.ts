@@ -22,13 +22,13 @@ export interface CallFact {
   startMs: number;
   /** To the end of the body, where that is reported; null while it runs. */
   durationMs: number | null;
-  /** To the first byte of the response; null where none came. */
+  /** To the first byte of the response; null if none came. */
   headersMs: number | null;
   /** Milliseconds of the new connection's parts; null for a reused connection, or where they are not reported. */
   connection: ConnectionParts | null;
-  /** Until the request was sent, after connecting or waiting for a connection; null where it is not reported. */
+  /** Until the request was sent, after connecting or waiting for a connection; null if it is not reported. */
   sentMs?: number | null;
-  /** Sent over a reused connection; absent where it is not reported. */
+  /** Sent over a reused connection; absent if it is not reported. */
   reused?: boolean;
   /** Name, value, name, value …; truncated. */
   requestHeaders: string[];

@@ -1,6 +1,6 @@
 /**
  * Jobs -> facts `job` of the request that adds them, and a profile of its own for each job that a worker of this process works on. A job's
- * token doesn't travel with it, because that would change what the application stores: who added it is known in this process alone.
+ * token doesn't travel with it, because that would change what the application stores, so the request that added it is known in this process only.
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
@@ -35,7 +35,7 @@ export interface JobRunFact {
   /** From 1 on. */
   attempt: number;
   attempts: number;
-  /** Milliseconds between being added, or due, and this attempt; null where not known. */
+  /** Milliseconds between being added, or due, and this attempt; null if unknown. */
   waitedMs: number | null;
   result: Json;
   outcome: 'running' | 'completed' | 'failed';

@@ -42,7 +42,7 @@ interface Connection {
   __knexTxId?: unknown;
 }
 
-/** What is known of a connection while one request uses it. */
+/** State of a connection while one request uses it. */
 interface Lease {
   /** Milliseconds the request waited for it; null once a statement has reported it. */
   wait: { context: Context; ms: number } | null;
@@ -160,7 +160,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     explainer?.note({ context, fact, client, sql, bindings: listOf(bindings) });
   }
 
-  /** The context that a statement of this client belongs to; null where it is not recorded. */
+  /** The context that a statement of this client belongs to; null if it is not recorded. */
   function contextOf(client: Client): Context | null {
     const context = tracker.current();
     return context === undefined || !isObserved(client) ? null : context;
@@ -179,7 +179,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const startMs = context.elapsedMs();
     const answer = queries === undefined ? send() : queries.covered(send);
     try {
-      // Only now does `query` hold the statement as sent.
+      // Only now `query` contains the statement as sent.
       const fact = record(context, connection, query, caller);
       fact.startMs = startMs;
       const end = (): void => {
@@ -236,7 +236,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   function acquireConnection(this: Client): Promise<Connection> {
     const context = tracker.current();
     if (context === undefined || !isObserved(this)) return original.acquireConnection.call(this);
-    // What Knex asks a new connection is not the application's.
+    // Knex's own queries on a new connection are not the application's.
     const acquired = tracker.unobserved(() => original.acquireConnection.call(this));
     const askedMs = context.elapsedMs();
     acquired.then(

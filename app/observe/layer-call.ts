@@ -1,4 +1,4 @@
-/** A call of a router's layer, and what it tells: pattern, mount, parameters. */
+/** A call of a router's layer, with its pattern, mount and parameters. */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import { type Layer, matchedAmong, pathOfRegexp, patternText } from '../profiler/express-routers.ts';

@@ -42,7 +42,7 @@ export interface DispatchTrace extends CallTrace {
 export interface LayerDispatch {
   /** A router, whose layers may come from another copy of the library. */
   observeRouter(router: unknown): void;
-  /** The router of an application, which tells when it is done. */
+  /** The router of an application, which reports when it is done. */
   observeEnd(router: unknown): void;
   /** `Router` of a library: its layers are observed from the first request on, wherever the profiler is mounted. */
   observeLibrary(Router: unknown): void;
@@ -71,7 +71,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const promiseHandling = new WeakMap<object, PromiseHandling>();
   const proxies = createHandlerProxies(trace);
   const restore: (() => void)[] = [];
-  /** Changed lists of param callbacks, and routers of applications. Held weakly: a host may create them for each request. */
+  /** Changed lists of param callbacks, and routers of applications. Weak references: a host may create them for each request. */
   const changed = new Set<WeakRef<object>>();
   const undoOf = new WeakMap<object, () => void>();
   const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
@@ -192,7 +192,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     return Object.defineProperty(traced, 'length', { value: original.length, configurable: true });
   }
 
-  /** `router.params` holds a list of callbacks by name. */
+  /** `router.params` has a list of callbacks per name. */
   function observeParams(router: object, promises: PromiseHandling): void {
     for (const callbacks of Object.values((router as { params?: object }).params ?? {})) {
       if (!Array.isArray(callbacks) || observed.has(callbacks) || Object.isFrozen(callbacks)) continue;
@@ -217,7 +217,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     forgotten.register(target, ref);
   }
 
-  /** An own property of this router: others, which run inside it, keep their stacks as they are. */
+  /** An own property of this router, so that the stacks of routers inside it do not change. */
   function observeEnd(given: unknown): void {
     if (stackOf(given) === null || closed) return;
     const router = given as { handle?: unknown };

@@ -7,16 +7,16 @@ export interface LayerFact {
   kind: LayerKind;
   /** Mount path or route, with the mounts above it: `/shop/orders/:id`. */
   pattern: string;
-  /** Upper-case method a handler is bound to; null where it takes any. */
+  /** Upper-case method a handler is bound to; null if it takes any. */
   method: string | null;
-  /** `file:line` of the registration; null where not known. */
+  /** `file:line` of the registration; null if unknown. */
   source: string | null;
   startMs: number;
   /** Until the function returned, including what ran inside `next()`; null while it runs. */
   durationMs: number | null;
-  /** Until its promise settled; null where it returned none, or it runs. */
+  /** Until its promise settled; null if it returned none, or it runs. */
   settledMs: number | null;
-  /** From its start until the following layer started; null where none did. */
+  /** From its start until the following layer started; null if none did. */
   nextMs: number | null;
   outcome: 'next' | 'threw' | 'running';
   /** It threw, rejected, or passed an error to `next`. */

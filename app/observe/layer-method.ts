@@ -10,7 +10,7 @@ import { takeSites } from './caller.ts';
 
 type Callable = (...args: never[]) => unknown;
 
-/** What the method is told, and asks. None of it may throw. */
+/** What the method reports and queries. None of it may throw. */
 export interface MethodTrace<Call> {
   /** null: the call is not traced. undefined: the original method runs. */
   open(layer: Layer, handle: Callable, req: IncomingMessage): Call | null | undefined;
@@ -79,7 +79,7 @@ function positionsOf(method: Callable, kind: MethodKind): readonly Position[] | 
   const [right, wrong] = kind === 'request' ? [3, 4] : [4, 3];
   const call = (handle: Callable, next: Callable): unknown => {
     const args = kind === 'request' ? [{}, {}, next] : [new Error(), {}, {}, next];
-    // With a route, router 2.3 tells no tracer.
+    // With a route, router 2.3 publishes nothing.
     return Reflect.apply(method, { handle, route: {} }, args as never[]);
   };
   const positions = [
@@ -129,7 +129,7 @@ function sourceOf(
   );
 }
 
-/** Takes the place of `original`; null where that is not a method that we know. */
+/** A replacement for `original`; null if we don't know that method. */
 export function createLayerMethod<Call, M extends Callable>(
   original: M,
   kind: MethodKind,

@@ -36,7 +36,7 @@ interface LayerMeta {
   /** A mounted application: its layers belong to the router of `req.app`. */
   isApplication: boolean;
   source: string | null;
-  /** Router whose stack holds it; null where none is known. */
+  /** Router whose stack contains it; null if unknown. */
   owner: object | null;
   /** The full pattern of the last call; mostly the next one is the same. */
   full: { mount: string; route: unknown; pattern: string };
@@ -104,7 +104,7 @@ function createLayerTrace(
   const traces = createSlot<RequestTrace>('layers');
   const outlines = createSlot<Outline>('calls of layers');
 
-  /** Records which layers a router holds; again when it has grown. */
+  /** Records the layers of a router; again when it has grown. */
   function list(router: unknown): void {
     const stack = stackOf(router);
     if (stack === null || listed.get(router as object) === stack.length) return;
@@ -154,7 +154,7 @@ function createLayerTrace(
     return trace;
   }
 
-  /** Drops the routers that are finished, so that the innermost open one holds the layer. */
+  /** Drops the routers that are finished, so that the innermost open one contains the layer. */
   function enter(trace: RequestTrace, owner: object | null, req: IncomingMessage): Mount {
     const { mounts } = trace;
     const innermost = mounts[mounts.length - 1];
@@ -200,8 +200,8 @@ function createLayerTrace(
   }
 
   /**
-   * No route handled the request: the mount of the middleware that responded is its route. Whoever responds with 404 may stand there for
-   * what nobody knows.
+   * No route handled the request: the mount of the middleware that responded is its route. A middleware that
+   * responds with 404 may be there for unknown paths.
    */
   function noteMount(context: Context): void {
     const trace = traces.get(context);
@@ -266,7 +266,7 @@ function createLayerTrace(
     return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
   }
 
-  /** `base`: where the outermost router is mounted, if the request no longer tells. */
+  /** `base`: where the outermost router is mounted, if the request no longer shows it. */
   function begin(call: LayerCall, base: string | null): void {
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
@@ -393,7 +393,7 @@ function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwis
 }
 
 export interface LayerObserver extends Pick<LayerDispatch, 'observeRouter' | 'observeLibrary' | 'close'> {
-  /** The response is over: what is mounted may have sent it. */
+  /** The response is finished: a mounted middleware may have sent it. */
   onFinish(context: Context): void;
   /** The application of a request; observed once. */
   observeApplication(app: unknown): void;

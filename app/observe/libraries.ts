@@ -20,14 +20,14 @@ export interface LibraryPatch {
   /** The same as an ES module: this file hands over these names, which `patch` may replace. */
   module?: { file: string; names: readonly string[] };
   /**
-   * Makes this copy publish; returns what undoes it, or null where it isn't the shape we know. Called once per copy and profiler:
-   * `wrapMethod` wraps once. By hand it gets the package's exports. Must not throw. What publishes by itself returns a function that does nothing.
+   * Makes this copy publish; returns what undoes it, or null if its shape is unknown. Called once per copy and profiler:
+   * `wrapMethod` wraps once. By hand it gets the package's exports. Must not throw. If the library publishes by itself, it returns a function that does nothing.
    */
   patch(exports: unknown): (() => void) | null;
 }
 
 export interface Libraries {
-  /** By hand, for libraries in a bundle or loaded in a way we can't see. False where it isn't a library we know. */
+  /** By hand, for libraries in a bundle or loaded in a way that we don't observe. False for an unknown library. */
   observe(name: string, exports: unknown): boolean;
   /** What was found in this process. */
   found(): readonly FoundLibrary[];
@@ -36,7 +36,7 @@ export interface Libraries {
 
 export interface FoundLibrary {
   name: string;
-  /** null where not known. */
+  /** null if unknown. */
   version: string | null;
 }
 
@@ -183,7 +183,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
       apply(patch, process.getBuiltinModule(name), { key: name, folder: null });
   }
 
-  /** All that is loaded now. A builtin is asked for only where the application has loaded it. */
+  /** Everything that is loaded now; builtins only if the application has loaded them. */
   function lookAround(): void {
     const folders = new Map<string, string>();
     for (const file of Object.keys(cache)) {

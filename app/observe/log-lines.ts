@@ -6,10 +6,10 @@ import type { LogLevel } from './logs.ts';
 
 export interface ReadLine {
   level: LogLevel;
-  /** null where the format does not name a logger. */
+  /** null if the format does not name a logger. */
   channel: string | null;
   message: string;
-  /** null where there is only the message. */
+  /** null if there is only the message. */
   context: Record<string, unknown> | null;
 }
 

@@ -16,7 +16,7 @@ export interface LogFact {
   /** The logger: `console.log`, `morgan`, or its name. */
   channel: string;
   message: string;
-  /** What was logged beside the message; null where there is nothing. */
+  /** Other logged values; null if there are none. */
   context: Json | null;
   caller: string | null;
   atMs: number;
@@ -34,7 +34,7 @@ export interface LogLine {
   /** As passed to the logger: text, perhaps with `%s` and the like, and values. */
   args: readonly unknown[];
   caller?: string | null;
-  /** The error that was logged, where `args` hold its text only. */
+  /** The logged error, if `args` contain only its text. */
   error?: object | null;
 }
 
@@ -56,7 +56,7 @@ export function createLogGate(): LogGate {
 
 const MESSAGE_LENGTH = 8192;
 const VALUES: PlainLimits = { depth: 4, width: 50, length: 1000, total: 200 };
-/** Arguments read at most; nobody logs more on purpose. */
+/** Maximum arguments read. */
 const MOST_ARGUMENTS = 20;
 
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)/g;

@@ -8,7 +8,7 @@ import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
 export interface MailAttachment {
   name: string;
   contentType: string | null;
-  /** null where it is not in memory: a file, an address, a stream. */
+  /** null if it is not in memory: a file, an address, a stream. */
   bytes: number | null;
 }
 
@@ -18,11 +18,11 @@ export interface MailFact {
   cc: string[];
   bcc: string[];
   subject: string;
-  /** The beginning of each part; null where there is none, or it is not in memory. */
+  /** The beginning of each part; null if there is none, or it is not in memory. */
   text: string | null;
   html: string | null;
   attachments: MailAttachment[];
-  /** `SMTP`, `Sendmail` …; null where the transport doesn't say. */
+  /** `SMTP`, `Sendmail` …; null if unknown. */
   transport: string | null;
   startMs: number;
   /** To the transport's reply; null while it runs. */
@@ -61,7 +61,7 @@ function lineOf(value: unknown): string {
   return typeof value === 'string' ? cutText(value, LINE_LENGTH) : '';
 }
 
-/** `Ada <ada@example.com>`; a text may hold several addresses. */
+/** `Ada <ada@example.com>`; a text may contain several addresses. */
 function addressesOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.slice(0, MOST_ADDRESSES).flatMap(addressesOf);
   if (typeof value === 'string') return value === '' ? [] : [lineOf(value)];

@@ -1,5 +1,5 @@
 /**
- * Which application stands behind a layer: Express mounts one as a closure that does not tell. Each known application tells what is
+ * Which application a layer calls: Express mounts one as a closure that does not show it. Each known application publishes what is
  * added to it; what was mounted before is learned when a request reaches it.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -13,7 +13,7 @@ export interface MountedApplications {
   watchLibrary(express: unknown): void;
   /** A request found this application behind a layer. */
   learn(layer: object, app: unknown): void;
-  /** The application that a layer calls; undefined where none is known. */
+  /** The application that a layer calls; undefined if unknown. */
   of(layer: object): unknown;
   close(): void;
 }
@@ -31,7 +31,7 @@ export function createMountedApplications({
   const mounted = new WeakMap<object, unknown>();
   const watched = new WeakMap<object, (() => void) | null>();
   const libraries: ((() => void) | null)[] = [];
-  /** Held weakly: a host may create applications for each request. */
+  /** Weak references: a host may create applications for each request. */
   const refs = new Set<WeakRef<object>>();
   const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => refs.delete(ref));
 

@@ -34,7 +34,7 @@ function startedPackage(main: string | undefined): string | null {
 
 /**
  * Whether a file is the application's own: outside of `node_modules`, or inside only because the application itself lies there. `root`:
- * its folder; `main`: what was started.
+ * its folder; `main`: the file that was started.
  */
 export function createOwnCode(root: string, main = process.argv[1]): (file: string) => boolean {
   const started = startedPackage(main);

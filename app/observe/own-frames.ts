@@ -1,6 +1,6 @@
 /**
  * Takes the profiler's frames out of the stack of an error that comes by, before the host sees it: those of its own middleware, and of
- * the emitters that it binds to a request. What a host catches itself before it comes by keeps them (docs/architecture.md).
+ * the emitters that it binds to a request. Errors that a host catches before keep them (docs/architecture.md).
  */
 import { field, isError, isObject } from '../profiler/thrown-value.ts';
 import { isOwnFile, ownFolders } from './caller.ts';
@@ -9,7 +9,7 @@ const LONGEST_CHAIN = 5;
 const FRAME = /^\s+at /;
 /** Of Node.js, called by ours. */
 const RUN = /^\s+at AsyncLocalStorage\.run \(node:/;
-/** Mounts what is mounted; the rest of that room may be an owner's own. */
+/** It mounts the routers; other files of that folder may be the owner's. */
 const MOUNTS = /app[\\/]compose[\\/](?:attach|create-profiler|lazy-pages)\./;
 
 /** Without our frames, but for those at the top: an error that we made began there. */

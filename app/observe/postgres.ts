@@ -3,7 +3,7 @@ import { type PostgresQuery, type PostgresSent, postgresChannels } from './chann
 import type { QueryRecorder, RunningQuery } from './queries.ts';
 import { subscribeToCalls } from './subscribe.ts';
 
-/** Types of arrays, which it asks for with each new connection. */
+/** Its own query for array types on each new connection. */
 const OF_THE_LIBRARY = /^\s*select b\.oid, b\.typarray\b/;
 
 /** Until it is sent, when its fragments are put together. */
@@ -16,7 +16,7 @@ function valueOf(value: unknown): unknown {
   return isTyped ? value.value : value;
 }
 
-/** What was sent is text; where it is the arguments one by one, they are told as they were given. */
+/** Sent values are text; separate arguments are recorded as passed. */
 function sentText({ string, parameters, args }: PostgresSent): { sql?: string; bindings?: unknown } {
   if (typeof string !== 'string') return {};
   const sent: readonly unknown[] = Array.isArray(parameters) ? parameters : [];

@@ -11,17 +11,17 @@ import { bindingTypes, bytesOf, messageOf } from './statement.ts';
 
 export interface QueryStart {
   system: QuerySystem;
-  /** The statement as sent, or what stands for it: `db.users.find({"email": ?})`. */
+  /** The statement as sent, or its text form: `db.users.find({"email": ?})`. */
   sql: string;
   /** A list by placeholder, or an object by name. */
   bindings?: unknown;
-  /** The object that stands for the connection: it gets a name, and its transactions are followed. */
+  /** The object that identifies the connection: it gets a name, and its transactions are followed. */
   connection?: object | null;
   /** Package whose frames are skipped for the caller. */
   library: string;
   /** Where it was called, if that is known already. */
   caller?: string | null;
-  /** A stack that the library took, asked for where the current one has no own code. */
+  /** A stack that the library took, used if the current one has no own code. */
   stack?: () => string;
   instance?: string;
 }
@@ -36,13 +36,13 @@ export interface RunningQuery {
 }
 
 export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
-  /** Returned or changed; null where the driver does not say. */
+  /** Returned or changed; null if the driver does not say. */
   rows?: number | null;
   error?: unknown;
 }
 
 export interface QueryRecorder {
-  /** null where nothing records it: no request, or covered by a level above. */
+  /** null if it is not recorded: outside a request, or recorded by a level above. */
   start(query: QueryStart): RunningQuery | null;
   end(running: RunningQuery, outcome: QueryOutcome): void;
   /** The line that calls now; null without a request or where a level above records. */

@@ -12,14 +12,14 @@ export interface QueryFact {
   /** As sent, with the dialect's placeholders. */
   sql: string;
   bindings: Json[];
-  /** Types by binding, where JSON loses them; absent where it keeps them all. */
+  /** Types by binding, where JSON loses them; absent if it keeps all types. */
   types?: readonly (BindingType | null)[];
   /** `select`, `insert`, `raw` …; null for BEGIN and other control statements. */
   method: string | null;
   startMs: number;
   /** Until the driver's result; null while it runs. */
   durationMs: number | null;
-  /** Returned or changed; null where the driver does not say. */
+  /** Returned or changed; null if the driver does not say. */
   rows: number | null;
   /** Name of the connection in its pool. */
   connection: string | null;

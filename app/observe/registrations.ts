@@ -1,5 +1,5 @@
 /**
- * Where each layer was registered: `src/app.ts:21`. Each copy of Express or router that comes by tells what is added to its routers:
+ * Where each layer was registered: `src/app.ts:21`. Each copy of Express or router publishes what is added to its routers:
  * one call site per registration, none per request. Layers registered before have no source.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -20,7 +20,7 @@ export interface RouterLibrary {
 export interface RegistrationObserver {
   /** `Router` of a library, or a router: layers that its copy registers from now on have a source. */
   observe(router: unknown): void;
-  /** `file:line` of a layer's registration; null where it is not known. */
+  /** `file:line` of a layer's registration; null if unknown. */
   sourceOf(layer: object): string | null;
   close(): void;
 }

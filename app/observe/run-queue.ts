@@ -1,11 +1,11 @@
 /**
  * How long this thread was ready to run and got no CPU: by Linux's own account (`/proc/thread-self/schedstat`, whose second number is
- * nanoseconds on the run queue). A timer that is late for that reason was not kept by the process's own code.
+ * nanoseconds on the run queue). A timer that is late for that reason was not delayed by the process's own code.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 
 export interface RunQueue {
-  /** Milliseconds since the thread began; always 0 where the system does not tell. */
+  /** Milliseconds since the thread began; always 0 if the system does not report it. */
   waitedMs(): number;
   close(): void;
 }

@@ -61,7 +61,7 @@ const TICK = 20;
 const HELD_FROM = 10;
 /** Milliseconds for which a sample is reused: a busy process's figures are shared anyway. */
 const SAME_LOOK = 10;
-/** Intervals kept for requests that still run. */
+/** Intervals stored for requests that still run. */
 const KEPT = 200;
 const MEMORY_EVERY = 1000;
 

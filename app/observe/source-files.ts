@@ -7,7 +7,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, isAbsolute, relative, resolve, sep } from 'node:path';
 
 export interface SourceFiles {
-  /** Text of a source file; null where it may not or can't be read. */
+  /** Text of a source file; null if it may not or can't be read. */
   text(file: string): string | null;
   lines(file: string): readonly string[] | null;
   /** Text of the source map that a readable file names. */
@@ -65,7 +65,7 @@ export function createSourceFiles({ roots }: { roots: readonly string[] }): Sour
     cache.delete(file);
   }
 
-  /** The file's real path and a stamp of its state; null where it may not be read. */
+  /** The file's real path and a stamp of its state; null if it may not be read. */
   function inspect(file: string, endings: ReadonlySet<string>, largest: number) {
     if (!isAbsolute(file) || file.includes('\0') || !endings.has(extname(file).toLowerCase())) return null;
     const real = realpathSync(resolve(file));

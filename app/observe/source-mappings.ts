@@ -32,7 +32,7 @@ export function createMappings(text: string): Mappings {
   /** States at the beginning of the lines that were walked, and of the one behind them. */
   const states: State[] = [{ source: 0, line: 0, column: 0 }];
 
-  /** Walks a line from its state; returns the state behind it and, in `found`, what is mapped at `column`. */
+  /** Walks a line from its state; returns the state after it and, in `found`, what is mapped at `column`. */
   function walk(
     segments: string,
     before: State,

@@ -14,12 +14,12 @@ export interface OriginalPlace {
   line: number;
   /** Counted from 1. */
   column: number;
-  /** Lines of the source, from the map or the file; null where neither has them. */
+  /** Lines of the source, from the map or the file; null if neither has them. */
   lines: readonly string[] | null;
 }
 
 export interface SourceMaps {
-  /** null where the file has no map, or the map does not cover the place. */
+  /** null if the file has no map, or the map does not cover the place. */
   original(file: string, line: number, column: number): OriginalPlace | null;
   /** Lines of a source by its absolute path, from a map that was read before; null if none has them. */
   sourceLines(path: string): readonly string[] | null;
@@ -28,7 +28,7 @@ export interface SourceMaps {
 interface ParsedMap {
   /** Of the executed file. */
   text: string;
-  /** In the order of the file; empty where it names no map, or an unreadable one. */
+  /** In the order of the file; empty if it names no map, or an unreadable one. */
   parts: readonly MapPart[];
   /** Folder that sources are relative to. */
   folder: string;
@@ -109,7 +109,7 @@ function partsOf({ sections, ...map }: MapDocument, contents: Map<string, string
   });
 }
 
-/** What is mapped at a place of the executed file, counted from 0; the source by its rooted name. */
+/** The mapping of a place in the executed file, counted from 0; the source by its rooted name. */
 function findIn(parts: readonly MapPart[], line: number, column: number) {
   const part = parts.findLast((one) => one.line < line || (one.line === line && one.column <= column));
   const place: MappedPlace | null =

@@ -17,7 +17,7 @@ function typeOf(value: unknown): BindingType | null {
   return value instanceof Date ? 'date' : ArrayBuffer.isView(value) ? 'bytes' : null;
 }
 
-/** null where JSON keeps all types, as of texts and numbers. Never throws. */
+/** null if JSON keeps all types, as of texts and numbers. Never throws. */
 export function bindingTypes(bindings: unknown): (BindingType | null)[] | null {
   if (!Array.isArray(bindings)) return null;
   try {

@@ -72,7 +72,7 @@ function localsOf(data: unknown): Json {
 export interface ViewTrace {
   /** The innermost template that runs now. */
   running(context: Context): Frame | null;
-  /** A template begins; null where it can't be recorded. */
+  /** Begins a template; null if it can't be recorded. */
   open(context: Context, begun: BegunView): Frame | null;
   /** It ended; further calls do nothing. */
   end(context: Context, frame: Frame): void;

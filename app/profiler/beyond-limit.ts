@@ -1,4 +1,4 @@
-/** Facts of one kind past the recording limit: they are not kept, but counted and timed, so that totals stay true. */
+/** Facts of one kind past the recording limit: they are counted and timed instead of stored, so that totals are correct. */
 
 export interface Counted {
   count: number;

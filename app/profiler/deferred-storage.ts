@@ -1,6 +1,6 @@
 /**
  * The storage of a process that listens before its database is ready. Until then writes wait (the writer's queue is limited), and
- * everything else is rejected: what a page asks for after `readWithinMs`, the rest immediately.
+ * everything else is rejected: reads for a page after `readWithinMs`, the rest immediately.
  */
 import { createError } from '../errors.ts';
 import type { ProfileStorage } from './storage.ts';

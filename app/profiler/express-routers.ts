@@ -21,7 +21,7 @@ export interface Layer {
   path?: unknown;
   /** On the layer that runs a route. */
   route?: { stack?: unknown; path?: unknown } | undefined;
-  /** Only on layers inside a route; undefined where they take any. */
+  /** Only on layers inside a route; undefined if they take any. */
   method?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export function stackOf(router: unknown): readonly Layer[] | null {
   return Array.isArray(stack) ? (stack as Layer[]) : null;
 }
 
-/** The router of an application; undefined where Express 4 has not made it. There, reading `router` throws. */
+/** The router of an application; undefined if Express 4 has not made it. There, reading `router` throws. */
 export function routerOf(app: unknown): unknown {
   if (typeof app !== 'function') return undefined;
   if ('lazyrouter' in app || '_router' in app) return (app as { _router?: unknown })._router;
@@ -52,7 +52,7 @@ const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
 
 const paths = new WeakMap<RegExp, string>();
 
-/** The path from which Express 4, which does not keep it, compiled a regular expression; that expression where it is not known. */
+/** The path from which Express 4 compiled a regular expression; if it can't be derived, that expression. */
 export function pathOfRegexp(regexp: RegExp, keys: unknown): string {
   const known = paths.get(regexp);
   if (known !== undefined) return known;
@@ -79,7 +79,7 @@ function segmentsOf(path: string): string[] {
   return path.split('/').filter((part) => part !== '');
 }
 
-/** Whether a pattern is that of a path, or of its end, as far as its segments tell. */
+/** Whether a pattern is that of a path, or of its end, as far as its segments show. */
 function mayMatch(pattern: unknown, path: string, isEnd: boolean): boolean {
   if (pattern instanceof RegExp)
     return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')).test(path);
@@ -93,7 +93,7 @@ function mayMatch(pattern: unknown, path: string, isEnd: boolean): boolean {
   );
 }
 
-/** The one of several patterns that matched a path, or its end, where the router does not tell. */
+/** The one of several patterns that matched a path, or its end, if the router does not report it. */
 export function matchedAmong(patterns: readonly unknown[], path: string, { isEnd = false } = {}): unknown {
   const all: unknown[] = patterns.flat(Infinity);
   return all.find((pattern) => mayMatch(pattern, path, isEnd)) ?? all;

@@ -44,7 +44,7 @@ export interface RequestFact {
    * outlive its request, for example in the callbacks of a pooled connection, and must not keep its sockets in memory.
    */
   live?: object | undefined;
-  /** The session as it was when the headers were sent; absent where there was none. */
+  /** The session as it was when the headers were sent; absent if there was none. */
   session?: Json | undefined;
 }
 
@@ -143,7 +143,7 @@ export interface ErrorFact {
     | 'late'
     | 'passed on'
     | 'logged';
-  /** The status of the error page; null where it was not shown. */
+  /** The status of the error page; null if it was not shown. */
   status: number | null;
   /** Where it came from. */
   layer?: ErrorLayer | null;

@@ -1,4 +1,4 @@
-/** A Knex of the host, by what is read of it: the package's types hold for hosts that have none installed. */
+/** The parts of a host's Knex that are read: the package's types must work without Knex installed. */
 export interface HostKnex {
   readonly client: unknown;
 }

@@ -1,4 +1,4 @@
-/** Values that JSON can hold. Data of a panel is made of these only. */
+/** Values that JSON can represent; data of a panel consists of these only. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
 /** An object with names: neither null nor a list. */

@@ -15,7 +15,7 @@ export interface NavigationHints {
   referrer: string | null;
   /**
    * Sec-Fetch-Dest (`document`, `image`, `style` …) of a request by a page of the same origin; null if the client doesn't send it.
-   * Instead of `empty`, how a script sent it, where the headers tell: `eventsource`, `xhr`, `beacon`, else `empty`; also for CORS
+   * Instead of `empty`, how a script sent it, if the headers show it: `eventsource`, `xhr`, `beacon`, else `empty`; also for CORS
    * requests by a page of another origin.
    */
   dest: string | null;
@@ -99,7 +99,7 @@ function hintsOfPage(
   return { dest, referrer: referer.startsWith(`${origin}/`) ? within(referer.slice(origin.length)) : null };
 }
 
-/** null if the headers tell nothing. */
+/** null if the headers do not show it. */
 export function navigationHintsOf(context: Context): NavigationHints | null {
   const request = context.first('request');
   const origin = request?.origin.origin ?? null;

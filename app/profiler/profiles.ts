@@ -36,13 +36,13 @@ export interface FoundProfiles extends FindResult {
 
 export interface Profiles {
   /**
-   * null where no profile has the token. Rejects with STORAGE_UNAVAILABLE if the storage fails. `routePercentiles` reads them in the
+   * null if no profile has the token. Rejects with STORAGE_UNAVAILABLE if the storage fails. `routePercentiles` reads them in the
    * same statement, for the call that follows.
    */
   read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
   /** Stored, running and queued profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
-  /** Stored profiles only; null where counting failed. Never rejects. */
+  /** Stored profiles only; null if counting failed. Never rejects. */
   countsAndHistogram(query: CountsAndHistogramQuery): Promise<CountsAndHistogram>;
   /** Deletes all stored profiles except pinned ones. Rejects with STORAGE_UNAVAILABLE. */
   clear(): Promise<number>;

@@ -38,7 +38,7 @@ const INNOCENT = new Set([
   'authentic', 'authenticated', 'authorized', 'authorised', 'passport', 'passthrough', 'monkey', 'monkeys', 'donkey', 'turkey', 'hockey',
   'jockey', 'whiskey', 'hotkey', 'hotkeys', 'publickey', 'pubkey', 'primarykey', 'foreignkey',
 ]); // prettier-ignore
-/** `primaryKey`, `cache_key`: what stands before the key says that it identifies something. */
+/** `primaryKey`, `cache_key`: the word before `key` says that it identifies something. */
 const INNOCENT_BEFORE_KEY = new Set([
   'primary', 'foreign', 'public', 'sort', 'cache', 'partition', 'row', 'group', 'object', 'routing', 'idempotency', 'translation', 'message',
   'composite', 'unique', 'index', 'range', 'map', 'dedup', 'lookup', 'query', 'natural', 'surrogate', 'react', 'job', 'redis', 'i18n',

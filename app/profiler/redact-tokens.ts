@@ -12,7 +12,7 @@ interface Kind {
 }
 
 const WORD = /[\w-]{20,}/y;
-/** Most tokens; a digit tells them from words. */
+/** Most tokens; a digit distinguishes them from words. */
 const LOOSE = /(?=[A-Za-z_-]*\d)[\w-]{16,}/y;
 const HEX = /[a-f0-9]{32,}/iy;
 

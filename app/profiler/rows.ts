@@ -15,7 +15,7 @@ export interface Figure {
   /** A number with a unit (default: `count`), or a text. null: unknown. */
   value: number | string | null;
   unit?: Unit;
-  /** Behind the value: `1,000 kept`. Never a recorded text. */
+  /** After the value: `1,000 kept`. Never recorded text. */
   note?: string | undefined;
   tone?: Tone;
   /** How it is compared between two profiles: `cost` if less is better, `neutral` if it is only different. */

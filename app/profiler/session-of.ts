@@ -5,7 +5,7 @@ import { toPlain } from './plain.ts';
 /** A user may be a whole model of an ORM. */
 const LIMITS = { depth: 4, width: 40, length: 500, total: 150 };
 
-/** undefined where there is none; `unread` where it is behind an accessor. */
+/** undefined if there is none; `unread` if it is an accessor. */
 export function plainPropertyOf(live: object, name: string): { value: Json | undefined; unread?: true } {
   const own = Object.getOwnPropertyDescriptor(live, name);
   if (own === undefined) return { value: undefined };

@@ -24,7 +24,7 @@ function post(name: string, action: PageRoute['action']): PageRoute {
   return { name: `_profiler_${name}`, method: 'POST', path: new RegExp(`^${urls.action(name)}$`), action };
 }
 
-/** Also asked for by front ends of other origins. */
+/** Also requested by front ends of other origins. */
 function shared(route: PageRoute): PageRoute {
   return { ...route, shared: true };
 }

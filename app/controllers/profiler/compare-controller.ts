@@ -1,4 +1,4 @@
-/** Compares two profiles, as page, JSON or Markdown. Without two tokens the page is a form that asks for them. */
+/** Compares two profiles, as page, JSON or Markdown. Without two tokens the page is a form for them. */
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
 import type { Profile } from '../../profiler/profile.ts';

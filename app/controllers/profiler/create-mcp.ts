@@ -1,4 +1,4 @@
-/** The MCP server by the official SDK, which is loaded with the first question: only who asks needs it. */
+/** The MCP server by the official SDK, which is loaded with the first request to it. */
 import type * as Sdk from '@modelcontextprotocol/server';
 import { createError, isHindsightError } from '../../errors.ts';
 import { packageVersion } from '../../paths.ts';
@@ -32,7 +32,7 @@ async function loadSdk(): Promise<typeof Sdk> {
   }
 }
 
-/** Stands for an address that is not known. */
+/** Used if the address is unknown. */
 export const NO_ORIGIN = 'http://unknown.invalid';
 
 function originOf({ url }: Request): string | null {

@@ -77,7 +77,7 @@ function nameOf(name: string): FilterName | undefined {
   return FILTER_NAMES.find((listed) => listed === alias);
 }
 
-/** A parameter that may occur once and holds plain text; null if it is absent. */
+/** A parameter with plain text that may occur once; null if it is absent. */
 export function readOne(query: URLSearchParams, name: string): string | null {
   if (query.has(`${name}[]`) || [...query.keys()].some((key) => key.startsWith(`${name}[`)))
     throw badFilter(name, 'takes one value, not a list');
@@ -204,7 +204,7 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   };
 }
 
-/** Whether visits can be told, and new requests shown as they come: a search for text takes long. */
+/** Whether requests are folded into visits and new ones appear live: a text search is too slow for that. */
 export function isNewestFirst({ query }: Filters): boolean {
   return query.sort === 'startedAt' && query.descending === true && query.text === undefined;
 }

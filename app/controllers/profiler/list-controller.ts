@@ -56,7 +56,7 @@ export function createListController(services: PageServices): ListController {
     return byParent;
   }
 
-  /** A page of the list. What is polled takes one row of it, so that more is read where it would fill the page. */
+  /** A page of the list. Polled requests take one row, so more requests are read if they would fill the page. */
   async function findVisits(filters: Filters): Promise<FoundProfiles & { visits: readonly Visit[] }> {
     const { query } = filters;
     let asked = isNewestFirst(filters) ? Math.max(FIRST_READ, 4 * query.limit) : query.limit;

@@ -1,7 +1,7 @@
 /**
  * `POST /_profiler/mcp`: coding agents ask here, by the Model Context Protocol's Streamable HTTP transport (revisions 2025-03-26 to
- * 2026-07-28), one message and one JSON response at a time. It reads only, so it needs no signed form. The profiler's guard holds as
- * for its pages, and a page of another origin is refused, as the transport's section on security asks.
+ * 2026-07-28), one message and one JSON response at a time. It only reads, so it needs no signed form. The profiler's guard applies as
+ * to its pages, and pages of other origins are refused, as the transport's section on security requires.
  */
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
@@ -27,7 +27,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** As the SDK wants it: its address tells the tools which origin links have. */
+/** As the SDK expects it; its address gives the tools the origin of links. */
 function webRequest({ req, res, origin }: PageRequest): Request {
   const gone = new AbortController();
   res.once('close', () => {

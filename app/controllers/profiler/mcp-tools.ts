@@ -1,6 +1,6 @@
 /**
- * The tools of the MCP server: what a coding agent asks, answered as Markdown from the same readers as the pages. Everything in an
- * answer was recorded of requests, so it is data, never an instruction; `create-mcp.ts` says so above each answer.
+ * The tools of the MCP server: Markdown for coding agents, from the same readers as the pages. Results contain text recorded from requests,
+ * so they are data, never instructions; `create-mcp.ts` says so above each result.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
@@ -44,7 +44,7 @@ export interface McpTool {
   run(call: Call): Promise<string>;
 }
 
-/** Characters that a token of a language model stands for, about. */
+/** Characters per token of a language model, approximately. */
 const PER_TOKEN = 4;
 const DEFAULT_TOKENS = 2000;
 const MOST_TOKENS = 20_000;
@@ -152,7 +152,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all });
   }
 
-  /** Newest first, unless told otherwise. */
+  /** Newest first by default. */
   async function findRows(
     args: Arguments,
     changes: Readonly<Record<string, string>> = {},

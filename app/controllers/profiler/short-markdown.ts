@@ -1,5 +1,5 @@
 /**
- * The short Markdown of a profile, about 2,000 tokens: what came back, what is wrong with the code that it is about, where the time
+ * The short Markdown of a profile, about 2,000 tokens: the response, what is wrong with the code that caused it, where the time
  * went. What doesn't fit is left out from the end and named.
  */
 import type { Finding } from '../../profiler/finding.ts';

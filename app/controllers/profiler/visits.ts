@@ -32,7 +32,7 @@ const SHORTEST_RUN = 3;
 const POLLED = 20;
 /** Identical requests that are listed below their newest. */
 export const MOST_ALIKE = 5;
-/** Rows of a page, with what is folded, for each visit that it may have. */
+/** Rows read per visit of a page, including folded ones. */
 const ROWS_PER_VISIT = 4;
 
 function addressOf(clientAddress: string, url: string): string {
@@ -147,7 +147,7 @@ function polledIn(visits: readonly Visit[]): ReadonlySet<string> {
   return new Set([...counts].filter(([, count]) => count >= POLLED).map(([identity]) => identity));
 }
 
-/** What is polled stands under its newest request. */
+/** Polled requests are folded under the newest one. */
 function foldPolled(visits: readonly Visit[], polled: ReadonlySet<string>): Visit[] {
   const newest = new Map<string, Visit>();
   const folded: Visit[] = [];

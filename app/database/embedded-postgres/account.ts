@@ -83,7 +83,7 @@ export function runProgram(
   });
 }
 
-/** Whether that user can read the file or enter the folder. Tested as that user, because file modes alone don't tell. */
+/** Whether that user can read the file or enter the folder. Tested as that user, because file modes alone are not enough. */
 export async function canReach(path: string, runAs: RunAs): Promise<boolean> {
   if (runAs === undefined) return true;
   const script = 'test -r "$1" && { test ! -d "$1" || cd "$1"; }';

@@ -1,4 +1,4 @@
-/** What panels keep, by panel name; each rule picks what it needs. */
+/** What panels store, by panel name; each rule picks what it needs. */
 import type { CacheData } from '../../panels/cache/data.ts';
 import type { DatabaseData } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';

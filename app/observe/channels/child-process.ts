@@ -5,7 +5,7 @@ import type { LibraryPatch } from '../libraries.ts';
 import { traceCall, type Traced } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
-/** The result of `spawnSync` tells how it ended; the other two throw where it failed. */
+/** The result of `spawnSync` contains how it ended; the other two throw if it failed. */
 export interface RanSync extends Traced {
   /** With its arguments; a command of `execSync` is one text. */
   command: unknown;

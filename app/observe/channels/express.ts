@@ -33,7 +33,7 @@ function hasMethods(holder: object): boolean {
 
 /**
  * What the routers of a copy inherit their methods from: `Router` itself in Express 4, its prototype in router 2. Searched from
- * `Router` or from a router; null where it is neither.
+ * `Router` or from a router; null if it is neither.
  */
 export function routerMethodsOf(given: unknown): object | null {
   if (typeof given !== 'function') return null;
@@ -59,7 +59,7 @@ export function publishRegistrations(holder: object): (() => void) | null {
   return allOf(...METHODS.map(wrap));
 }
 
-/** An application publishes what is added to it. */
+/** Makes an application publish what is added to it. */
 export function publishUses(app: object): (() => void) | null {
   return wrapMethod(
     app,

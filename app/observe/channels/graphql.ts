@@ -1,7 +1,7 @@
 /**
- * graphql 17 publishes `graphql:execute` by itself; 16 gets the same from here. Resolvers are wrapped in the schema once it is executed, in
- * both: `graphql:resolve` of 17 tells of every field, of those without a resolver too, which costs more than they do. An ES module that
- * imported graphql 16 before us holds the original `execute`: graphql itself still asks whether the schema is valid, which tells us of it.
+ * graphql 17 publishes `graphql:execute` by itself; 16 gets the same here. Resolvers are wrapped in the schema once it is executed, in
+ * both: `graphql:resolve` of 17 reports every field, also those without a resolver, which costs more than these fields. An ES module that
+ * imported graphql 16 before us uses the original `execute`; graphql still validates the schema, which shows us the schema.
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
@@ -88,7 +88,7 @@ function wrapResolvers(schema: Schema): (() => void)[] {
   return undo;
 }
 
-/** Wraps the resolvers of schemas as they are executed; a schema that nobody uses any more is not held. */
+/** Wraps the resolvers of schemas as they are executed; unused schemas can be collected. */
 export function createResolverWrapping(): { wrap(schema: unknown): void; close(): void } {
   const wrapped = new WeakMap<object, (() => void)[]>();
   const schemas = new Set<WeakRef<object>>();

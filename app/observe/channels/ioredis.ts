@@ -44,7 +44,7 @@ function isQueued(reply: unknown): boolean {
   return (typeof reply === 'string' || Buffer.isBuffer(reply)) && String(reply) === 'QUEUED';
 }
 
-/** EXEC replies with a list, or with null where a watched key had changed. */
+/** EXEC replies with a list, or with null if a watched key had changed. */
 function endTransaction(members: readonly RedisCommand[], { result, error }: RedisCommand): void {
   members.forEach((message, index) => {
     const reply: unknown = Array.isArray(result) ? result[index] : undefined;

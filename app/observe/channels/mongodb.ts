@@ -19,7 +19,7 @@ export const mongodbPatch: LibraryPatch = {
   patch(exports) {
     const { Connection } = exports as { Connection?: { prototype: object } };
     return wrapMethod(ownerOf(Connection?.prototype, 'command'), 'command', (original) => {
-      // Driver 5 calls back from its pool, in whichever request gave the connection up: commands would be told of the wrong one.
+      // Driver 5 calls back from its pool, in the request that released the connection: commands would be recorded for the wrong request.
       if (Object.prototype.toString.call(original) !== '[object AsyncFunction]') return null;
       return function (this: unknown, ...args) {
         const [, sent] = args;

@@ -92,7 +92,7 @@ function classOf(instance: unknown): string {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Stands for guards, interceptors or pipes: the consumer of NestJS calls nothing but this method. */
+/** Replaces guards, interceptors or pipes: the consumer of NestJS calls only this method. */
 function traced(
   list: unknown,
   kind: NestStep['kind'],

@@ -38,7 +38,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Its end is told by the methods that the connection calls; listeners would change what an unheard error does. */
+/** The connection's methods show its end; listeners would change the effect of an unhandled `error` event. */
 function submitted(message: PgQuery, object: Submittable, call: () => unknown): unknown {
   query.start.publish(message);
   let isOver = false;

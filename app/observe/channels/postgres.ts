@@ -49,7 +49,7 @@ function watchEnd(message: PostgresQuery): void {
 function prototypeOf(exports: unknown): object | null {
   const { Query } = exports as { Query?: { prototype?: object } };
   if (Query?.prototype !== undefined) return Query.prototype;
-  // By hand: the function that makes queries; one that nobody waits for is not sent.
+  // By hand: the function that makes queries; a query that nobody awaits is not sent.
   if (typeof exports !== 'function' || !('unsafe' in exports)) return null;
   const sql = exports as unknown as { unsafe: (text: string) => object };
   return Object.getPrototypeOf(sql.unsafe('')) as object;

@@ -1,5 +1,5 @@
 /**
- * node-redis 4. Its client keeps the method that sends a command to itself, so single commands are taken where they are queued, which
+ * node-redis 4. The client's method that sends a command is private, so single commands are observed when they are queued, which
  * is still within the call of the application. The queue doesn't know its server.
  */
 import type { LibraryPatch } from '../libraries.ts';

@@ -15,7 +15,7 @@ export interface RedisExports {
 
 const { redis: channel } = redisChannels;
 
-/** Versions 4 and 5 keep the class to themselves: it is found from a client, which connects to nothing by itself. */
+/** Versions 4 and 5 do not export the class: it is read from a client, which does not connect by itself. */
 export function clientPrototypeOf({ RedisClient, createClient }: RedisExports): object | null {
   if (RedisClient?.prototype !== undefined) return RedisClient.prototype;
   let prototype: object | null = createClient?.({}) ?? null;

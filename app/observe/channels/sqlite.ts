@@ -5,7 +5,7 @@ import { publishEnd, publishError, traceSync, type Traced } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
 export interface SqliteQuery extends Traced {
-  /** The database; null where it isn't known. */
+  /** The database; null if unknown. */
   database: object | null;
   sql: string;
   /** Arguments of the method, as given. */
@@ -26,7 +26,7 @@ const query = tracingChannel('express-hindsight:sqlite:query');
 
 export const sqliteChannels = { query };
 
-/** The database of each statement of node:sqlite, which doesn't tell. */
+/** The database of each statement of node:sqlite, because the statement lacks it. */
 const databases = new WeakMap<object, object>();
 
 function messageOf(statement: Statement, method: string, args: readonly unknown[]): SqliteQuery {

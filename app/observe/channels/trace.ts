@@ -1,6 +1,6 @@
 /**
  * Publishes a call to a TracingChannel. Node's own `tracePromise` turns what a library returns into a plain promise, and its frames
- * are more; ours keeps the library's kind of promise, and a rejection that nobody handles stays one.
+ * are more; ours returns the library's kind of promise, and an unhandled rejection stays unhandled.
  */
 import type { TracingChannel } from 'node:diagnostics_channel';
 
@@ -66,7 +66,7 @@ export function traceCall<T>(channel: TracingChannel, message: Traced, call: () 
   ) as T;
 }
 
-/** A node callback in whose place the call is published as settled; stores bound to `asyncStart` hold while it runs. */
+/** A node callback in whose place the call is published as settled; stores bound to `asyncStart` apply while it runs. */
 export function tracedCallback<F extends (...args: never[]) => unknown>(
   channel: TracingChannel,
   message: Traced,

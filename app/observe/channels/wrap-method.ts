@@ -38,7 +38,7 @@ function replace(target: object, name: PropertyKey, wrapper: Method): (() => voi
 }
 
 /**
- * `make` gets the method and returns what takes its place, or null where it isn't the method that was expected. Returns what undoes it; null where there is no such method, or it can't be
+ * `make` gets the method and returns its replacement, or null for an unexpected method. Returns a function that restores it; null if there is no such method, or it can't be
  * replaced. Never throws.
  */
 export function wrapMethod(
@@ -79,7 +79,7 @@ export function wrapMethod(
   };
 }
 
-/** Undoes all; null where one of them is missing, and nothing stays wrapped. */
+/** Undoes all; null if one of them is missing, and nothing stays wrapped. */
 export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) | null {
   const done = undo.filter((one) => one !== null);
   const undoAll = (): void => {
@@ -98,7 +98,7 @@ export function ownerOf(start: unknown, name: string): object | null {
   return holder;
 }
 
-/** Tells whether a method such as `pool.query` is running, which asks for a connection by itself. */
+/** Whether a method such as `pool.query` is running, which requests a connection itself. */
 export function createCallMarker(): {
   isRunning(): boolean;
   /** Wraps the method of `prototype`, or of the one it is inherited from. */
