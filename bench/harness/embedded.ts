@@ -7,7 +7,7 @@ import type { TestConnection } from '../../test/support/postgres.ts';
 
 export interface Embedded {
   connection: TestConnection;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** A fresh folder for VAR_DIR, open to the server's user as a project's is. */
