@@ -53,7 +53,7 @@ export function createPageHandler(
   const { profiles, recording, forms, live, panels, rules, settings, guard, redactText } = options;
   const { originOf, clientOf, frontEnds } = options;
   const headers = pageHeaders();
-  const ownHeaders = (): typeof headers => headers;
+  const securityHeaders = (): typeof headers => headers;
   const controllers = createProfilerControllers({
     profiles,
     recording,
@@ -64,7 +64,7 @@ export function createPageHandler(
     renderPage,
     assets,
     toolbarScript,
-    ownHeaders,
+    securityHeaders,
     frontEnds,
     redactText,
     foot,
@@ -75,7 +75,7 @@ export function createPageHandler(
     originOf,
     clientOf,
     guard: (req) => guard.check(req),
-    ownHeaders,
+    securityHeaders,
     frontEnds,
     redactText,
   });

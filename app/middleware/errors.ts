@@ -10,7 +10,7 @@ import type { ErrorRequestHandler } from 'express';
 import { announcedBytes } from './body-tap.ts';
 import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, lingerOnClose } from './linger.ts';
-import { ISOLATING_HEADERS, setOwnHeaders } from './own-headers.ts';
+import { ISOLATING_HEADERS, setSecurityHeaders } from './security-headers.ts';
 import type { PageTurns } from './page-turns.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 import { shortPage } from './short-page.ts';
@@ -89,7 +89,7 @@ function setHeaders(
   res.statusCode = thrown.status;
   res.statusMessage = statusTextOf(thrown.status);
   res.sendDate = true;
-  setOwnHeaders(res, { bare: options.bare });
+  setSecurityHeaders(res, { bare: options.bare });
   if (options.isProfilerPage) for (const [name, value] of ISOLATING_HEADERS) res.setHeader(name, value);
   res.setHeader('cache-control', 'no-cache, private');
   res.setHeader('content-type', 'text/html; charset=UTF-8');

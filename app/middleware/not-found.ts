@@ -11,7 +11,7 @@ import { answers } from './dry-match.ts';
 import type { DryMatcher } from './dry-match.ts';
 import { escapeHtml } from './escape-html.ts';
 import { lostThrowOf } from './lost-throws.ts';
-import { setOwnHeaders } from './own-headers.ts';
+import { setSecurityHeaders } from './security-headers.ts';
 
 export interface NotFoundOptions {
   matcher: DryMatcher;
@@ -65,7 +65,7 @@ function sendRedirect(req: Request, res: Response, location: string): void {
   const body = Buffer.from(page);
   res.statusCode = 301;
   res.statusMessage = STATUS_CODES[301] ?? '';
-  setOwnHeaders(res, { bare: true });
+  setSecurityHeaders(res, { bare: true });
   res.setHeader('location', location);
   res.setHeader('cache-control', 'no-cache, private');
   res.setHeader('content-type', 'text/html; charset=UTF-8');

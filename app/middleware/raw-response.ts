@@ -1,6 +1,6 @@
 /** A whole response written directly to the socket, for requests that Node never completed: same headers as any other error. */
 import { STATUS_CODES } from 'node:http';
-import { ownHeaders } from './own-headers.ts';
+import { securityHeaders } from './security-headers.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 
 export interface RawResponse {
@@ -36,7 +36,7 @@ export function printRawResponse({
     ['date', new Date().toUTCString()],
     ROBOTS_HEADER,
     ['x-request-id', requestId],
-    ...ownHeaders({ bare }),
+    ...securityHeaders({ bare }),
   ];
   if (tokens !== null) {
     lines.push(['x-debug-token', tokens.token], ['x-debug-token-link', tokens.link]);

@@ -67,7 +67,7 @@ const OWN_FRAMES = 6;
 
 /**
  * An error captures ten frames. While ours are on the stack, the limit is raised by their number, so that no frame of the host is missing
- * after ours are removed (observe/own-frames.ts).
+ * after ours are removed (observe/profiler-frames.ts).
  */
 function withLongerStacks<T>(work: () => T): T {
   const before: unknown = Error.stackTraceLimit;

@@ -125,15 +125,15 @@ function ownFolder(): string {
 }
 
 /** Whether a line of a stack, or a file, is ours; elsewhere in `app` there may be code of the owner. */
-export function isOwnFile(text: string): boolean {
-  return ownFolders().some((folder) => {
+export function isProfilerFile(text: string): boolean {
+  return profilerFolders().some((folder) => {
     const at = text.indexOf(folder);
     return at !== -1 && OURS.test(text.slice(at + folder.length));
   });
 }
 
 /** As written in stacks: as an address, as a path, and relative to the build's sources. Empty if unknown. */
-export function ownFolders(): readonly string[] {
+export function profilerFolders(): readonly string[] {
   return (foldersOfOurs ??= findOwnFolders());
 }
 
@@ -165,7 +165,7 @@ export function createCallerFinder(
 
   function kindOf(file: string): KnownFile['kind'] {
     if (file === '' || file.startsWith('node:')) return 'neither';
-    if (isOwnFile(file)) return 'neither';
+    if (isProfilerFile(file)) return 'neither';
     return isOwn(file) ? 'own' : 'library';
   }
 

@@ -5,7 +5,7 @@
 import type { Context } from '../profiler/context.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import { field, isError, isObject, statusOf } from '../profiler/thrown-value.ts';
-import { hideOwnFrames } from './own-frames.ts';
+import { hideProfilerFrames } from './profiler-frames.ts';
 
 /** How strongly an origin says that the request failed. */
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
@@ -42,7 +42,7 @@ function isCausedBy(error: unknown, cause: unknown): boolean {
 /** Records an error, or adds to what is recorded of it. Returns its fact; null if the recording limit is reached. Never throws. */
 export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact | null {
   const { origin, status = null, layer = null } = seen;
-  hideOwnFrames(error);
+  hideProfilerFrames(error);
   const known = context.all('error').find((fact) => isCausedBy(error, fact.error));
   if (known === undefined) {
     const fact: ErrorFact = { error, atMs: context.elapsedMs(), origin, status, layer };

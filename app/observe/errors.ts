@@ -14,7 +14,7 @@ import {
   type ThrownFrame,
   type ThrownLink,
 } from '../profiler/thrown.ts';
-import { isOwnFile } from './caller.ts';
+import { isProfilerFile } from './caller.ts';
 import { createOwnCode, packageOf, realPathOf } from './own-code.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
@@ -97,7 +97,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
   function kindOf(location: string | null, path: string | null): FrameKind {
     if (location === null || path === null) return 'native';
     if (location.startsWith('node:')) return 'node';
-    const isForeign = isOwnFile(location) || foreignFolders.some((folder) => path.startsWith(folder));
+    const isForeign = isProfilerFile(location) || foreignFolders.some((folder) => path.startsWith(folder));
     return isAbsolute(location) && isOwn(location) && !isForeign ? 'own' : 'vendor';
   }
 

@@ -17,7 +17,7 @@ import {
 } from './channels/graphql.ts';
 import { isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
-import { hideOwnFrames } from './own-frames.ts';
+import { hideProfilerFrames } from './profiler-frames.ts';
 import { subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
@@ -209,7 +209,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     if (message.error !== undefined) {
       times.failed++;
       // Apollo Server puts stacks into its responses.
-      hideOwnFrames(message.error);
+      hideProfilerFrames(message.error);
       if (byResolvers) fail(entry, message.error, keysOf(message.info?.path).join('.'));
     }
     resolving.delete(message);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createError } from '../../app/errors.ts';
-import { setOwnHeaders } from '../../app/middleware/own-headers.ts';
+import { setSecurityHeaders } from '../../app/middleware/security-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { launchBrowser, overflowsAt, type TestBrowser, watchCopies } from '../support/browser.ts';
 import { renderErrorPage } from '../support/error-page.ts';
@@ -43,7 +43,7 @@ describe('error pages in a browser', () => {
     browser = await launchBrowser(this);
     const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
     server = createServer((req, res) => {
-      setOwnHeaders(res);
+      setSecurityHeaders(res);
       const url = req.url ?? '';
       const page = pages[url];
       const asset = assets.get(url.replace(/^\/_profiler\/assets\//, ''));

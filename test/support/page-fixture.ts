@@ -11,7 +11,7 @@ import { createLive } from '../../app/controllers/profiler/live.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
-import { ownHeaders } from '../../app/middleware/own-headers.ts';
+import { securityHeaders } from '../../app/middleware/security-headers.ts';
 import { moduleUrl, packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
@@ -140,7 +140,7 @@ export function createPageFixture(
     renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),
     assets,
     toolbarScript: createToolbarScript(packageRoot(), moduleUrl('toolbar')),
-    ownHeaders,
+    securityHeaders,
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
@@ -150,7 +150,7 @@ export function createPageFixture(
     controllers: createProfilerControllers(services),
     originOf: options.originOf ?? (() => ORIGIN),
     clientOf: () => '203.0.113.24',
-    ownHeaders,
+    securityHeaders,
     frontEnds: services.frontEnds,
     redactText: services.redactText,
   });

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
-import { setOwnHeaders } from '../../app/middleware/own-headers.ts';
+import { setSecurityHeaders } from '../../app/middleware/security-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { violationsInBothThemes } from '../support/axe.ts';
 import { launchBrowser, overflowsAt, type TestBrowser } from '../support/browser.ts';
@@ -53,7 +53,7 @@ describe('the style page', () => {
       const html = renderStylePage();
       const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
       server = createServer((req, res) => {
-        setOwnHeaders(res);
+        setSecurityHeaders(res);
         const asset = assets.get((req.url ?? '').replace(/^\/_profiler\/assets\//, ''));
         if (asset !== undefined) res.setHeader('content-type', asset.type).end(asset.body);
         else res.setHeader('content-type', 'text/html; charset=UTF-8').end(html);

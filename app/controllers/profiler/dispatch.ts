@@ -22,7 +22,7 @@ export interface PageRoute {
   shared?: true;
 }
 
-export interface DispatchOptions extends Pick<PageServices, 'ownHeaders' | 'redactText'> {
+export interface DispatchOptions extends Pick<PageServices, 'securityHeaders' | 'redactText'> {
   routes: readonly PageRoute[];
   /** `scheme://host[:port]` as the client sees it; null if the host is invalid, and addresses are relative then. */
   originOf: (req: IncomingMessage) => string | null;

@@ -16,7 +16,7 @@ function isClosing({ socket }: IncomingMessage): boolean {
 }
 
 export function createLiveController(services: PageServices): { live: PageAction } {
-  const { live, ownHeaders } = services;
+  const { live, securityHeaders } = services;
   const respond = createRespond(services);
 
   return {
@@ -50,7 +50,7 @@ export function createLiveController(services: PageServices): { live: PageAction
         return;
       }
       res.on('close', leave);
-      for (const [name, value] of ownHeaders()) res.setHeader(name, value);
+      for (const [name, value] of securityHeaders()) res.setHeader(name, value);
       res.setHeader('content-type', 'text/event-stream');
       res.setHeader('cache-control', 'no-cache, no-transform, private');
       res.setHeader('x-accel-buffering', 'no');

@@ -23,7 +23,7 @@ export interface PageServices {
   assets: Assets;
   toolbarScript: ToolbarScript;
   /** Security headers of the profiler's own responses: policy, nosniff, frames, referrer. */
-  ownHeaders: () => readonly (readonly [name: string, value: string])[];
+  securityHeaders: () => readonly (readonly [name: string, value: string])[];
   /** Origins of separate front ends that may read what the toolbar needs. */
   frontEnds: ReadonlySet<string>;
   /** Masks secrets in a single text. */

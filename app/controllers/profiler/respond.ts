@@ -32,9 +32,9 @@ function hasTag(header: string | undefined, etag: string): boolean {
   });
 }
 
-export function createRespond({ ownHeaders }: Pick<PageServices, 'ownHeaders'>): Respond {
+export function createRespond({ securityHeaders }: Pick<PageServices, 'securityHeaders'>): Respond {
   return ({ req, res }, { status = 200, type, body, cacheControl = UNCACHED, etag, headers = {} }) => {
-    for (const [name, value] of ownHeaders()) res.setHeader(name, value);
+    for (const [name, value] of securityHeaders()) res.setHeader(name, value);
     res.setHeader('cache-control', cacheControl);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     if (etag !== undefined) {

@@ -149,7 +149,7 @@ describe('addresses of the profiler', () => {
     const options: DispatchOptions = {
       routes: createProfilerRoutes(createProfilerControllers(services)),
       originOf: () => ORIGIN,
-      ownHeaders: services.ownHeaders,
+      securityHeaders: services.securityHeaders,
       redactText: services.redactText,
       guard: () => Promise.reject(new Error('not you')),
     };

@@ -75,8 +75,8 @@ describe("the toolbar's script", () => {
     const { services } = createPageFixture([]);
     const guard = (): Promise<void> => Promise.reject(new Error('no entry'));
     const controllers = createProfilerControllers(services);
-    const { ownHeaders, redactText } = services;
-    const pages = createPages({ controllers, originOf: () => null, guard, ownHeaders, redactText });
+    const { securityHeaders, redactText } = services;
+    const pages = createPages({ controllers, originOf: () => null, guard, securityHeaders, redactText });
     await withPages(pages, async ({ address }) => {
       const status = async (path: string, method = 'GET'): Promise<number> =>
         (await fetch(`${address}${path}`, { method })).status;

@@ -36,7 +36,7 @@ export const ISOLATING_HEADERS = [
 ] as const;
 
 /** Name and value of each. `bare`: the page loads nothing. */
-export function ownHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [
+export function securityHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [
   string,
   string,
 ])[] {
@@ -48,6 +48,6 @@ export function ownHeaders({ bare = false }: { bare?: boolean } = {}): readonly 
   ];
 }
 
-export function setOwnHeaders(res: ServerResponse, options: { bare?: boolean } = {}): void {
-  for (const [name, value] of ownHeaders(options)) res.setHeader(name, value);
+export function setSecurityHeaders(res: ServerResponse, options: { bare?: boolean } = {}): void {
+  for (const [name, value] of securityHeaders(options)) res.setHeader(name, value);
 }

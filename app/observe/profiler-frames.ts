@@ -3,7 +3,7 @@
  * the emitters that it binds to a request. Errors that a host catches before keep them (docs/architecture.md).
  */
 import { field, isError, isObject } from '../profiler/thrown-value.ts';
-import { isOwnFile, ownFolders } from './caller.ts';
+import { isProfilerFile, profilerFolders } from './caller.ts';
 
 const LONGEST_CHAIN = 5;
 const FRAME = /^\s+at /;
@@ -15,7 +15,7 @@ const MOUNTS = /app[\\/]compose[\\/](?:attach|create-profiler|lazy-pages)\./;
 /** Without our frames, but for those at the top: an error that we made began there. */
 function withoutOurs(stack: string): string {
   const lines = stack.split('\n');
-  const isOurs = lines.map((line) => FRAME.test(line) && (isOwnFile(line) || MOUNTS.test(line)));
+  const isOurs = lines.map((line) => FRAME.test(line) && (isProfilerFile(line) || MOUNTS.test(line)));
   const top = lines.findIndex((line, index) => FRAME.test(line) && isOurs[index] !== true);
   const isCut = (index: number): boolean =>
     isOurs[index] === true || (RUN.test(lines[index] ?? '') && isOurs[index + 1] !== false);
@@ -23,8 +23,8 @@ function withoutOurs(stack: string): string {
 }
 
 /** Never throws; an error that can't be changed stays as it is. */
-export function hideOwnFrames(error: unknown): void {
-  const folders = ownFolders();
+export function hideProfilerFrames(error: unknown): void {
+  const folders = profilerFolders();
   let at = error;
   for (let depth = 0; depth < LONGEST_CHAIN && isObject(at) && isError(at); depth++) {
     const stack = field(at, 'stack');
