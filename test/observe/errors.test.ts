@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import ejs from 'ejs';
+import { buildSync, type BuildOptions } from 'esbuild';
 import { createErrorDescriber } from '../../app/observe/errors.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
@@ -405,28 +406,10 @@ describe('source maps', () => {
     '',
   ].join('\n');
 
-  function compile(name: string, options: readonly string[]): void {
-    writeFileSync(join(root, 'src', `${name}.ts`), source);
-    const tsc = join(packageRoot(), 'node_modules', 'typescript', 'bin', 'tsc');
-    const settings = [
-      '--outDir',
-      `dist/${name}`,
-      '--target',
-      'es2022',
-      '--module',
-      'commonjs',
-      '--ignoreDeprecations',
-      '6.0',
-    ];
-    const plain = ['--ignoreConfig', '--strict', 'false', '--rootDir', 'src'];
-    try {
-      execFileSync(process.execPath, [tsc, `src/${name}.ts`, ...settings, ...plain, ...options], {
-        cwd: root,
-        stdio: 'pipe',
-      });
-    } catch (error) {
-      throw new Error(String((error as { stdout?: Buffer }).stdout ?? error), { cause: error });
-    }
+  function compile(name: string, options: Pick<BuildOptions, 'sourcemap' | 'sourcesContent'>): void {
+    const entry = join(root, 'src', `${name}.ts`);
+    writeFileSync(entry, source);
+    buildSync({ entryPoints: [entry], outdir: join(root, 'dist', name), format: 'cjs', ...options });
   }
 
   /** The stack as plain node makes it, without its own mapping. */
@@ -447,8 +430,8 @@ describe('source maps', () => {
   before(() => {
     root = realpathSync(mkdtempSync(join(tmpdir(), 'hindsight-maps-')));
     mkdirSync(join(root, 'src'));
-    compile('external', ['--sourceMap']);
-    compile('inline', ['--inlineSourceMap', '--inlineSources']);
+    compile('external', { sourcemap: true, sourcesContent: false });
+    compile('inline', { sourcemap: 'inline' });
     mkdirSync(join(root, 'dist', 'bare'));
     const compiled = readFileSync(join(root, 'dist', 'external', 'external.js'), 'utf8');
     writeFileSync(join(root, 'dist', 'bare', 'bare.js'), compiled.replace(/\/\/# sourceMappingURL.*/, ''));
