@@ -7,6 +7,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withBuild } from '../support/build.ts';
+import { clusterVarDir } from '../support/postgres.ts';
 
 const START_WITHIN_MS = 30_000;
 
@@ -62,7 +63,9 @@ describe('the processes of the service', () => {
 
   for (const script of ['start', 'example', 'dev']) {
     it(`start by \`npm run ${script}\`, and end with it: SIGTERM sent to npm reaches the service`, async () => {
-      const { child, origin } = await start('npm', ['run', script]);
+      // `start` makes its own database, as on a fresh machine.
+      const more: Record<string, string> = script === 'start' ? {} : { VAR_DIR: await clusterVarDir() };
+      const { child, origin } = await start('npm', ['run', script], more);
       const response = await fetch(origin);
       expect(response.headers.get('x-debug-token')).to.match(/^[0-9a-f]{6}$/);
       await response.text();
@@ -78,7 +81,9 @@ describe('the processes of the service', () => {
   }
 
   it('exit 0 on SIGTERM when node is started directly', async () => {
-    const { child, origin } = await start(process.execPath, ['bin/start.js']);
+    const { child, origin } = await start(process.execPath, ['bin/start.js'], {
+      VAR_DIR: await clusterVarDir(),
+    });
     await (await fetch(origin)).text();
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
@@ -98,10 +103,11 @@ describe('the processes of the service', () => {
   }
 
   it('migrate by the release process, once', async () => {
-    const [code, said] = await runToEnd('bin/migrate.js');
+    const more = { VAR_DIR: await clusterVarDir() };
+    const [code, said] = await runToEnd('bin/migrate.js', more);
     expect(code, said).to.equal(0);
     expect(said).to.match(/Migrated the schema "localhost" of .*\d_profiles/);
-    const [again, saidAgain] = await runToEnd('bin/migrate.js');
+    const [again, saidAgain] = await runToEnd('bin/migrate.js', more);
     expect(again, saidAgain).to.equal(0);
     expect(saidAgain).to.match(/is up to date\.$/);
   });

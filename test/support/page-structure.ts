@@ -1,5 +1,5 @@
 /** What a page is made of, its foreign text left out: two pages that differ only in text have the same. */
-import { load } from 'cheerio';
+import type { CheerioAPI } from 'cheerio';
 
 /** Attributes whose value is a sentence, an address or a length, or a drawing that may come from foreign text. */
 const FREE = new Set([
@@ -10,9 +10,8 @@ const FREE = new Set([
 const CODE = 'pre *, .sql *, code *, .q > *';
 const COLOURS = new Set(['span', 'u', 'bdi', 'mark']);
 
-/** Elements in order, each with its attributes. */
-export function structureOf(html: string): string[] {
-  const $ = load(html);
+/** Elements in order, a line each, with their attributes. */
+export function structureOf($: CheerioAPI): string {
   const code = new Set($.root().find(CODE).toArray());
   const found: string[] = [];
   for (const element of $.root().find('*').toArray()) {
@@ -22,5 +21,5 @@ export function structureOf(html: string): string[] {
     );
     found.push(`${element.name} ${attributes.sort().join(' ')}`);
   }
-  return found;
+  return found.join('\n');
 }
