@@ -61,7 +61,7 @@ export function tapBody(req: IncomingMessage, { previewBytes }: TapOptions): Bod
 }
 
 /** Lets the whole body arrive in the stream's buffer, unread, for later readers; resolves when it is complete, or never will be. */
-export function holdBody(req: IncomingMessage): Promise<void> {
+export function bufferBody(req: IncomingMessage): Promise<void> {
   if (req.complete || req.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const push = req.push.bind(req);

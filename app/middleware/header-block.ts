@@ -20,7 +20,7 @@ const LONGEST_LINE = 1000;
 const MOST_MISSED = 10;
 const LINE_BREAK = '\r\n';
 
-function cutLine(text: string): { name: string; value: string } | null {
+function splitLine(text: string): { name: string; value: string } | null {
   const colon = text.indexOf(':');
   return colon < 1 ? null : { name: text.slice(0, colon), value: text.slice(colon + 1).trim() };
 }
@@ -38,8 +38,8 @@ export function createBlockReader(): (block: string) => string[] {
     if (line !== undefined && ++line.missed < MOST_MISSED) return;
     if (place >= MOST_LINES || place > lines.length || text.length > LONGEST_LINE) return;
     const copy = copyText(text);
-    const cut = cutLine(copy);
-    if (cut !== null) lines[place] = { text: copy, ...cut, missed: 0 };
+    const parts = splitLine(copy);
+    if (parts !== null) lines[place] = { text: copy, ...parts, missed: 0 };
   }
 
   return (block) => {
@@ -55,9 +55,9 @@ export function createBlockReader(): (block: string) => string[] {
       }
       const end = block.indexOf(LINE_BREAK, start);
       const text = block.slice(start, end === -1 ? undefined : end + LINE_BREAK.length);
-      const cut = cutLine(text);
-      if (cut !== null) {
-        headers.push(cut.name, cut.value);
+      const parts = splitLine(text);
+      if (parts !== null) {
+        headers.push(parts.name, parts.value);
         if (end !== -1) remember(place, text);
       }
       start += text.length;

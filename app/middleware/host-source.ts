@@ -67,7 +67,7 @@ function createPlaces(scheme: 'http' | 'https'): (text: string) => Place {
 
 /** True if Express's getters would return the same as the socket: no proxy is trusted, and the getters are its own. */
 function createTrustsNobody(): (req: HostRequest) => boolean {
-  let asked: object | null = null;
+  let known: object | null = null;
   let replaced = false;
   return (req) => {
     const { app } = req;
@@ -76,8 +76,8 @@ function createTrustsNobody(): (req: HostRequest) => boolean {
     if (app.settings === undefined || app.request === undefined) return false;
     const trust = app.settings['trust proxy'];
     if (trust !== false && trust !== undefined) return false;
-    if (asked !== app.request) {
-      asked = app.request;
+    if (known !== app.request) {
+      known = app.request;
       replaced = ADDRESS_PARTS.some((name) => Object.hasOwn(app.request ?? {}, name));
     }
     return !replaced && !Object.hasOwn(req, 'ip') && !Object.hasOwn(req, 'protocol');

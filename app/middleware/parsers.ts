@@ -8,7 +8,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { createError } from '../errors.ts';
 import { requirePackage } from '../paths.ts';
 import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from './body-limit.ts';
-import { announcedBytes, holdBody } from './body-tap.ts';
+import { announcedBytes, bufferBody } from './body-tap.ts';
 import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
 
 const express = requirePackage('express') as typeof expressPackage;
@@ -101,7 +101,7 @@ export function createParsers({
 
   /** The length of a chunked body is known only once it has arrived; a router that streams is mounted before the parsers. */
   async function hold(req: Request, res: Response, next: NextFunction): Promise<void> {
-    await holdBody(req);
+    await bufferBody(req);
     if (!res.headersSent) next();
   }
 

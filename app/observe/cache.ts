@@ -1,6 +1,6 @@
 /** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
 import type { Context } from '../profiler/context.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import { failureText } from '../profiler/thrown-value.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
 import { closing, type ObserverParts, subscribeToCalls } from './subscribe.ts';
@@ -65,8 +65,8 @@ const READS_ONE = new Set(['GET', 'GETEX', 'GETDEL', 'HGET', 'JSON.GET']);
 const READS_LIST = new Set(['MGET', 'HMGET']);
 
 function textOf(value: unknown, length: number): string {
-  if (typeof value === 'string') return cutText(value, length);
-  if (Buffer.isBuffer(value)) return cutText(value.toString('utf8', 0, length * 4), length);
+  if (typeof value === 'string') return truncateText(value, length);
+  if (Buffer.isBuffer(value)) return truncateText(value.toString('utf8', 0, length * 4), length);
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : `[${typeof value}]`; // prettier-ignore
 }
 

@@ -39,7 +39,7 @@ export interface ViewObserver {
  * Usually the handler itself calls `res.render`; stacks cost by their length, so few frames are taken first. Cached per function:
  * object literals with a spread get a hidden class of their own each time, which costs 5 µs to read.
  */
-function askedBelow(below: (...args: never[]) => unknown): CallerOptions {
+function callerBelow(below: (...args: never[]) => unknown): CallerOptions {
   return { below, near: 1, skip: 'express' };
 }
 
@@ -52,7 +52,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
   /** Where the current `res.render` was called from; undefined outside a `res.render`, or once its view has begun. */
-  let asked: string | null | undefined;
+  let renderCaller: string | null | undefined;
   let closed = false;
 
   function currentContext(): Context | undefined {
@@ -60,9 +60,9 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   }
 
   /** One view of a `res.render` is the page; further ones that its template renders have their own callers. */
-  function takeAsked(): string | null | undefined {
-    const caller = asked;
-    asked = undefined;
+  function takeCaller(): string | null | undefined {
+    const caller = renderCaller;
+    renderCaller = undefined;
     return caller;
   }
 
@@ -74,7 +74,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const known = takeAsked();
+      const known = takeCaller();
       const caller = known === undefined ? (findCaller?.(above) ?? null) : known;
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
@@ -93,7 +93,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       }
       return within(context, frame, (): unknown => Reflect.apply(original, this, args));
     };
-    const above = askedBelow(render);
+    const above = callerBelow(render);
     app.render = render;
     undo.push(() => {
       if (app.render !== (render as RenderingApp['render'])) return;
@@ -112,15 +112,16 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       const app = this.req?.app;
       if (!closed && app !== undefined && typeof app.render === 'function') watchApp(app);
       // A mounted application's `render` delegates to that of its parent.
-      if (asked !== undefined || currentContext() === undefined) return Reflect.apply(original, this, args);
-      asked = findCaller?.(above) ?? null;
+      if (renderCaller !== undefined || currentContext() === undefined)
+        return Reflect.apply(original, this, args);
+      renderCaller = findCaller?.(above) ?? null;
       try {
         return Reflect.apply(original, this, args);
       } finally {
-        asked = undefined;
+        renderCaller = undefined;
       }
     };
-    const above = askedBelow(render);
+    const above = callerBelow(render);
     prototype.render = render;
     undo.push(() => {
       if (prototype.render !== render) return;

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import {
   EMPTY_LINK,
   type FrameKind,
@@ -22,7 +22,7 @@ import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
 import {
   classOf,
   codeOf,
-  cutMessage,
+  truncateMessage,
   field,
   has,
   isError,
@@ -76,7 +76,7 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
 function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null {
   if (line < 1 || line > lines.length) return null;
   const from = Math.max(1, line - LINES_AROUND);
-  const near = lines.slice(from - 1, line + LINES_AROUND).map((text) => cutText(text, LONGEST_LINE));
+  const near = lines.slice(from - 1, line + LINES_AROUND).map((text) => truncateText(text, LONGEST_LINE));
   return { from, lines: near };
 }
 
@@ -105,7 +105,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
   function locate(raw: RawFrame, budget: Budget, wantsSource: boolean): ThrownFrame {
     const ran = raw.location === null ? null : shortPath(raw.location);
     let frame: ThrownFrame = {
-      function: raw.function === null ? null : cutText(raw.function, 200),
+      function: raw.function === null ? null : truncateText(raw.function, 200),
       file: ran,
       line: raw.line,
       column: raw.column,
@@ -160,7 +160,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return {
       class: classOf(value),
       isError: error,
-      ...cutMessage(whole),
+      ...truncateMessage(whole),
       code: codeOf(value),
       status: statusOf(value),
       properties: propertiesOf(value),
@@ -176,7 +176,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       ...EMPTY_LINK,
       class: value === null ? 'null' : typeof value,
       isError: false,
-      ...cutMessage(messageOfValue(value)),
+      ...truncateMessage(messageOfValue(value)),
     };
   }
 

@@ -5,7 +5,7 @@
 import type { Context, ContextTracker, Slot } from '../profiler/context.ts';
 import { createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
-import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import {
   createResolverWrapping,
   graphqlChannels,
@@ -92,7 +92,7 @@ function typeOf(operation: Definition | null): GraphqlFact['type'] {
 function sourceOf(document: unknown): string {
   const { loc } = (document ?? {}) as { loc?: { source?: { body?: unknown } } };
   const body = loc?.source?.body;
-  return typeof body === 'string' ? cutText(body, DOCUMENT_LENGTH) : '';
+  return typeof body === 'string' ? truncateText(body, DOCUMENT_LENGTH) : '';
 }
 
 /** Errors of GraphQL wrap those that resolvers threw. */
@@ -125,7 +125,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     const { operation, byResolvers, source, variables } = given;
     const name = operation?.name?.value;
     const fact: GraphqlFact = {
-      operation: typeof name === 'string' ? cutText(name, 200) : null,
+      operation: typeof name === 'string' ? truncateText(name, 200) : null,
       type: typeOf(operation),
       document: sourceOf(source),
       variables: toPlain(variables ?? null, VARIABLES),
@@ -145,7 +145,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
   function fail({ context, fact }: Running, error: unknown, path: string): void {
     if (fact.errors.length === MOST_ERRORS) return;
     const { message } = (error ?? {}) as { message?: unknown };
-    fact.errors.push({ message: cutText(String(message ?? error), 1000), path });
+    fact.errors.push({ message: truncateText(String(message ?? error), 1000), path });
     recordError(context, thrownBy(error), { origin: 'graphql' });
   }
 

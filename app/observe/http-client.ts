@@ -7,7 +7,7 @@ import diagnostics from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
@@ -73,22 +73,22 @@ function text(value: unknown): string {
       : String(value);
 }
 
-function cutHeaders(pairs: readonly unknown[]): string[] {
-  return pairs.slice(0, 2 * MOST_HEADERS).map((part) => cutText(text(part), HEADER_LENGTH));
+function truncateHeaders(pairs: readonly unknown[]): string[] {
+  return pairs.slice(0, 2 * MOST_HEADERS).map((part) => truncateText(text(part), HEADER_LENGTH));
 }
 
 /** undici gives its request's headers as a list (6 and later) or as the block it will send (5). */
 function undiciHeaders(headers: unknown): string[] {
-  if (Array.isArray(headers)) return cutHeaders(headers as unknown[]);
+  if (Array.isArray(headers)) return truncateHeaders(headers as unknown[]);
   if (typeof headers !== 'string') return [];
   const lines = headers.split('\r\n').filter((line) => /^[^\s:]+:/.test(line));
-  return cutHeaders(
+  return truncateHeaders(
     lines.flatMap((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
   );
 }
 
 function sentHeaders(request: ClientRequest): string[] {
-  return cutHeaders(
+  return truncateHeaders(
     request
       .getRawHeaderNames()
       .flatMap((name) => [request.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)])),
@@ -109,7 +109,7 @@ function callerOfRedirect(context: Context, url: string): string | null {
 function messageOf(error: unknown): string {
   const { name, message } = describeError(error);
   const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
-  return cutText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
+  return truncateText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
 }
 
 export function observeHttpClient({ tracker, findCaller }: ObserverParts): { close(): void } {
@@ -166,7 +166,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
   function answered({ context, fact }: Pending, status: number | null, headers: readonly unknown[]): void {
     fact.status = status;
     fact.headersMs = context.elapsedMs() - fact.startMs;
-    fact.responseHeaders = cutHeaders(headers);
+    fact.responseHeaders = truncateHeaders(headers);
     fact.link = rawHeader(fact.responseHeaders, 'x-debug-token-link');
   }
 
@@ -209,7 +209,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
     begin(request, {
       client: 'fetch',
       method: text(method),
-      url: cutText(`${text(origin)}${text(path)}`, 8192),
+      url: truncateText(`${text(origin)}${text(path)}`, 8192),
       requestHeaders: undiciHeaders(headers),
     });
   });
@@ -265,7 +265,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
     const entry = begin(request, {
       client: 'http',
       method: request.method,
-      url: cutText(url, 8192),
+      url: truncateText(url, 8192),
       requestHeaders: sentHeaders(request),
     });
     if (entry === null) return;

@@ -4,7 +4,7 @@
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
-import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { failureText } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
@@ -65,7 +65,9 @@ const FRAMES = 16;
 const MOST_ADDED = 10_000;
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? cutText(String(value), NAME_LENGTH) : '';
+  return typeof value === 'string' || typeof value === 'number'
+    ? truncateText(String(value), NAME_LENGTH)
+    : '';
 }
 
 function idOf(job: unknown): string | null {
@@ -94,7 +96,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     if (context === undefined || context.isFull('job')) return;
     const caller = findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'bullmq' }) ?? null;
     const facts = message.jobs.map(({ name, data, opts }): JobFact => ({
-      queue: cutText(message.queue, NAME_LENGTH),
+      queue: truncateText(message.queue, NAME_LENGTH),
       name: textOf(name),
       id: null,
       data: toPlain(data, DATA),

@@ -5,7 +5,7 @@
  */
 import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { countBeyond, type QueryRecorder } from './queries.ts';
@@ -135,7 +135,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const plain = toPlain(Array.isArray(bindings) ? bindings : [], BINDINGS);
     const types = bindingTypes(bindings);
     const fact: QueryFact = {
-      sql: cutText(sql, SQL_LENGTH),
+      sql: truncateText(sql, SQL_LENGTH),
       bindings: Array.isArray(plain) ? plain : [],
       method,
       startMs: context.elapsedMs(),

@@ -6,7 +6,7 @@
 import type { Context } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { loggedErrorOf, recordError } from './errors-seen.ts';
-import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -137,7 +137,10 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
       const { line, stack } = describe(value);
       words.push(line);
       rest.push(
-        Object.assign(Object(toPlain(value, VALUES)), stack === null ? {} : { stack: cutText(stack, 4096) }),
+        Object.assign(
+          Object(toPlain(value, VALUES)),
+          stack === null ? {} : { stack: truncateText(stack, 4096) },
+        ),
       );
     } else rest.push(value);
   }
@@ -146,7 +149,7 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
     rest.length === 0 ? null : toPlain(rest.length === 1 ? rest[0] : rest, { ...VALUES, length: 4096 });
   const message = plainText(words.join(' '));
   return {
-    message: cutText(message === '' && context !== null ? inline(context) : message, MESSAGE_LENGTH),
+    message: truncateText(message === '' && context !== null ? inline(context) : message, MESSAGE_LENGTH),
     context,
   };
 }

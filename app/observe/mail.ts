@@ -1,6 +1,6 @@
 /** Mails -> facts `mail`: what the patch of nodemailer publishes. Nothing is read from streams or files. */
 import type { Context } from '../profiler/context.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import { failureText } from '../profiler/thrown-value.ts';
 import { mailChannel, type MailMessage } from './channels/nodemailer.ts';
 import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
@@ -58,7 +58,7 @@ function fieldsOf(value: unknown): Fields {
 }
 
 function lineOf(value: unknown): string {
-  return typeof value === 'string' ? cutText(value, LINE_LENGTH) : '';
+  return typeof value === 'string' ? truncateText(value, LINE_LENGTH) : '';
 }
 
 /** `Ada <ada@example.com>`; a text may contain several addresses. */
@@ -72,8 +72,8 @@ function addressesOf(value: unknown): string[] {
 
 /** A part of the mail that is in memory: a text, bytes, or either as `content`. */
 function textOf(value: unknown, length: number): string | null {
-  if (typeof value === 'string') return cutText(value, length);
-  if (Buffer.isBuffer(value)) return cutText(value.toString('utf8', 0, length * 4), length);
+  if (typeof value === 'string') return truncateText(value, length);
+  if (Buffer.isBuffer(value)) return truncateText(value.toString('utf8', 0, length * 4), length);
   const { content } = fieldsOf(value);
   return typeof content === 'string' || Buffer.isBuffer(content) ? textOf(content, length) : null;
 }

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { FactName, Facts } from '../profiler/facts.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
@@ -61,7 +61,7 @@ export function createManual({ tracker, recorder, takes, findCaller }: ManualOpt
     if (context === undefined || context.isFull('span')) return work();
     const around = open.getStore();
     const fact: SpanFact = {
-      name: cutText(name, NAME_LENGTH),
+      name: truncateText(name, NAME_LENGTH),
       startMs: context.elapsedMs(),
       durationMs: null,
       inside: around?.context === context ? around.index : null,
@@ -76,7 +76,7 @@ export function createManual({ tracker, recorder, takes, findCaller }: ManualOpt
     const fail = (error: unknown): never => {
       end();
       const { name: kind, message } = describeError(error);
-      fact.error = cutText(`${kind}: ${message}`, NAME_LENGTH);
+      fact.error = truncateText(`${kind}: ${message}`, NAME_LENGTH);
       throw error;
     };
     return open.run({ context, index }, () => {
@@ -103,7 +103,10 @@ export function createManual({ tracker, recorder, takes, findCaller }: ManualOpt
     fact: (kind, data) => tracker.current()?.add(kind, data, sizeOf(data)) ?? false,
     async record(_kind, name, work) {
       if (!takes()) return work();
-      const context = recorder.openWork('command', { label: 'COMMAND', name: cutText(name, NAME_LENGTH) });
+      const context = recorder.openWork('command', {
+        label: 'COMMAND',
+        name: truncateText(name, NAME_LENGTH),
+      });
       try {
         return await tracker.run(context, async () => work());
       } catch (error) {

@@ -1,6 +1,6 @@
 /** NestJS: what its exception filters answer -> facts `error`; guards, interceptors, pipes and controllers -> facts `span`. */
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import { failureText } from '../profiler/thrown-value.ts';
 import { nestExceptionChannel } from './channels/nestjs.ts';
 import { type NestStep, nestStepChannel } from './channels/nestjs-steps.ts';
@@ -24,7 +24,7 @@ export function observeNest({ tracker }: { tracker: ContextTracker }): { close()
     // Pipes of a gateway or a resolver.
     if (message.kind === 'Pipe' && inside === null) return;
     const fact: SpanFact = {
-      name: cutText(`${message.kind} ${message.name}`, NAME_LENGTH),
+      name: truncateText(`${message.kind} ${message.name}`, NAME_LENGTH),
       startMs: context.elapsedMs(),
       durationMs: null,
       inside,

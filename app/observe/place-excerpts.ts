@@ -3,7 +3,7 @@
  * source-files.ts, which decides what may be read. Cached briefly, since a busy route needs the same line again.
  */
 import { isAbsolute, resolve } from 'node:path';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import type { SourceExcerpt } from '../profiler/thrown.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
@@ -32,7 +32,10 @@ export function createPlaceExcerpts(options: {
     const line = Number(number);
     if (lines === null || line < 1 || line > lines.length) return null;
     const from = Math.max(1, line - BEFORE);
-    return { from, lines: lines.slice(from - 1, line + AFTER).map((text) => cutText(text, LONGEST_LINE)) };
+    return {
+      from,
+      lines: lines.slice(from - 1, line + AFTER).map((text) => truncateText(text, LONGEST_LINE)),
+    };
   }
 
   return (place) => {

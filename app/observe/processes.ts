@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
 import type { Context } from '../profiler/context.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import { failureText } from '../profiler/thrown-value.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
 import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
@@ -35,7 +35,7 @@ const FACT_BYTES = 500;
 const FRAMES = 16;
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? cutText(value, TEXT_LENGTH) : String(value).slice(0, TEXT_LENGTH);
+  return typeof value === 'string' ? truncateText(value, TEXT_LENGTH) : String(value).slice(0, TEXT_LENGTH);
 }
 
 function argsOf(values: unknown): ProcessFact['args'] {

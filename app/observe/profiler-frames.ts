@@ -17,9 +17,9 @@ function withoutOurs(stack: string): string {
   const lines = stack.split('\n');
   const isOurs = lines.map((line) => FRAME.test(line) && (isProfilerFile(line) || MOUNTS.test(line)));
   const top = lines.findIndex((line, index) => FRAME.test(line) && isOurs[index] !== true);
-  const isCut = (index: number): boolean =>
+  const isHidden = (index: number): boolean =>
     isOurs[index] === true || (RUN.test(lines[index] ?? '') && isOurs[index + 1] !== false);
-  return lines.filter((_line, index) => index < top || !isCut(index)).join('\n');
+  return lines.filter((_line, index) => index < top || !isHidden(index)).join('\n');
 }
 
 /** Never throws; an error that can't be changed stays as it is. */

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import { cutText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf } from './statement.ts';
@@ -88,7 +88,7 @@ export function countBeyond(
 ): void {
   const nowMs = context.elapsedMs();
   const counted = { durationMs: nowMs - startMs, rows: rows ?? 0, failed: failed ? 1 : 0 };
-  context.beyond('query')?.end(nowMs, cutText(sql, SQL_LENGTH), counted);
+  context.beyond('query')?.end(nowMs, truncateText(sql, SQL_LENGTH), counted);
 }
 
 export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOptions): QueryRecorder {
@@ -143,7 +143,7 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     const values = valuesOf(sql, bindings);
     const plain = toPlain(values, BINDINGS);
     const types = bindingTypes(values);
-    fact.sql = cutText(sql, SQL_LENGTH);
+    fact.sql = truncateText(sql, SQL_LENGTH);
     fact.bindings = Array.isArray(plain) ? plain : [];
     if (types !== null) fact.types = types;
   }

@@ -188,7 +188,7 @@ function createLoopWatch(running: OpenList<Context>): {
    * The block that ends now; null if there was none. If the loop was idle and woke up late, or its thread waited for a CPU, nothing
    * blocked it: the machine was busy, or slept.
    */
-  function heldUntil(now: number): Mark | null {
+  function blockedUntil(now: number): Mark | null {
     const late = now - expected;
     if (late <= HELD_FROM) return null;
     const duration = Math.min(late, late + TICK - (idleTime() - idle)) - (queue.waitedMs() - queued);
@@ -198,7 +198,7 @@ function createLoopWatch(running: OpenList<Context>): {
 
   function look(): void {
     const now = performance.now();
-    const mark = heldUntil(now);
+    const mark = blockedUntil(now);
     if (mark !== null) {
       const by = loopHolder(running, mark.start, now);
       pushBounded(marks, by === null ? mark : { ...mark, by });
@@ -216,7 +216,7 @@ function createLoopWatch(running: OpenList<Context>): {
     },
     /** The code that ends this request may have blocked the loop: its timer had no turn yet. */
     held() {
-      const mark = timer === null ? null : heldUntil(performance.now());
+      const mark = timer === null ? null : blockedUntil(performance.now());
       return mark === null ? marks : [...marks, mark];
     },
     close() {

@@ -1,7 +1,7 @@
 /** What can be read of a statement as Knex hands it to a driver, and of the driver's result. */
 import type { Json } from '../profiler/json.ts';
 import { describeError } from '../profiler/thrown-value.ts';
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 
 /** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
@@ -59,7 +59,7 @@ function countRows(answer: unknown): number | null {
 export function messageOf(error: unknown): string {
   const { message } = describeError(error);
   const end = message.lastIndexOf(' - ');
-  return cutText(end === -1 ? message : message.slice(end + 3), 2000);
+  return truncateText(end === -1 ? message : message.slice(end + 3), 2000);
 }
 
 export function statementOf(query: unknown): { sql: string; bindings: unknown; method: string | null } {

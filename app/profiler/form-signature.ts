@@ -17,7 +17,7 @@ const OWN_KEY_BYTES = 32;
 /** Milliseconds for which pages get the same value. */
 const SAME_FOR_MS = 60_000;
 /** Milliseconds between two reads of the shared key, if it was not available or has changed. */
-const ASK_AGAIN_MS = 5000;
+const READ_AGAIN_MS = 5000;
 /** Milliseconds that a page waits for the shared key; after that its form is valid in this process only. */
 const KEY_WITHIN_MS = 200;
 const FORM = /^([0-9a-z]{8,9})\.([A-Za-z0-9_-]{43})$/;
@@ -29,12 +29,12 @@ export function createFormSigner(options: {
   const { sharedKey, now = Date.now } = options;
   const processKey = randomBytes(OWN_KEY_BYTES);
   let shared: Buffer | null = null;
-  let askedAt = -Infinity;
+  let readAt = -Infinity;
   let last: { at: number; key: Buffer; value: string } | null = null;
 
-  async function askAgain(): Promise<void> {
-    if (sharedKey === undefined || performance.now() - askedAt < ASK_AGAIN_MS) return;
-    askedAt = performance.now();
+  async function readSharedKey(): Promise<void> {
+    if (sharedKey === undefined || performance.now() - readAt < READ_AGAIN_MS) return;
+    readAt = performance.now();
     shared = await sharedKey().catch(() => shared);
   }
 
@@ -48,7 +48,7 @@ export function createFormSigner(options: {
 
   return {
     async sign() {
-      if (shared === null) await settledWithin(askAgain(), KEY_WITHIN_MS);
+      if (shared === null) await settledWithin(readSharedKey(), KEY_WITHIN_MS);
       const key = shared ?? processKey;
       const at = now();
       if (last?.key !== key || at < last.at || at - last.at >= SAME_FOR_MS) {
@@ -63,7 +63,7 @@ export function createFormSigner(options: {
       if (!(age > -VALID_MS && age < VALID_MS)) return false;
       const given = Buffer.from(text, 'base64url');
       if (matches(moment, given)) return true;
-      await askAgain();
+      await readSharedKey();
       return matches(moment, given);
     },
   };

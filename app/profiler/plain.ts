@@ -23,7 +23,7 @@ export function undefinedIfEmpty<List extends readonly unknown[]>(list: List): L
 }
 
 /** Truncates a long text and says by how much. */
-export function cutText(text: string, limit: number): string {
+export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${text.slice(0, limit)}… (${text.length - limit} more characters)`;
 }
@@ -43,7 +43,7 @@ function className(value: object): string {
 
 function functionName(value: object): string {
   try {
-    return cutText(String(Object.getOwnPropertyDescriptor(value, 'name')?.value ?? ''), 80);
+    return truncateText(String(Object.getOwnPropertyDescriptor(value, 'name')?.value ?? ''), 80);
   } catch {
     return '';
   }
@@ -53,7 +53,7 @@ function functionName(value: object): string {
 function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | undefined {
   switch (typeof value) {
     case 'string':
-      return cutText(value, limits.length);
+      return truncateText(value, limits.length);
     case 'number':
       return Number.isFinite(value) ? value : `${value}`;
     case 'boolean':
@@ -223,7 +223,7 @@ class Walk {
       const descriptor = Object.getOwnPropertyDescriptor(value, name);
       if (descriptor === undefined) continue;
       const held: unknown = 'value' in descriptor ? descriptor.value : '[getter]';
-      this.#place(pending, result, cutText(name, 200), held);
+      this.#place(pending, result, truncateText(name, 200), held);
     }
     if (names.length > count) result['…'] = `${names.length - count} more`;
     return result;
@@ -238,7 +238,7 @@ class Walk {
       return this.#writeList(pending, items, items.length + more);
     }
     const result: Record<string, Json> = {};
-    for (const [name, item] of kept) this.#place(pending, result, cutText(name, 200), item);
+    for (const [name, item] of kept) this.#place(pending, result, truncateText(name, 200), item);
     if (more > 0) result['…'] = `${more} more`;
     return result;
   }

@@ -3,7 +3,7 @@
  * table, and strings are compared only on a hit. A string truncated by the end of the text or by CUT counts if three characters are left.
  */
 
-/** Marks truncated text, in `cutText` and everywhere else. */
+/** Marks truncated text, in `truncateText` and everywhere else. */
 export const CUT = '…';
 /** Minimum length of a truncated value that is searched for. */
 export const SHORTEST_HEAD = 3;

@@ -86,7 +86,7 @@ function partsOf(name: string, value: string): string[] {
 
 /** Collects the secret parts of a value masked by name, to mask them everywhere in the same request. */
 export function learn(name: string, value: string, into: Set<string>): void {
-  // The note that cutText appends is not part of the value.
+  // The note that truncateText appends is not part of the value.
   const whole = value.replace(/… \(\d+ more characters\)$/, '');
   for (const part of partsOf(name.toLowerCase(), whole)) {
     for (const spelling of part.includes('%') ? [part, decodeName(part)] : [part]) {

@@ -153,7 +153,7 @@ function createEndMask(groups: ReadonlyMap<string, readonly string[]>): ValueMas
 }
 
 /** Masks truncated spellings before each CUT, and at the end of a text that may have been truncated without a mark. */
-function maskCuts(text: string, maskEnd: ValueMask): string {
+function maskTruncated(text: string, maskEnd: ValueMask): string {
   let result = '';
   let done = 0;
   for (let at = text.indexOf(CUT); at !== -1; at = text.indexOf(CUT, done)) {
@@ -230,7 +230,8 @@ export function createValueMask(
   }
 
   return {
-    mask: (text) => (find(text) === -1 ? maskEscaped(text) : maskCuts(maskEscaped(maskWhole(text)), maskEnd)),
+    mask: (text) =>
+      find(text) === -1 ? maskEscaped(text) : maskTruncated(maskEscaped(maskWhole(text)), maskEnd),
     maskEscaped,
   };
 }

@@ -3,7 +3,7 @@
  * Each function returns plain data and none throws.
  */
 import { types } from 'node:util';
-import { cutText, toPlain } from './plain.ts';
+import { truncateText, toPlain } from './plain.ts';
 import type { Json } from './json.ts';
 
 const LONGEST_MESSAGE = 8192;
@@ -50,10 +50,10 @@ export function isError(value: object): boolean {
 export function classOf(value: object): string {
   const name = textOf(field(value, 'name'));
   if (name !== null && name !== '' && name !== 'Error' && typeof value !== 'function')
-    return cutText(name, 200);
+    return truncateText(name, 200);
   const maker = field(value, 'constructor');
   const made = isObject(maker) ? textOf(field(maker, 'name')) : null;
-  return cutText(made === null || made === '' ? (name ?? 'Object') : made, 200);
+  return truncateText(made === null || made === '' ? (name ?? 'Object') : made, 200);
 }
 
 export function statusOf(value: object): number | null {
@@ -67,7 +67,7 @@ export function statusOf(value: object): number | null {
 
 export function codeOf(value: object): string | number | null {
   const code = field(value, 'code');
-  if (typeof code === 'string') return cutText(code, 200);
+  if (typeof code === 'string') return truncateText(code, 200);
   return typeof code === 'number' && Number.isFinite(code) ? code : null;
 }
 
@@ -122,13 +122,13 @@ export function describeError(error: unknown): { name: string; message: string }
   try {
     if (error instanceof Error) {
       return {
-        name: cutText(String(error.name), 200),
-        message: cutText(String(error.message), LONGEST_MESSAGE),
+        name: truncateText(String(error.name), 200),
+        message: truncateText(String(error.message), LONGEST_MESSAGE),
       };
     }
     return {
       name: error === null ? 'null' : typeof error,
-      message: cutText(String(error), LONGEST_MESSAGE),
+      message: truncateText(String(error), LONGEST_MESSAGE),
     };
   } catch {
     return { name: 'Error', message: 'The thrown value can’t be read.' };
@@ -138,10 +138,10 @@ export function describeError(error: unknown): { name: string; message: string }
 /** `TypeError: x is not a function`. */
 export function failureText(error: unknown, length = 2000): string {
   const { name, message } = describeError(error);
-  return cutText(`${name}: ${message}`, length);
+  return truncateText(`${name}: ${message}`, length);
 }
 
-export function cutMessage(message: string): { message: string; messageCut: number } {
+export function truncateMessage(message: string): { message: string; messageCut: number } {
   return {
     message: message.slice(0, LONGEST_MESSAGE),
     messageCut: Math.max(0, message.length - LONGEST_MESSAGE),

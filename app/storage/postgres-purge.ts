@@ -52,47 +52,47 @@ async function purgeByAge(
 }
 
 /** The first row beyond the newest `allowed` of a kind: it and all older rows are deleted. */
-async function cutByCount(
+async function limitByCount(
   { pool, schema }: Store,
   relation: string,
   options: { kind: ProfileKind; allowed: number; ordinary: string },
 ): Promise<Where | null> {
-  const { rows } = await pool.query<Cut>(
+  const { rows } = await pool.query<FirstBeyond>(
     `select started_at, token from ${tableIn(schema, relation)} where kind = $1 and ${options.ordinary}
      order by started_at desc, token offset $2 limit 1`,
     [options.kind, options.allowed],
   );
-  return fromCutOn(rows[0], options.ordinary);
+  return beyondLimit(rows[0], options.ordinary);
 }
 
-interface Cut {
+interface FirstBeyond {
   started_at: string;
   token: string;
 }
 
-function fromCutOn(cut: Cut | undefined, also: string): Where | null {
-  return cut === undefined
+function beyondLimit(first: FirstBeyond | undefined, also: string): Where | null {
+  return first === undefined
     ? null
     : {
         sql: `${also} and (started_at < $1::bigint or (started_at = $1::bigint and token >= $2))`,
-        values: [cut.started_at, cut.token],
+        values: [first.started_at, first.token],
       };
 }
 
 /** The newest row at which the documents, counted from the newest, exceed `allowed` bytes. */
-async function cutByBytes(
+async function limitByBytes(
   { pool, schema }: Store,
   relation: string,
   options: { allowed: number; ordinary: string },
 ): Promise<Where | null> {
-  const { rows } = await pool.query<Cut>(
+  const { rows } = await pool.query<FirstBeyond>(
     `select started_at, token from (
        select started_at, token, sum(bytes) over (order by started_at desc, token) as reached
        from ${tableIn(schema, relation)} where ${options.ordinary}
      ) as newest where reached > $1 order by started_at desc, token limit 1`,
     [options.allowed],
   );
-  return fromCutOn(rows[0], options.ordinary);
+  return beyondLimit(rows[0], options.ordinary);
 }
 
 /** Relations, newest first, that are partly or entirely beyond the limit, with what each may still hold. */
@@ -122,16 +122,16 @@ async function purgeByLimit(
     }
     const name = relation.name;
     const options = { allowed, ordinary: ordinary(limits) };
-    const cut =
+    const beyond =
       measure === 'bytes'
-        ? await cutByBytes(store, name, options)
-        : await cutByCount(store, name, { ...options, kind: 'request' });
-    if (cut === null) continue;
+        ? await limitByBytes(store, name, options)
+        : await limitByCount(store, name, { ...options, kind: 'request' });
+    if (beyond === null) continue;
     // Failed and slow requests are exceptions when a partition is dropped; among single rows only pinned ones are.
     if (limits.keepExceptions !== undefined)
-      await markSurvivors(store, name, { ...cut, reasons: ['pinned'] });
+      await markSurvivors(store, name, { ...beyond, reasons: ['pinned'] });
     for (const kind of measure === 'bytes' ? PROFILE_KINDS : (['request'] as const))
-      gone += await deleteRows(store, { relation: name, kind, ...cut, withinMs: ROWS_MS });
+      gone += await deleteRows(store, { relation: name, kind, ...beyond, withinMs: ROWS_MS });
   }
   return gone;
 }
@@ -141,8 +141,13 @@ async function purgeByKind(store: Store, limits: RetentionLimits): Promise<numbe
   const allowed = { profiler: limits.profilerCount, job: limits.count, command: limits.count };
   let gone = 0;
   for (const kind of ['profiler', 'job', 'command'] as const) {
-    const cut = await cutByCount(store, PARENT, { kind, allowed: allowed[kind], ordinary: ordinary(limits) });
-    if (cut !== null) gone += await deleteRows(store, { relation: PARENT, kind, ...cut, withinMs: ROWS_MS });
+    const beyond = await limitByCount(store, PARENT, {
+      kind,
+      allowed: allowed[kind],
+      ordinary: ordinary(limits),
+    });
+    if (beyond !== null)
+      gone += await deleteRows(store, { relation: PARENT, kind, ...beyond, withinMs: ROWS_MS });
   }
   return gone;
 }
@@ -175,7 +180,7 @@ async function purgeExceptions(store: Store, { keepExceptions }: RetentionLimits
     { sql: `${unpinned} and started_at < $1::numeric`, values: [String(keepExceptions.olderThan)] },
     ...(await Promise.all(
       [unpinned, `kept = 'pinned'`].map((ordinary) =>
-        cutByCount(store, NET, { kind: 'request', allowed: keepExceptions.count, ordinary }),
+        limitByCount(store, NET, { kind: 'request', allowed: keepExceptions.count, ordinary }),
       ),
     )),
   ];

@@ -1,5 +1,5 @@
 /** Frames of an error as the exception panel lists them: own ones separate, foreign ones folded, repeats counted. */
-import { cutText } from '../profiler/plain.ts';
+import { truncateText } from '../profiler/plain.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 
 export type FrameRow =
@@ -137,7 +137,7 @@ function propertyRows(
     const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
     // Long values are folded after their beginning, which is sent twice.
     const most = Math.max(100, room.characters - ROW_CHARACTERS);
-    rows.push({ name, value: text.length > most ? cutText(text, most) : value });
+    rows.push({ name, value: text.length > most ? truncateText(text, most) : value });
     room.characters -= Math.min(text.length, most) + ROW_CHARACTERS;
   }
   return { rows, left: all.length - rows.length, total: all.length };

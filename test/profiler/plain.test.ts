@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cutText, toPlain } from '../../app/profiler/plain.ts';
+import { truncateText, toPlain } from '../../app/profiler/plain.ts';
 
 describe('plain values', () => {
   it('keep their JSON form', () => {
@@ -67,7 +67,7 @@ describe('plain values', () => {
       .to.have.length(101)
       .and.include('… 50 more');
     expect(toPlain('x'.repeat(5000))).to.match(/… \(904 more characters\)$/);
-    expect(cutText('abc', 3)).to.equal('abc');
+    expect(truncateText('abc', 3)).to.equal('abc');
   });
 
   it('survive hostile objects', () => {

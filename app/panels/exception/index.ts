@@ -6,7 +6,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
-import { cutText } from '../../profiler/plain.ts';
+import { truncateText } from '../../profiler/plain.ts';
 import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { readLogs } from './logs.ts';
 import { findPlace } from './place.ts';
@@ -35,7 +35,7 @@ function layerPlace(layer: ErrorFact['layer']): LayerPlace | undefined {
   const mount = pattern === '/' || kind === 'param' ? '' : ` ${pattern}`;
   const named = name === '<anonymous>' ? '' : ` ${name}`;
   const title = kind === 'handler' ? `${method ?? 'ALL'} ${pattern}${named}` : `${name}${mount}`;
-  return { name: cutText(title, LONGEST_NAME), place: source };
+  return { name: truncateText(title, LONGEST_NAME), place: source };
 }
 
 /** How an error was handled: if the application responded to it, with the status of the response. */

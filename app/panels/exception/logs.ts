@@ -1,6 +1,6 @@
 /** The last log lines of a request, shown beside the error. */
 import type { Context } from '../../profiler/context.ts';
-import { cutText } from '../../profiler/plain.ts';
+import { truncateText } from '../../profiler/plain.ts';
 
 export interface ErrorLog {
   atMs: number | null;
@@ -21,7 +21,7 @@ function readLine(fact: unknown): ErrorLog | null {
     atMs: typeof atMs === 'number' ? atMs : null,
     level: typeof level === 'string' ? level : '',
     channel: typeof channel === 'string' ? channel : '',
-    message: cutText(message, LONGEST_MESSAGE),
+    message: truncateText(message, LONGEST_MESSAGE),
   };
 }
 

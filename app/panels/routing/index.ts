@@ -6,7 +6,7 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
-import { cutText, undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
+import { truncateText, undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
 import type { Asked, KeptRouting, NearGroup, RouteGroup, RoutingData, SharedRoutes, Trace } from './data.ts';
 import { drawRouting } from './draw.ts';
 import { presentRouting } from './present.ts';
@@ -36,7 +36,7 @@ function groupRoutes<Row extends RouteRow>(rows: readonly Row[]): { group: Route
     const group = {
       name,
       methods: [row.method],
-      pattern: cutText(pattern, LONGEST_TEXT),
+      pattern: truncateText(pattern, LONGEST_TEXT),
       handler,
       source,
       why: null,
@@ -52,12 +52,12 @@ function readRoute(context: Context): KeptRouting['route'] {
   const { pattern, method, handler, source } = fact;
   const params = Object.entries(fact.params).slice(0, 50);
   return {
-    pattern: cutText(pattern, LONGEST_TEXT),
+    pattern: truncateText(pattern, LONGEST_TEXT),
     method,
     handler,
     source,
     params: params.map(([name, value]) => ({
-      name: cutText(name, 200),
+      name: truncateText(name, 200),
       value: toPlain(value, PARAM_LIMITS),
     })),
   };
@@ -81,7 +81,7 @@ function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGrou
 }
 
 function askedOf({ method, url }: { method: string; url: string }): Asked {
-  return { method: cutText(method, 64), path: cutText(pathOf(url), 2000) };
+  return { method: truncateText(method, 64), path: truncateText(pathOf(url), 2000) };
 }
 
 function collect(context: Context): KeptRouting | null {

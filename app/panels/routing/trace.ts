@@ -108,7 +108,7 @@ function ranRow(facts: readonly RanLayer[], fact: RanLayer, outcome: Outcome): O
   };
 }
 
-function askedRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceRow, 'number'> {
+function consideredRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceRow, 'number'> {
   const isRoute = layer.kind === 'route';
   const reasons: Partial<Record<Considered['verdict'], string>> = {
     path: isRoute ? whyRouteDiffers(layer.methods, layer.pattern, asked) : whyMountDiffers(layer.pattern),
@@ -186,7 +186,7 @@ export function buildTrace(ran: readonly RanLayer[], considered: readonly Consid
     const number = numberOf(item.depth);
     return {
       number,
-      ...('outcome' in item ? ranRow(ran, item, outcome) : askedRow(item, of)),
+      ...('outcome' in item ? ranRow(ran, item, outcome) : consideredRow(item, of)),
     };
   });
   return {
