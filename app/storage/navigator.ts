@@ -1,5 +1,5 @@
 /**
- * Goes with Node.js 20, which has no `navigator`. Without it, pg detects its platform by creating a `Response`, and Node.js loads all of
+ * Goes with Node 20, which has no `navigator`. Without it, pg detects its platform by creating a `Response`, and Node.js loads all of
  * `fetch` for that: 8 MB.
  */
 
