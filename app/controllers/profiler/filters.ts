@@ -6,6 +6,7 @@ import { createError } from '../../errors.ts';
 import { PROFILE_KINDS, type ProfileKind } from '../../profiler/context.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
+import { readTypedFilters } from './typed-filters.ts';
 
 /** In the order of a permanent link. */
 export const FILTER_NAMES = [
@@ -48,15 +49,8 @@ const KINDS: Readonly<Record<string, readonly ProfileKind[]>> = {
 };
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** Milliseconds back from now; null: everything stored. */
-const SPANS: Readonly<Record<string, number | null>> = {
-  '15m': 15 * MINUTE,
-  '1h': HOUR,
-  '6h': 6 * HOUR,
-  '24h': DAY,
-  '7d': 7 * DAY,
-  all: null,
-};
+/** Milliseconds of a unit of `since`. */
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
 const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   error: { hasError: true },
   'no-error': { hasError: false },
@@ -97,6 +91,18 @@ function readValues(query: URLSearchParams): FilterValues {
     if (name === undefined) continue;
     const value = readOne(query, plain)?.trim() ?? '';
     if (value === '') continue;
+    if (values[name] !== undefined) throw badFilter(name, 'is given more than once');
+    values[name] = value;
+  }
+  return withTyped(values);
+}
+
+/** Filters that were typed into the search box are filters like those of the form. */
+function withTyped({ q, ...given }: FilterValues): FilterValues {
+  if (q === undefined) return given;
+  const { filters, rest } = readTypedFilters(q);
+  const values: FilterValues = rest === '' ? given : { q: rest, ...given };
+  for (const [name, value] of filters) {
     if (values[name] !== undefined) throw badFilter(name, 'is given more than once');
     values[name] = value;
   }
@@ -155,9 +161,18 @@ function readTyped(typed: string): Partial<ProfileQuery> {
   return address.startsWith('/') ? { url: address.replace(/#.*$/s, '') } : { text: typed };
 }
 
+/** Milliseconds; null: everything stored. */
+function readSpan(text: string): number | null {
+  if (text.toLowerCase() === 'all') return null;
+  const [, count, unit = ''] = /^(\d{1,4})([mhd])$/i.exec(text) ?? [];
+  if (count === undefined)
+    throw badFilter('since', `is "${text}"; give a span such as 15m, 6h or 7d, or all`);
+  return Number(count) * UNITS[unit.toLowerCase()]!;
+}
+
 /** The later of `since` and `from`. */
 function readStart(values: FilterValues, now: number): number | undefined {
-  const span = values.since === undefined ? null : readChoice('since', values.since, SPANS);
+  const span = values.since === undefined ? null : readSpan(values.since);
   const from = values.from === undefined ? undefined : readMoment('from', values.from).at;
   if (span === null) return from;
   return Math.max(from ?? -Infinity, now - span);

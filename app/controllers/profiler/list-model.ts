@@ -6,6 +6,7 @@ import type { TextPlace } from '../../profiler/find-text.ts';
 import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Filters, isNewestFirst, isPresentation, withFilters } from './filters.ts';
+import { writeTypedFilters } from './typed-filters.ts';
 import { createViews, type ListView } from './list-views.ts';
 import type { HistogramModel } from './request-histogram.ts';
 import { MOST_ALIKE, type Visit } from './visits.ts';
@@ -38,6 +39,8 @@ export interface ListEntry extends ListRow {
 export interface ListModel {
   title: string;
   filters: Filters;
+  /** The filters as the search box takes them. */
+  typed: string;
   entries: readonly ListEntry[];
   columns: readonly ListColumn[];
   total: number;
@@ -207,6 +210,7 @@ export function createListModel(options: ListModelOptions): ListModel {
   return {
     title: 'Requests',
     filters,
+    typed: writeTypedFilters(values),
     entries: entriesOf(options, slowestMs),
     columns: columnsOf(filters),
     total: found.rows.length === 0 ? found.total : Math.max(found.total, last),

@@ -99,6 +99,8 @@ describe('filters of the list', () => {
     const from = (text: string): number | undefined => readFilters(new URLSearchParams(text), now).query.from;
     expect(from('since=15m')).to.equal(at('2026-11-20T11:45Z'));
     expect(from('since=all')).to.equal(undefined);
+    expect(from('since=90m')).to.equal(at('2026-11-20T10:30Z'));
+    expect(from('q=since:2D')).to.equal(at('2026-11-18T12:00Z'));
     expect(from('since=1h&from=2026-11-20')).to.equal(at('2026-11-20T11:00Z'));
     expect(from('since=7d&from=2026-11-20')).to.equal(at('2026-11-20T00:00Z'));
   });

@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { type FilterValues, readFilters } from '../../../app/controllers/profiler/filters.ts';
+import { writeTypedFilters } from '../../../app/controllers/profiler/typed-filters.ts';
+
+const valuesOf = (q: string): FilterValues => readFilters(new URLSearchParams({ q })).values;
+
+describe('filters typed into the search box', () => {
+  for (const [typed, values] of [
+    ['status:5xx route:/orders time>500', { status: '5xx', route: '/orders', over: '500' }],
+    ['slow>500 HAS:n+1 since:10m', { over: '500', has: 'n+1', since: '10m' }],
+    ['queries>=20 method:post /orders?page=2', { queries: '20', method: 'post', q: '/orders?page=2' }],
+    ['connection  status:503  refused', { status: '503', q: 'connection refused' }],
+    ['text:"could not connect" finding:"slow call"', { text: 'could not connect', mark: 'slow call' }],
+    [
+      'kind:job process:web.1 ip:::1 token:ABCDEF',
+      { kind: 'job', process: 'web.1', ip: '::1', token: 'ABCDEF' },
+    ],
+    [
+      'from:2026-11-20T14:32 until:"2026-11-20 15:00"',
+      { from: '2026-11-20T14:32', until: '2026-11-20 15:00' },
+    ],
+    // What only looks like a filter.
+    ['Error: could not connect', { q: 'Error: could not connect' }],
+    ['http://localhost:3000/orders', { q: 'http://localhost:3000/orders' }],
+    ['status: 5xx', { q: 'status: 5xx' }],
+    ['"status:5xx and  more"', { q: '"status:5xx and  more"' }],
+    ['a > b  and time>', { q: 'a > b  and time>' }],
+    ['constructor:x __proto__:y', { q: 'constructor:x __proto__:y' }],
+  ] as [
+    string,
+    FilterValues,
+  ][]) /* prettier-ignore */ {
+    it(`reads ${typed}`, () => {
+      expect(valuesOf(typed)).to.deep.equal(values);
+    });
+  }
+
+  for (const query of [
+    'status=5xx&route=/orders&over=500&text=timeout',
+    'url=/orders&method=POST&since=1h',
+    'url=orders&text=could not connect&mark=slow call',
+    'text=status:5xx&has=n%2B1',
+    'text=/etc&queries=3',
+    'q=two words&kind=all&process=web.1&ip=::1&token=abcdef&from=2026-11-20&until=2026-11-21',
+  ]) {
+    it(`are written so that they read the same: ${query}`, () => {
+      const { values, query: wanted } = readFilters(new URLSearchParams(query), 0);
+      const again = readFilters(new URLSearchParams({ q: writeTypedFilters(values) }), 0);
+      expect(again.query).to.deep.equal(wanted);
+    });
+  }
+
+  it('are refused like those of the form', () => {
+    const problemOf = (text: string): string => {
+      try {
+        readFilters(new URLSearchParams(text));
+        return 'none';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(problemOf('q=status:teapot')).to.match(/^The filter "status" is "teapot"; give /);
+    expect(problemOf('q=status:5xx status:404')).to.include('"status" is given more than once');
+    expect(problemOf('q=status:5xx&status=404')).to.include('"status" is given more than once');
+    expect(problemOf(`q=since:${'9'.repeat(9)}d`)).to.include('give a span such as');
+  });
+
+  it('take linear time', () => {
+    const long = 'status:"'.repeat(240);
+    expect(valuesOf(long)).to.deep.equal({ q: long });
+  });
+});
