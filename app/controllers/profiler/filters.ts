@@ -165,9 +165,9 @@ function readTyped(typed: string): Partial<ProfileQuery> {
 function readSpan(text: string): number | null {
   if (text.toLowerCase() === 'all') return null;
   const [, count, unit = ''] = /^(\d{1,4})([mhd])$/i.exec(text) ?? [];
-  if (count === undefined)
-    throw badFilter('since', `is "${text}"; give a span such as 15m, 6h or 7d, or all`);
-  return Number(count) * UNITS[unit.toLowerCase()]!;
+  const ms = UNITS[unit.toLowerCase()];
+  if (ms === undefined) throw badFilter('since', `is "${text}"; give a span such as 15m, 6h or 7d, or all`);
+  return Number(count) * ms;
 }
 
 /** The later of `since` and `from`. */
