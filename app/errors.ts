@@ -40,7 +40,7 @@ const catalogue = {
   UNKNOWN_HOST: {
     status: 403,
     message: (host: string) =>
-      `The profiler has no password, so it answers for known hosts only, and "${host}" is none. Add it to TRUSTED_HOSTS or ` +
+      `The profiler has no password, so it responds to known hosts only, and "${host}" is not one. Add it to TRUSTED_HOSTS or ` +
       'APP_DOMAIN (of a profiler in your application: PROFILER_HOSTS, or the option hosts), or set PROFILER_PASSWORD.',
   },
   CROSS_SITE: {

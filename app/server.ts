@@ -86,7 +86,7 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     // First, because an error must not prevent the shutdown.
     void end(1, LAST_RESORT_AFTER_CRASH);
     say(
-      `${origin === 'unhandledRejection' ? 'A rejection nobody handled' : 'Uncaught'}: ${service.describe(error)}`,
+      `${origin === 'unhandledRejection' ? 'Unhandled rejection' : 'Uncaught'}: ${service.describe(error)}`,
     );
   });
   service.server.once('error', (error: NodeJS.ErrnoException) => {

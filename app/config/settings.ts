@@ -174,7 +174,7 @@ export const profilerSettings = {
     isSecret: true,
     mayBeEmpty: true,
     meaning:
-      'password of the profiler’s pages and of full error pages (HTTP Basic, any user name); without one, whoever reaches them can read them',
+      'password of the profiler’s pages and of full error pages (HTTP Basic, any user name); without one, everyone who can reach them can read them',
   }),
   hosts: setting({
     name: 'PROFILER_HOSTS',

@@ -211,7 +211,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     if (state.status === 'closed') throw new DatabaseUnavailableError('The database connection is closed.');
     if (owner !== null && everReady) return owner;
     throw new DatabaseUnavailableError(
-      `The database can't be used now: ${state.message ?? 'it has not answered'}.`,
+      `The database can't be used now: ${state.message ?? 'it has not responded'}.`,
     );
   }
 
@@ -229,7 +229,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       aborter.abort();
       outcome.resolve();
       first.reject(
-        new DatabaseUnavailableError('The database connection was closed before the database answered.'),
+        new DatabaseUnavailableError('The database connection was closed before the database responded.'),
       );
       await loop?.catch(() => undefined);
       if (owner !== null) await destroy(owner);

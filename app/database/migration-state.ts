@@ -75,7 +75,7 @@ class ReadTimeout extends Error {}
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ReadTimeout(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new ReadTimeout(`no response within ${timeoutMs} ms`)), timeoutMs);
     timer.unref();
   });
   try {

@@ -31,7 +31,7 @@ export function createMarkHelpers(assetUrl: (file: string) => string) {
     status: (status: number | null | undefined): SafeHtml =>
       typeof status === 'number'
         ? markup`<span class="status ${statusClass(status)}">${status}</span>`
-        : markup`<span class="status quiet" title="no answer yet">&ndash;</span>`,
+        : markup`<span class="status quiet" title="no response yet">&ndash;</span>`,
     method(method: unknown): SafeHtml {
       const name = typeof method === 'string' ? method : '';
       const shown = name.length > 24 ? `${name.slice(0, 24)}…` : name;

@@ -52,5 +52,7 @@ export function membersOf({ chain }: Thrown, idOf: (index: number) => string): C
 
 export function chainNote(end: Thrown['chainEnd'], length: number): string {
   if (end === 'circular') return 'The chain comes back to an error named above.';
-  return end === 'cut' ? `The chain goes on; ${numberHelpers.count(length)} of its errors are kept.` : '';
+  return end === 'cut'
+    ? `The chain continues; only ${numberHelpers.count(length)} of its errors are stored.`
+    : '';
 }

@@ -68,7 +68,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   graphql: 'thrown by a resolver',
   parser: 'refused by the HTTP parser',
   logged: 'logged, not thrown',
-  late: 'after the answer',
+  late: 'after the response',
 };
 
 function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
@@ -203,7 +203,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       top,
       headline: headlineOf(top),
       isWhole: top.message === headlineOf(top) && top.messageCut === 0,
-      said: ORIGINS[origin] ?? (late ? 'after the answer' : ''),
+      said: ORIGINS[origin] ?? (late ? 'after the response' : ''),
       layers: [
         ...(entry.from === undefined ? [] : [{ say: 'Came from', ...entry.from }]),
         ...(entry.handler === undefined ? [] : [{ say: 'Handled by', ...entry.handler }]),

@@ -25,8 +25,8 @@ export function linkOf(link, url) {
 
 function judgeCall({ state, status, why, ms, from, retries, ...call }) {
   if (state === 'failed') return { tone: why === 'aborted' ? 'plain' : 'bad', why };
-  if (status >= 500) return { tone: 'bad', why: `answered ${status}` };
-  if (status >= 400) return { tone: 'warn', why: `answered ${status}` };
+  if (status >= 500) return { tone: 'bad', why: `responded ${status}` };
+  if (status >= 400) return { tone: 'warn', why: `responded ${status}` };
   if (retries > 0) return { tone: 'warn', why: `reconnected ${retries === 1 ? 'once' : `${retries} times`}` };
   if (ms >= SLOW_MS && !isLasting(call)) return { tone: 'warn', why: 'slow' };
   return { tone: 'plain', why: why ?? from };

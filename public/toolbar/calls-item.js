@@ -30,7 +30,7 @@ function row(call) {
       { class: 'grow' },
       span('mono', method === null ? '' : `${method} `, foreign(shortUrl(url))),
       TYPES[type] === undefined ? null : span('lab', ` ${TYPES[type]}`),
-      why === null || why === `answered ${status}`
+      why === null || why === `responded ${status}`
         ? null
         : span(`why ${toneClass(isBad(call) ? 'bad' : tone)}`, foreign(why)),
       ...cameFrom.map(({ status: redirect, method: by, url: from, href: to }) =>

@@ -220,9 +220,9 @@ describe("the calls of a page, in the toolbar's eyes", () => {
     );
     const seen = ended.map(({ url, state, tone, why }) => [url.slice(host.origin.length), state, tone, why]);
     expect(seen).to.have.deep.members([
-      ['/api/fail', 'done', 'bad', 'answered 500'],
+      ['/api/fail', 'done', 'bad', 'responded 500'],
       ['/api/slow?ms=1100', 'done', 'warn', 'slow'],
-      ['/nothing', 'done', 'warn', 'answered 404'],
+      ['/nothing', 'done', 'warn', 'responded 404'],
       ['/api/lost', 'failed', 'bad', 'failed'],
       ['/api/slow?ms=900', 'failed', 'plain', 'aborted'],
     ]);

@@ -144,7 +144,7 @@ describe('state of the migrations', () => {
     const fact = await other.read();
     expect(fact.state).to.equal('unavailable');
     expect(fact.durationMs).to.be.at.least(150);
-    expect(fact.message).to.contain('no answer within 200 ms');
+    expect(fact.message).to.contain('no response within 200 ms');
     // For a second it is not even asked.
     const asked = sockets.size;
     expect((await other.read()).state).to.equal('unavailable');

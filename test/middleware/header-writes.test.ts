@@ -141,8 +141,8 @@ describe('the layer that sets each header', () => {
     expect(status).to.equal(404);
     expect(by).to.include({
       'Referrer-Policy': 'policies',
-      'Content-Security-Policy': 'Express, as nothing answered',
-      'Content-Type': 'Express, as nothing answered',
+      'Content-Security-Policy': 'Express, because nothing responded',
+      'Content-Type': 'Express, because nothing responded',
     });
   });
 

@@ -326,7 +326,7 @@ describe('why a route did not match', () => {
       'differs in upper and lower case: “api” is not “API”',
     );
     expect(whyNear({ ...near, method: 'POST', reason: 'slash', pattern: '/x' }, asked)).to.equal(
-      'differs by the slash at the end; it answers POST, not GET',
+      'differs by the slash at the end; it is for POST, not GET',
     );
   });
 

@@ -150,7 +150,7 @@ function suite(
       };
       let data = await migrations();
       // A machine with other work to do may not answer within the reader's half second, and is let alone for one then.
-      for (let tries = 0; tries < 5 && data.message?.includes('no answer within'); tries++) {
+      for (let tries = 0; tries < 5 && data.message?.includes('no response within'); tries++) {
         await sleep(1100);
         data = await migrations();
       }

@@ -20,7 +20,7 @@ describe('an uncaught error', () => {
   for (const [path, says] of [
     ['/throw?kind=plain', /Uncaught: Error: the cable was pulled\n\s+at /],
     ['/throw?kind=unreadable', /Uncaught: unreadable/],
-    ['/reject?kind=unreadable', /A rejection nobody handled: /],
+    ['/reject?kind=unreadable', /Unhandled rejection: /],
     ['/throw?kind=revoked', /Uncaught: "\[Object\]"/],
     // Node.js itself fails to look at it, outside of the request.
     ['/reject?kind=revoked', /Uncaught: TypeError: .* revoked/],

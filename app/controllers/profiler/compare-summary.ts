@@ -109,7 +109,7 @@ function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): st
 export function summarizeComparison(a: Profile, b: Profile, figures: readonly FigureRow[]): string {
   const sentences = [timeSentence(a, b, figures)];
   if (a.status !== b.status)
-    sentences.push(`A answered ${a.status ?? 'nothing'}, B ${b.status ?? 'nothing'}.`);
+    sentences.push(`A responded ${a.status ?? 'nothing'}, B ${b.status ?? 'nothing'}.`);
   if (a.route !== b.route || a.method !== b.method)
     sentences.push('The routes differ, so most sections are not comparable.');
   if (a.storedBecause !== null || b.storedBecause !== null)

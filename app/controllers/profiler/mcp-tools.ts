@@ -65,7 +65,7 @@ const BUDGET = {
   type: 'integer',
   minimum: 200,
   maximum: MOST_TOKENS,
-  description: `Length of the answer in tokens, about; default ${DEFAULT_TOKENS}.`,
+  description: `Approximate length of the result in tokens; default ${DEFAULT_TOKENS}.`,
 };
 const ROUTE = { ...TEXT, description: 'Pattern of the route, exactly: /orders/:id' };
 const FILTERS = {
@@ -219,7 +219,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'latest_failure',
       title: 'Explain the latest failure',
       description:
-        'The newest request that threw or was answered with 5xx: the error with its causes, the line of code with its source, ' +
+        'The newest request that threw or got a 5xx: the error with its causes, the line of code with its source, ' +
         'and what the request did before. Usually all that is needed to mend it.',
       properties: some(FILTERS),
       run: (call) => newest(call, { has: 'error' }, 'No recorded request failed.'),
@@ -252,8 +252,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
                 ({ status, route }) => (status === 404 || status === 405) && route === null,
               )?.token
             : given;
-        if (missed === undefined)
-          return 'No recorded request was answered with 404 or 405 for want of a route.';
+        if (missed === undefined) return 'No recorded request got a 404 or 405 because no route matched.';
         return cut(panelsMarkdown(await read(missed), ['routing']), longestOf(call.args));
       },
     },

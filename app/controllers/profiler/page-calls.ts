@@ -76,8 +76,8 @@ function judge(row: ProfileIndex): { tone: Tone; why: string | null } {
   const { status, state, durationMs, error, marks } = row;
   const worst = marks.find(({ severity }) => severity !== 'info');
   if (status === null && state === 'final') return { tone: 'bad', why: 'no response was sent' };
-  if (status !== null && status >= 500) return { tone: 'bad', why: error ?? `answered ${status}` };
-  if (status !== null && status >= 400) return { tone: 'warn', why: error ?? `answered ${status}` };
+  if (status !== null && status >= 500) return { tone: 'bad', why: error ?? `responded ${status}` };
+  if (status !== null && status >= 400) return { tone: 'warn', why: error ?? `responded ${status}` };
   if (worst?.severity === 'bad') return { tone: 'bad', why: worst.label };
   if (durationMs !== null && durationMs >= SLOW_MS && typeOf(row) !== 'eventsource')
     return { tone: 'warn', why: `slow: ${numberHelpers.durationText(durationMs)}` };

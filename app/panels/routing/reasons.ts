@@ -111,8 +111,7 @@ export function whyNear(
   { method, reason, distance, pattern }: NearReason,
   asked: { method: string; path: string },
 ): string {
-  const other =
-    method === '*' || method === asked.method ? '' : `; it answers ${method}, not ${asked.method}`;
+  const other = method === '*' || method === asked.method ? '' : `; it is for ${method}, not ${asked.method}`;
   const words = differingWord(pattern, asked.path);
   const named = words === null ? '' : `: “${words[0]}” is not “${words[1]}”`;
   switch (reason) {

@@ -47,7 +47,7 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
       const last = steps.at(-1);
       if (last === undefined || last.hooked || !(name in LAST_RESORT || name === 'content-length'))
         return steps;
-      return [...steps.slice(0, -1), { ...last, by: 'Express, as nothing answered', place: null }];
+      return [...steps.slice(0, -1), { ...last, by: 'Express, because nothing responded', place: null }];
     }),
   };
 }

@@ -106,7 +106,7 @@ function clockSentence(joined: Joined, { ttfb }: Measured, { headersMs }: Timeli
   if (joined === null) return 'The first byte was not measured on both sides: the server’s part can’t be placed among these times.'; // prettier-ignore
   const where = `The clocks of browser and server are joined at the first byte, which left here ${durationText(headersMs)} after the request began and came there at ${durationText(ttfb)}.`;
   if (joined.tooLong)
-    return `${where} The server took longer than the browser waited, as after a wait in a service worker or an early answer: its part is drawn from the beginning of the wait.`;
+    return `${where} The server took longer than the browser waited, as after a wait in a service worker or an early response: its part is drawn from the beginning of the wait.`;
   if (joined.slackMs === null)
     return `${where} How long the way was is not known: the server’s part may lie earlier.`;
   return `${where} Of the wait ${durationText(joined.slackMs)} passed on the way there and back; by as much at most the server’s part may lie earlier than it is drawn.`;
@@ -183,7 +183,7 @@ function rowsOf(
     ...stretch('b-before', before, 'wait', [0, requestStart]),
     ...stretch('b-wait', 'waiting for the first byte', 'wait', [requestStart ?? 0, ttfb]),
     ...server,
-    ...stretch('b-receive', 'receiving the answer', 'app', [ttfb, responseEnd]),
+    ...stretch('b-receive', 'receiving the response', 'app', [ttfb, responseEnd]),
     ...stretch('b-parse', 'reading it, until the DOM is interactive', 'app', [ttfb, domInteractive]),
     ...stretch('b-ready', 'scripts, until the DOM is ready', 'app', [domInteractive, domContentLoaded]),
     ...stretch('b-load', 'what it holds, until it is loaded', 'app', [domContentLoaded, load]),

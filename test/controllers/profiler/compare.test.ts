@@ -130,7 +130,7 @@ describe('the comparison of two profiles', () => {
 
   it('says what was answered otherwise', async () => {
     const $ = await compared(reading(1, 10), reading(1, 10), [{}, { status: 500 }]);
-    expect($('#summary').text()).to.contain('A answered 200, B 500.');
+    expect($('#summary').text()).to.contain('A responded 200, B 500.');
   });
 
   it('shows figures side by side, and colours none below a tenth', async () => {

@@ -286,10 +286,10 @@ describe('what the toolbar asks for', () => {
     await record(asked('/api/well', '/orders'));
     const shown = (await toolbar(token)).calls.map(({ url, type, tone, why }) => [url, type, tone, why]);
     expect(shown).to.deep.equal([
-      ['/api/fails', 'fetch', 'bad', 'answered 500'],
-      ['/api/none', 'fetch', 'warn', 'answered 404'],
+      ['/api/fails', 'fetch', 'bad', 'responded 500'],
+      ['/api/none', 'fetch', 'warn', 'responded 404'],
       ['/api/gone', 'fetch', 'bad', 'no response was sent'],
-      ['/logo.png', 'other', 'warn', 'answered 404'],
+      ['/logo.png', 'other', 'warn', 'responded 404'],
       ['/api/well', 'fetch', 'plain', null],
     ]);
   });
