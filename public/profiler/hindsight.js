@@ -5,6 +5,7 @@ import { showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
 import { filterRows } from './filter.js';
+import { startFinding } from './find.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
 import { onKey, openKeys, trimKeys } from './keys.js';
 import { startLive } from './live.js';
@@ -52,6 +53,7 @@ function start() {
   document.addEventListener('keydown', onKey);
   document.addEventListener('submit', onSubmit);
   startLive();
+  startFinding();
   window.addEventListener('hashchange', openTarget);
 }
 

@@ -1,4 +1,4 @@
-// The keyboard: j k o x / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, never with a modifier.
+// The keyboard: j k o x / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, and with a modifier only Ctrl K.
 import { markForComparison } from './compare.js';
 import { nextTheme } from './theme.js';
 
@@ -68,7 +68,19 @@ const actions = {
   },
 };
 
+// Ctrl K, or ⌘ K: the search box, from everywhere.
+function goesToSearch(event) {
+  const box = document.getElementById('q');
+  if (event.key !== 'k' || event.ctrlKey === event.metaKey || event.altKey || event.shiftKey || box === null)
+    return false;
+  event.preventDefault();
+  dialog()?.close();
+  box.select();
+  return true;
+}
+
 export function onKey(event) {
+  if (goesToSearch(event)) return;
   // On some keyboards [ and ] need AltGr, which counts as Ctrl and Alt.
   if ((event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState('AltGraph')) return;
   if (

@@ -1,6 +1,7 @@
 /** The keyboard on the profiler's pages: the help lists what works there, and what it lists works. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { violationsInBothThemes } from '../support/axe.ts';
 import { launchBrowser, type TestBrowser, watchCopies } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { servePages, type PageServer } from '../support/page-client.ts';
@@ -102,5 +103,41 @@ describe('the keyboard', () => {
     await page.waitForTimeout(200);
     expect(page.url()).to.include(String(tokens[1]));
     await page.context().close();
+  });
+
+  it('goes to the search by Ctrl K, which completes filters, panels, routes and requests', async () => {
+    const page = await open(`/_profiler/${tokens[1]}?panel=request`);
+    const box = page.locator('#q');
+    const options = page.locator('#finds [role=option]');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('sec');
+    await options.filter({ hasText: 'GET /second' }).waitFor();
+    expect(await options.allInnerTexts())
+      .to.include('Security')
+      .and.include(`200 GET /second ${tokens[1]}`);
+    expect(await violationsInBothThemes(page)).to.deep.equal([]);
+    await page.keyboard.press('ArrowDown');
+    expect(await box.getAttribute('aria-activedescendant')).to.equal('find-0');
+    expect(await options.first().getAttribute('aria-selected')).to.equal('true');
+    await page.keyboard.press('Escape');
+    expect(await options.count()).to.equal(0);
+    await box.fill('');
+    await page.keyboard.type('/th stat');
+    expect(await options.allInnerTexts()).to.deep.equal(['status:']);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('2');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    expect(await box.inputValue()).to.equal('/th status:2xx ');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/search\?/);
+    expect(await box.inputValue()).to.equal('status:2xx /th');
+    expect(await page.locator('#found tbody tr[id]').count()).to.equal(1);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type('third');
+    await options.filter({ hasText: 'GET /third' }).click();
+    await page.waitForURL(`**/${tokens[2]}`);
   });
 });

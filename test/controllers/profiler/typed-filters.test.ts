@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { type FilterValues, readFilters } from '../../../app/controllers/profiler/filters.ts';
+// @ts-expect-error A script of the pages has no types.
+import { FILTERS as COMPLETED } from '../../../public/profiler/find.js';
 import { writeTypedFilters } from '../../../app/controllers/profiler/typed-filters.ts';
 
 const valuesOf = (q: string): FilterValues => readFilters(new URLSearchParams({ q })).values;
@@ -63,6 +65,13 @@ describe('filters typed into the search box', () => {
     expect(problemOf('q=status:5xx status:404')).to.include('"status" is given more than once');
     expect(problemOf('q=status:5xx&status=404')).to.include('"status" is given more than once');
     expect(problemOf(`q=since:${'9'.repeat(9)}d`)).to.include('give a span such as');
+  });
+
+  it('are those that the page completes', () => {
+    for (const [name, values] of Object.entries(COMPLETED as Record<string, string[]>)) {
+      for (const value of values.length > 0 ? values : ['2026-11-20'])
+        expect(valuesOf(name + value).q, name + value).to.equal(undefined);
+    }
   });
 
   it('take linear time', () => {
