@@ -71,11 +71,14 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
   /** Tokens of a range of counters: in order from a random start, wrapping around. */
   function range(from: number, until: number): () => string {
     let at = from + randomInt((until - from) / LEASE_SIZE) * LEASE_SIZE;
+    let count = FIRST_BLOCK;
     let some: string[] = [];
     return () => {
       if (some.length === 0) {
-        some = tokensOf({ start: at, count: FIRST_BLOCK, key });
-        at = at + FIRST_BLOCK < until ? at + FIRST_BLOCK : from;
+        some = tokensOf({ start: at, count, key });
+        at = at + count < until ? at + count : from;
+        // Up to the end of a block of leases, then whole ones.
+        count = LEASE_SIZE - (at % LEASE_SIZE);
       }
       return some.pop() ?? '';
     };

@@ -34,9 +34,9 @@ export function tokensOf({ start, count, key }: TokenLease): string[] {
     right[i] = counter & HALF_MASK;
   }
   const input = Buffer.alloc(count * BLOCK);
+  const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
   for (let round = 0; round < ROUNDS; round++) {
     for (let i = 0; i < count; i++) input.writeUInt32BE((round << 16) | (right[i] ?? 0), i * BLOCK);
-    const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
     const mixed = cipher.update(input);
     for (let i = 0; i < count; i++) {
       const previousRight = right[i] ?? 0;
