@@ -320,7 +320,7 @@ export const http: Fault[] = [
       ],
     ],
     ask: (shop) => shop.get('/help/returns'),
-    symptom: (answer) => answer.text.startsWith("Für") && !answer.text.includes('an.'),
+    symptom: (answer) => answer.text.startsWith('Für') && !answer.text.includes('an.'),
     says: /Content-Length.*(?:bytes)/i,
     at: ["pages.js: pages.get('/help/:topic'", "pages.js: 'content-length'"],
   },
