@@ -10,14 +10,6 @@ import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-export interface ActionsController {
-  pin: PageAction;
-  unpin: PageAction;
-  clear: PageAction;
-  pause: PageAction;
-  resume: PageAction;
-}
-
 /** Longer than any address of these pages. */
 const LONGEST_BACK = 4000;
 
@@ -32,7 +24,9 @@ function backOf(form: URLSearchParams): string {
   return isOurs && !pathname.startsWith(urls.action('')) && back.length <= LONGEST_BACK ? back : urls.home();
 }
 
-export function createActionsController(services: PageServices): ActionsController {
+export function createActionsController(
+  services: PageServices,
+): Record<'pin' | 'unpin' | 'clear' | 'pause' | 'resume', PageAction> {
   const { profiles, forms, recording, renderPage, foot } = services;
   const respond = createRespond(services);
 

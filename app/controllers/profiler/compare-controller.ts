@@ -17,12 +17,6 @@ const COMPARE_VERSION = 1;
 /** Requests offered as a choice. */
 const OFFERED = 12;
 
-export interface CompareController {
-  compare: PageAction;
-  compareJson: PageAction;
-  compareMarkdown: PageAction;
-}
-
 interface Read {
   a: FoundProfile | null;
   b: FoundProfile | null;
@@ -30,7 +24,9 @@ interface Read {
   problem: string | null;
 }
 
-export function createCompareController(services: PageServices): CompareController {
+export function createCompareController(
+  services: PageServices,
+): Record<'compare' | 'compareJson' | 'compareMarkdown', PageAction> {
   const { profiles, panels, renderPage, foot, retention } = services;
   const respond = createRespond(services);
 

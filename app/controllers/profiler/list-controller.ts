@@ -19,15 +19,9 @@ const MOST_CHILDREN = 1000;
 const FIRST_READ = 100;
 const MOST_READ = 5000;
 
-export interface ListController {
-  home: PageAction;
-  search: PageAction;
-  searchJson: PageAction;
-  latest: PageAction;
-  searchBar: PageAction;
-}
-
-export function createListController(services: PageServices): ListController {
+export function createListController(
+  services: PageServices,
+): Record<'home' | 'search' | 'searchJson' | 'latest' | 'searchBar', PageAction> {
   const { profiles, recording, forms, renderPage, foot } = services;
   const respond = createRespond(services);
   const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));

@@ -9,12 +9,7 @@ import { createRespond, redirect } from './respond.ts';
 /** Requests that may have started in the same millisecond. */
 const WINDOW = 50;
 
-export interface NeighbourController {
-  newer: PageAction;
-  older: PageAction;
-}
-
-export function createNeighbourController(services: PageServices): NeighbourController {
+export function createNeighbourController(services: PageServices): Record<'newer' | 'older', PageAction> {
   const { profiles } = services;
   const respond = createRespond(services);
 

@@ -15,13 +15,6 @@ import { createRespond, HTML, JSON_TYPE } from './respond.ts';
 /** Version of the JSON form. */
 const JSON_VERSION = 1;
 
-export interface ProfileController {
-  profile: PageAction;
-  exception: PageAction;
-  toolbar: PageAction;
-  json: PageAction;
-}
-
 /** Replaces a panel whose data can't be written as JSON by its error, so that the rest is still sent. */
 function withoutFailing(profile: Profile, jsonOf: (profile: Profile) => string): string {
   try {
@@ -39,7 +32,9 @@ function withoutFailing(profile: Profile, jsonOf: (profile: Profile) => string):
   }
 }
 
-export function createProfileController(services: PageServices): ProfileController {
+export function createProfileController(
+  services: PageServices,
+): Record<'profile' | 'exception' | 'toolbar' | 'json', PageAction> {
   const { profiles, recording, forms, renderPage, foot, rules = {} } = services;
   const respond = createRespond(services);
 

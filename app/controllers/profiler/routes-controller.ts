@@ -15,12 +15,7 @@ const SHOWN = 8;
 /** Requests read to find those without a route. */
 const CANDIDATES = 50;
 
-export interface RoutesController {
-  routes: PageAction;
-  routesJson: PageAction;
-}
-
-export function createRoutesController(services: PageServices): RoutesController {
+export function createRoutesController(services: PageServices): Record<'routes' | 'routesJson', PageAction> {
   const { profiles, renderPage, foot } = services;
   const respond = createRespond(services);
 

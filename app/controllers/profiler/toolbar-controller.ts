@@ -11,13 +11,6 @@ import { createRespond, JSON_TYPE } from './respond.ts';
 import { findRevalidated } from './revalidated.ts';
 import { createToolbarModel } from './toolbar-model.ts';
 
-export interface ToolbarController {
-  toolbarJson: PageAction;
-  callsJson: PageAction;
-  /** Calls of a front end, without a page that the service sent. */
-  originCalls: PageAction;
-}
-
 /** Milliseconds to look back if a front end sends no `since`. */
 const LOOK_BACK_MS = 60_000;
 
@@ -34,7 +27,9 @@ function readSince(page: PageRequest): number | null {
   return readMs(page, 'since', 'must be a time in milliseconds since 1970');
 }
 
-export function createToolbarController(services: PageServices): ToolbarController {
+export function createToolbarController(
+  services: PageServices,
+): Record<'toolbarJson' | 'callsJson' | 'originCalls', PageAction> {
   const { profiles, panels, rules = {}, frontEnds } = services;
   const respond = createRespond(services);
 
@@ -85,6 +80,7 @@ export function createToolbarController(services: PageServices): ToolbarControll
       const since = readSince(page);
       json(page, { ...(await findPageCalls(profiles, await pageOf(page), since)), now });
     },
+    /** Calls of a front end, without a page that the service sent. */
     async originCalls(page) {
       const now = Date.now();
       const { origin } = page.req.headers;
