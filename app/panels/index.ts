@@ -15,6 +15,7 @@ import { mailPanel } from './mail/index.ts';
 import { migrationsPanel } from './migrations/index.ts';
 import { graphqlPanel } from './graphql/index.ts';
 import { processesPanel } from './processes/index.ts';
+import { overviewPanel } from './overview/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { runtimePanel } from './runtime/index.ts';
@@ -32,6 +33,7 @@ export interface PanelsOptions {
 
 export function createPanels({ describe, configuration, database = {} }: PanelsOptions): Panel[] {
   return [
+    overviewPanel,
     createRequestPanel(),
     timelinePanel,
     createExceptionPanel({ describe }),

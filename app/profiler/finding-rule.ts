@@ -26,7 +26,9 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
 }
 
 /** What pages need of each rule, by its current and its former name. */
-export type RuleTexts = Readonly<Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend'>>>;
+export type RuleTexts = Readonly<
+  Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend'> & Partial<Pick<FindingRule, 'needs'>>>
+>;
 
 export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {
   const former = rules.flatMap((rule) =>

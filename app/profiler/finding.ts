@@ -1,4 +1,5 @@
 /** A finding: what is wrong with a request, stated before any data. */
+import type { Block } from './rows.ts';
 
 export type Severity = 'bad' | 'warn' | 'info';
 
@@ -22,4 +23,13 @@ export interface Finding {
   costMs?: number;
   /** Name of its rule, set when the rules run; absent if a panel made the finding. */
   rule?: string;
+}
+
+/** A finding as the overview shows it: with the texts of its rule, and what its panel has of it. */
+export interface ExplainedFinding extends Finding {
+  /** Empty if it has no rule. Code in backticks, as in a rule. */
+  why: string;
+  fix: string;
+  /** The source at its place, the statement. */
+  evidence: readonly { label: string; block: Block }[];
 }

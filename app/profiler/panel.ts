@@ -3,8 +3,10 @@
  * request once, returns plain JSON, and uses nothing else; it shows rows (rows.ts).
  */
 import type { Context } from './context.ts';
-import type { Finding } from './finding.ts';
+import type { ExplainedFinding, Finding } from './finding.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
+import type { ProfileIndex } from './profile-index.ts';
+import type { RoutePercentiles } from './route-summary.ts';
 import type { Presentation } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
 
@@ -90,6 +92,18 @@ export interface PresentFrom {
   profile: Profile;
   /** Late facts beside the profile, by name: `plan` of slow statements, `timing` of the browser. */
   amendments: Readonly<Record<string, unknown>>;
+  /** For the overview; absent for other panels. */
+  beside?: BesideProfile | undefined;
+}
+
+/** What the overview shows and no panel recorded. */
+export interface BesideProfile {
+  /** Worst first. */
+  findings: readonly ExplainedFinding[];
+  /** Number of rules that had what they read. */
+  rulesChecked: number;
+  /** Earlier requests to its route; null if there are too few. */
+  usual: { percentiles: RoutePercentiles; /** The newest first. */ recent: readonly ProfileIndex[] } | null;
 }
 
 export interface PanelPage extends PresentFrom {

@@ -68,6 +68,19 @@ function errorText(error: ProfileDocument['error']): string | null {
     : `${error.name}: ${error.message}`.slice(0, LONGEST_TEXT);
 }
 
+interface KeptResponse {
+  response?: { bytes?: number | null };
+}
+
+interface KeptBlocks {
+  held?: readonly { durationMs: number }[];
+}
+
+function blockedMsOf({ panels }: ProfileDocument): number | null {
+  const kept = panels.runtime?.data as KeptBlocks | null | undefined;
+  return kept ? (kept.held ?? []).reduce((sum, { durationMs }) => sum + durationMs, 0) : null;
+}
+
 export const COLUMNS = {
   status: {
     column: 'status',
@@ -157,6 +170,15 @@ export const COLUMNS = {
     of: ({ navigationHints }) => navigationHints?.referrer ?? null,
   },
   dest: { column: 'dest', type: 'text', of: ({ navigationHints }) => navigationHints?.dest ?? null },
+  /** Length of the response's body; null if there was none. */
+  responseBytes: {
+    column: 'response_bytes',
+    type: 'bigint',
+    of: ({ document }) =>
+      (document.panels.request?.data as KeptResponse | null | undefined)?.response?.bytes ?? null,
+  },
+  /** How long the event loop was blocked during the request; null if that was not watched. */
+  blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
   /** Length of the document in bytes, known once it is queued. */
   bytes: { column: 'bytes', type: 'integer', of: () => 0 },
 } satisfies Record<string, Column>;
@@ -207,6 +229,8 @@ export function indexOf(source: IndexSource): ProfileIndex {
     location: COLUMNS.location.of(source),
     referrer: COLUMNS.referrer.of(source),
     dest: COLUMNS.dest.of(source),
+    responseBytes: COLUMNS.responseBytes.of(source),
+    blockedMs: COLUMNS.blockedMs.of(source),
     bytes: COLUMNS.bytes.of(),
   };
 }

@@ -84,7 +84,13 @@ export interface RoutePercentiles {
   /** null if there are none. */
   p50Ms: number | null;
   p95Ms: number | null;
+  /** Median and 95th percentile; null if no request has the value. */
+  queries: PercentilePair | null;
+  blockedMs: PercentilePair | null;
+  responseBytes: PercentilePair | null;
 }
+
+export type PercentilePair = readonly [p50: number, p95: number];
 
 /** Limits of requests and of milliseconds: every page of a profile reads this, so it must cost next to nothing. */
 export const LOOKED_BACK = 1000;

@@ -10,6 +10,7 @@ import {
   type RouteGroup,
   type RouteSummaries,
   type RouteSummary,
+  type PercentilePair,
   type RoutePercentiles,
   type RoutePercentilesQuery,
   SUMMARY_STEPS,
@@ -150,20 +151,29 @@ export function percentilesAmong(
   rows: readonly ProfileIndex[],
   { route, method, before }: RoutePercentilesQuery,
 ): RoutePercentiles {
-  const durations: number[] = [];
+  const found: ProfileIndex[] = [];
   let looked = 0;
   for (let at = rows.length - 1; at >= 0 && looked < LOOKED_BACK; at--) {
     const row = rows[at];
     if (row?.kind !== 'request') continue;
     if (row.startedAt >= before || row.startedAt < before - LOOKED_BACK_MS) continue;
     looked++;
-    if (row.route === route && row.method === method && row.durationMs !== null)
-      durations.push(row.durationMs);
+    if (row.route === route && row.method === method && row.durationMs !== null) found.push(row);
   }
-  durations.sort((a, b) => a - b);
+  const [p50Ms, p95Ms] = pairOf(found.map(({ durationMs }) => durationMs)) ?? [null, null];
   return {
-    count: durations.length,
-    p50Ms: percentile(durations, 0.5),
-    p95Ms: percentile(durations, 0.95),
+    count: found.length,
+    p50Ms,
+    p95Ms,
+    queries: pairOf(found.map(({ queries }) => queries)),
+    blockedMs: pairOf(found.map(({ blockedMs }) => blockedMs)),
+    responseBytes: pairOf(found.map(({ responseBytes }) => responseBytes)),
   };
+}
+
+/** Median and 95th percentile of those that are known. */
+function pairOf(values: readonly (number | null)[]): PercentilePair | null {
+  const known = values.filter((value) => value !== null).sort((a, b) => a - b);
+  const [p50, p95] = [percentile(known, 0.5), percentile(known, 0.95)];
+  return p50 === null || p95 === null ? null : [p50, p95];
 }

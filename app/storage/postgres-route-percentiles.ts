@@ -6,6 +6,7 @@ import { type Pool, quoted } from './pool.ts';
 import {
   LOOKED_BACK,
   LOOKED_BACK_MS,
+  type PercentilePair,
   type RoutePercentiles,
   type RoutePercentilesQuery,
 } from '../profiler/route-summary.ts';
@@ -15,6 +16,14 @@ import { storable } from './text.ts';
 export interface PercentilesRow {
   count: number;
   percentiles: [number, number] | null;
+  queries: [number, number] | null;
+  blocked: [number, number] | null;
+  /** Texts, unless they come as JSON. */
+  bytes: [number | string, number | string] | null;
+}
+
+function percentilesSql(column: string, name: string): string {
+  return `percentile_disc(array[0.5, 0.95]) within group (order by ${column}) as ${name}`;
 }
 
 /** The parameters are SQL expressions. */
@@ -22,9 +31,10 @@ function statementOf(
   profiles: string,
   { route, method, before }: Record<keyof RoutePercentilesQuery, string>,
 ): string {
-  return `select count(*)::int as count, percentile_disc(array[0.5, 0.95]) within group (order by duration_ms) as percentiles
+  return `select count(*)::int as count, ${percentilesSql('duration_ms', 'percentiles')}, ${percentilesSql('queries', 'queries')},
+      ${percentilesSql('blocked_ms', 'blocked')}, ${percentilesSql('response_bytes', 'bytes')}
     from (
-      select route, method, duration_ms from ${profiles}
+      select route, method, duration_ms, queries, blocked_ms, response_bytes from ${profiles}
       where kind = 'request' and started_at < ${before} and started_at >= ${before} - ${LOOKED_BACK_MS}
       order by started_at desc limit ${LOOKED_BACK}
     ) as newest
@@ -38,9 +48,22 @@ export function percentilesColumn(profiles: string, profile: string): string {
     then (select row_to_json(found) from (${statementOf(profiles, of)}) as found) end`;
 }
 
-export function percentilesOf({ count, percentiles }: PercentilesRow): RoutePercentiles {
-  const [p50Ms, p95Ms] = percentiles ?? [null, null];
-  return { count, p50Ms, p95Ms };
+/** Of no value the database makes either null or a list of nulls. */
+function pairOf(pair: readonly (number | string | null)[] | null): PercentilePair | null {
+  const [p50, p95] = pair ?? [];
+  return p50 === null || p50 === undefined ? null : [Number(p50), Number(p95)];
+}
+
+export function percentilesOf(row: PercentilesRow): RoutePercentiles {
+  const [p50Ms, p95Ms] = pairOf(row.percentiles) ?? [null, null];
+  return {
+    count: row.count,
+    p50Ms,
+    p95Ms,
+    queries: pairOf(row.queries),
+    blockedMs: pairOf(row.blocked),
+    responseBytes: pairOf(row.bytes),
+  };
 }
 
 /** Stored times are whole milliseconds. */
@@ -57,5 +80,5 @@ export async function readRoutePercentiles(
   const text = statementOf(`${quoted(schema)}.hindsight_profiles`, of);
   const { rows } = await pool.query<PercentilesRow>(text, [whole(before), storable(route), storable(method)]);
   const [row] = rows;
-  return percentilesOf(row ?? { count: 0, percentiles: null });
+  return percentilesOf(row ?? { count: 0, percentiles: null, queries: null, blocked: null, bytes: null });
 }

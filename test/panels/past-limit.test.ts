@@ -1,7 +1,7 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
-import type { TimelineData } from '../../app/panels/timeline/data.ts';
+import type { TimelineData } from '../../app/panels/shared/timeline-data.ts';
 import { urls } from '../../app/urls.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';

@@ -7,7 +7,7 @@ import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
 import { presentTimeline } from '../../app/panels/timeline/present.ts';
 import { type BrowserRow, browserView, isDocument } from '../../app/panels/timeline/browser.ts';
-import type { TimelineData } from '../../app/panels/timeline/data.ts';
+import type { TimelineData } from '../../app/panels/shared/timeline-data.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';

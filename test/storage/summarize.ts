@@ -171,9 +171,10 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
       ...more,
     });
     await storage().write([
-      profileOf(1, took(4)),
-      profileOf(2, took(1)),
-      profileOf(3, took(9)),
+      profileOf(1, took(4, { responseBytes: 500, blockedMs: 0 })),
+      profileOf(2, took(1, { responseBytes: 3_000_000_000, blockedMs: 12.5 })),
+      // Stored by a release that did not know these.
+      profileOf(3, took(9, { responseBytes: null, blockedMs: null })),
       profileOf(4, took(null, { state: 'running' })),
       profileOf(5, took(99, { method: 'POST' })),
       profileOf(6, took(99, { route: '/other' })),
@@ -186,9 +187,12 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
       count: 3,
       p50Ms: 4,
       p95Ms: 9,
+      queries: [2, 3],
+      blockedMs: [0, 12.5],
+      responseBytes: [500, 3_000_000_000],
     });
-    const none = { count: 0, p50Ms: null, p95Ms: null };
-    expect(await storage().routePercentiles({ ...asked, before: START })).to.deep.equal({ ...none, count: 1, p50Ms: 99, p95Ms: 99 }); // prettier-ignore
+    const none = { count: 0, p50Ms: null, p95Ms: null, queries: null, blockedMs: null, responseBytes: null };
+    expect(await storage().routePercentiles({ ...asked, before: START })).to.deep.equal({ ...none, count: 1, p50Ms: 99, p95Ms: 99, queries: [9, 9] }); // prettier-ignore
     expect(
       await storage().routePercentiles({ ...asked, route: `'; \0\ud800`, before: START + 8 }),
     ).to.deep.equal(none);
@@ -209,7 +213,7 @@ export function describeSummaries(storage: () => ProfileStorage, profileOf: Make
       await storage().routePercentiles({ route: '/items/:id', method: 'GET', before: START + 3 }),
     );
     expect(await found('000003')).to.include({ count: 2, p50Ms: 0.1 + 0.2 });
-    expect(await found('000004')).to.deep.equal({ count: 0, p50Ms: null, p95Ms: null });
+    expect(await found('000004')).to.include({ count: 0, p50Ms: null, p95Ms: null, queries: null });
     expect([await found('000005'), await found('000006')]).to.deep.equal([null, null]);
     expect(await storage().read('000003')).to.not.have.property('routePercentiles');
   });

@@ -1,5 +1,6 @@
 /** `/_profiler/<token>.md`: a profile as Markdown, one panel of it with `?panel=`, or the short form with `?length=short`. */
 import { createError } from '../../errors.ts';
+import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { readOne } from './filters.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -32,6 +33,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
         amendments,
         panels,
         allPanels: all,
+        beside: name === OVERVIEW ? await readBeside(services, { profile, amendments }) : undefined,
       });
       respond(page, { type: MARKDOWN_TYPE, body });
     },

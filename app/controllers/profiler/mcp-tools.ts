@@ -9,6 +9,7 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import { blocks, type Column, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
+import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { readFilters } from './filters.ts';
@@ -144,12 +145,16 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return readShortMarkdown(services, await read(token), { origin, longest: longestOf(args) });
   }
 
-  function panelsMarkdown({ profile, amendments }: FoundProfile, names: readonly string[]): string {
+  async function panelsMarkdown(
+    { profile, amendments }: FoundProfile,
+    names: readonly string[],
+  ): Promise<string> {
     const all = panelsOf(profile, panels);
     const wanted = all.filter(({ name }) => names.includes(name));
     if (wanted.length === 0) throw createError('UNKNOWN_PANEL', [names.join(', '), profile.token]);
     const findings = createFindingsModel(profile, rules, amendments);
-    return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all });
+    const beside = names.includes(OVERVIEW) ? await readBeside(services, { profile, amendments }) : undefined;
+    return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all, beside });
   }
 
   /** Newest first by default. */
@@ -212,7 +217,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         const names = Array.isArray(named) ? named.filter((name) => typeof name === 'string') : [];
         const token = textOf(call.args, 'token');
         if (names.length === 0) return short(token, call);
-        return cut(panelsMarkdown(await read(token), names), longestOf(call.args));
+        return cut(await panelsMarkdown(await read(token), names), longestOf(call.args));
       },
     },
     {
@@ -253,7 +258,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
               )?.token
             : given;
         if (missed === undefined) return 'No recorded request got a 404 or 405 because no route matched.';
-        return cut(panelsMarkdown(await read(missed), ['routing']), longestOf(call.args));
+        return cut(await panelsMarkdown(await read(missed), ['routing']), longestOf(call.args));
       },
     },
     {

@@ -3,6 +3,7 @@ import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelRecord, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
@@ -60,11 +61,12 @@ export function createProfileController(
       const panels = panelsOf(profile, services.panels);
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const [children, routePercentiles, redirects, csrf] = await Promise.all([
+      const [children, routePercentiles, redirects, csrf, beside] = await Promise.all([
         childrenOf(profile),
         profiles.routePercentiles(profile),
         findRedirects(profiles, profile),
         forms.sign(),
+        panel.name === OVERVIEW ? readBeside(services, found) : undefined,
       ]);
       const model = createProfileModel({
         profile,
@@ -78,6 +80,7 @@ export function createProfileController(
         query: page.query,
         foot,
         rules,
+        beside,
       });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },

@@ -7,6 +7,7 @@ import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown } from '../../render/rows-markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
+import { OVERVIEW } from './beside-profile.ts';
 import { droppedTexts, hasContent } from './profile-model.ts';
 import { isRecord } from '../../profiler/json.ts';
 
@@ -17,6 +18,7 @@ export interface MarkdownOptions {
   panels: readonly Panel[];
   allPanels: readonly Panel[];
   amendments?: NonNullable<PanelPage['amendments']>;
+  beside?: PanelPage['beside'];
 }
 
 export function statusOf({ status, outcome, state }: Profile): string {
@@ -58,10 +60,10 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   ]);
 }
 
-function bodyOf(panel: Panel, { profile, amendments = {} }: MarkdownOptions): string {
+function bodyOf(panel: Panel, { profile, amendments = {}, beside }: MarkdownOptions): string {
   const record = profile.panels[panel.name];
   if (record?.error) return `${prose(panel.title)} could not be recorded: ${code(record.error)}`;
-  const presented = presentPanel(panel, { profile, amendments });
+  const presented = presentPanel(panel, { profile, amendments, beside });
   return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
@@ -88,7 +90,11 @@ function versionsOf({ panels }: Profile): string {
 export function profileMarkdown(options: MarkdownOptions): string {
   const { profile, panels } = options;
   const path = profile.url.replace(/[?#].*$/s, '');
-  const shown = panels.length === 1 ? panels : panels.filter(({ name }) => hasContent(profile, name));
+  // The overview repeats what the findings and the other panels say.
+  const shown =
+    panels.length === 1
+      ? panels
+      : panels.filter(({ name }) => name !== OVERVIEW && hasContent(profile, name));
   const document = blocks([
     `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
     headOf(profile),

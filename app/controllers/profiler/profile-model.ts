@@ -1,11 +1,12 @@
 /** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
-import type { Panel } from '../../profiler/panel.ts';
+import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Redirects } from './redirects.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { enoughTimes, OVERVIEW } from './beside-profile.ts';
 import { type PanelShown, panelShown } from './panel-shown.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 
@@ -93,7 +94,7 @@ function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'
     if (!hasContent(profile, panel.name)) {
       if (panel.optional !== true) menu.empty.push(item);
     } else if (panel.group === 'process') menu.more.push(item);
-    else if (panel.name === 'exception') menu.main.unshift(item);
+    else if (panel.name === 'exception') menu.main.splice(menu.main[0]?.name === OVERVIEW ? 1 : 0, 0, item);
     else menu.main.push(item);
   }
   return menu;
@@ -109,9 +110,6 @@ function titleOf(profile: Profile, panel: Panel): string {
   return `${truncate(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
 }
 
-/** With fewer requests, percentiles mean nothing. */
-export const FEWEST_TIMES = 5;
-
 export function createProfileModel(options: {
   profile: Profile;
   amendments: ProfileModel['amendments'];
@@ -125,8 +123,10 @@ export function createProfileModel(options: {
   foot: readonly string[];
   /** Texts of the finding rules. */
   rules: RuleTexts;
+  beside: BesideProfile | undefined;
 }): ProfileModel {
   const {
+    beside,
     profile,
     amendments,
     csrf,
@@ -147,9 +147,9 @@ export function createProfileModel(options: {
     csrf,
     children,
     redirects,
-    routeTimes: routePercentiles === null || routePercentiles.count < FEWEST_TIMES ? null : routePercentiles,
+    routeTimes: enoughTimes(routePercentiles),
     panel,
-    shown: panelShown(panel, { profile, query: given, amendments }),
+    shown: panelShown(panel, { profile, query: given, amendments, beside }),
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),

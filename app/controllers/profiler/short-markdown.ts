@@ -3,7 +3,7 @@
  * went. What doesn't fit is left out from the end and named.
  */
 import type { Finding } from '../../profiler/finding.ts';
-import type { Panel } from '../../profiler/panel.ts';
+import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
@@ -15,7 +15,8 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
-import { FEWEST_TIMES, hasContent, panelsOf } from './profile-model.ts';
+import { OVERVIEW, readBeside } from './beside-profile.ts';
+import { hasContent, panelsOf } from './profile-model.ts';
 import { statusOf } from './profile-markdown.ts';
 
 const { count, durationText, timestampText } = numberHelpers;
@@ -27,6 +28,8 @@ const LONGEST_BLOCK = 1500;
 /** Rows of the same kind that show which values went in. */
 const SAMPLES = 3;
 const LOG_LINES = 12;
+/** Its other sections repeat what stands above or below. */
+const OF_OVERVIEW = new Set(['shares', 'worst', 'usual', 'differs']);
 const ROUTES = 30;
 
 interface ShortMarkdownOptions {
@@ -34,6 +37,7 @@ interface ShortMarkdownOptions {
   amendments: Record<string, unknown>;
   findings: FindingsModel;
   panels: readonly Panel[];
+  beside: BesideProfile;
   /** Of earlier requests to its route; null if there are too few. */
   routeTimes: RoutePercentiles | null;
   /** Address of its page; null if the host is unknown. */
@@ -122,13 +126,13 @@ function findingParts({ findings, profile, panels, amendments }: ShortMarkdownOp
 
 /** Sections of a panel, each as a part; `pick` selects and shortens them. */
 function sectionParts(
-  { profile, panels, amendments }: ShortMarkdownOptions,
+  { profile, panels, amendments, beside }: ShortMarkdownOptions,
   name: string,
   pick: (section: Section) => Section | null,
 ): string[] {
   const panel = panels.find((one) => one.name === name);
   if (panel === undefined || !hasContent(profile, name)) return [];
-  const sections = presentPanel(panel, { profile, amendments })?.sections ?? [];
+  const sections = presentPanel(panel, { profile, amendments, beside })?.sections ?? [];
   return sections
     .map(pick)
     .map((section) => (section === null ? '' : sectionMarkdown(section).replace(/^### /, '## ')))
@@ -148,7 +152,7 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
     ...sectionParts(options, 'exception', (section) => (section.id.endsWith('-trace') ? null : section)),
     ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
     ...findingParts(options),
-    ...sectionParts(options, 'timeline', (section) => (section.id === 'shares' ? section : null)),
+    ...sectionParts(options, OVERVIEW, (section) => (OF_OVERVIEW.has(section.id) ? section : null)),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
     ...sectionParts(options, 'request', (section) =>
       section.rows.some(({ block }) => block?.language === 'sh') ? section : null,
@@ -171,18 +175,20 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
 }
 
 export async function readShortMarkdown(
-  { profiles, panels, rules = {} }: PageServices,
+  services: PageServices,
   { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
   { origin, longest }: { origin: string | null; longest?: number },
 ): Promise<string> {
-  const times = await profiles.routePercentiles(profile);
+  const { panels, rules = {} } = services;
+  const beside = await readBeside(services, { profile, amendments });
   return shortMarkdown({
     profile,
     amendments,
     findings: createFindingsModel(profile, rules, amendments),
     panels: panelsOf(profile, panels),
-    routeTimes: times === null || times.count < FEWEST_TIMES ? null : times,
-    link: origin === null ? null : `${origin}${urls.profile(profile.token)}`,
+    beside,
+    routeTimes: beside.usual?.percentiles ?? null,
+    link: origin === null ? null : `${origin}${urls.profile(profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),
   });
 }

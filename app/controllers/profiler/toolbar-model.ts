@@ -5,6 +5,7 @@ import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { type Card, rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
+import { OVERVIEW } from './beside-profile.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageCalls, Tone } from './page-calls.ts';
 
@@ -133,7 +134,14 @@ function itemOf({ name, title, toolbar = {} }: Panel, { profile, cards }: Making
 }
 
 function stepOf({ token, method, url, status, durationMs }: ProfileIndex): Step {
-  return { token, method, url: truncate(url, LONGEST_URL), status, durationMs, href: urls.profile(token) };
+  return {
+    token,
+    method,
+    url: truncate(url, LONGEST_URL),
+    status,
+    durationMs,
+    href: urls.profile(token),
+  };
 }
 
 function handlerOf({ panels }: Profile): string | null {
@@ -184,7 +192,7 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     now,
     durationMs,
     headersAtMs: headersAtOf(profile),
-    href: urls.profile(token),
+    href: urls.profile(token, OVERVIEW),
     parts: [...cards.values()].flatMap(({ parts }) => [...parts]),
     findings: findings.slice(0, MOST_FINDINGS).map(({ severity, label, sentence, panel, anchor }) => ({
       severity,

@@ -3,7 +3,7 @@
  * first byte. Its time on the way is unknown, too, so the server's part may have been earlier than drawn, by at most the rest of the wait.
  */
 import type { SpanKind } from '../../profiler/span.ts';
-import type { TimelineData } from './data.ts';
+import type { TimelineData } from '../shared/timeline-data.ts';
 import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { stripBars, type StripBar } from '../../view-helpers/strip.ts';

@@ -1,12 +1,12 @@
 /** The timeline page: a part of the axis, and spans filtered by duration, kind and text; the rest is counted. */
 import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
-import { type TimelineData, endOf, type Span } from './data.ts';
+import { type TimelineData, endOf, legendOf, type Span, spanHref } from '../shared/timeline-data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Axis, axisOf } from './axis.ts';
+import { type Axis, axisOf } from '../shared/time-axis.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
-import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from './rows.ts';
+import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
 import { findOf } from '../shared/find-field.ts';
 
 /** Kinds that the form can hide. */
@@ -23,15 +23,6 @@ const ROWS_UNFOLDED = 200;
 /** Maximum lines inside all folds of a page. */
 const LINES_SHOWN = 80;
 const LINE_COST = 130;
-
-/** The row of another panel with the details of a span; layers are in the routing panel. */
-function hrefOf({ kind, panel, anchor }: Span): string | null {
-  if (panel === undefined) return kind === 'app' ? addressOf('routing', {}) : null;
-  if (anchor === undefined) return addressOf(panel, {});
-  // `open` shows a row that is folded or on a later page.
-  const open = panel === 'runtime' || anchor.startsWith('g') ? null : anchor;
-  return `${addressOf(panel, { open })}#${anchor}`;
-}
 
 function costOf({ span, bars, grouped }: TimelineRow): number {
   return 480 + span.label.length + bars.length * 72 + (grouped === 'kind' ? 250 : 0);
@@ -121,7 +112,7 @@ function clip(row: TimelineRow, { fromMs, toMs, lengthMs }: Axis): TimelineRow['
 /** The longest spans of a fold, each with its place. */
 function linesOf({ members }: TimelineRow, most: number) {
   const longest = [...members].sort((a, b) => b.span.durationMs - a.span.durationMs).slice(0, most);
-  return longest.map(({ span }) => ({ span, href: hrefOf(span) }));
+  return longest.map(({ span }) => ({ span, href: spanHref(span) }));
 }
 
 /** A smaller rest of a step gets no link. */
@@ -183,7 +174,7 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
       bars: clip(row, axis),
       noun: one,
       label: grouped === 'kind' ? `${times} ${many}` : count > 1 ? `${times} × ${span.label}` : span.label,
-      href: grouped === 'kind' ? null : hrefOf(span),
+      href: grouped === 'kind' ? null : spanHref(span),
       /** Drawn thin: most of its time is in rows below it. */
       outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
       lines: grouped === 'kind' ? linesOf(row, linesEach) : [],
@@ -197,6 +188,7 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
   });
   const browser: BrowserView | null = browserView(data, amendments.timing);
   return {
+    shares: legendOf(data),
     browser,
     /** A browser could have sent timings, and did not. */
     unmeasured: browser === null && isDocument(profile),

@@ -3,7 +3,7 @@
  * or a wait that no observer records (a timer, a file, the client sending its body).
  */
 import type { SpanDraft } from '../../profiler/span.ts';
-import { endOf } from './data.ts';
+import { endOf } from '../shared/timeline-data.ts';
 
 interface Times {
   startMs: number;

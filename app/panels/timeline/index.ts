@@ -8,7 +8,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { shorten, type SpanDraft } from '../../profiler/span.ts';
 import { headersAtOf, layersOf } from '../shared/kept-panels.ts';
 import { round } from '../shared/rows.ts';
-import type { Share, TimelineData } from './data.ts';
+import type { Share, TimelineData } from '../shared/timeline-data.ts';
 import { drawTimeline } from './draw.ts';
 import { idleGaps } from './idle-gaps.ts';
 import { busyTimes, layerDrafts } from './layers.ts';
@@ -16,7 +16,6 @@ import { presentTimeline } from './present.ts';
 import { sharesOf } from './shares.ts';
 import { spansOf } from './tree.ts';
 
-const MINUTE = 60_000;
 const SWITCHING = 101;
 
 /** A request that still runs ends with its last recorded work. */
@@ -27,7 +26,7 @@ function totalOf(profile: Profile): number {
 
 /** An upgraded connection waits for messages; no code runs for it. */
 function restOf({ status }: Profile, rest: Share): Share {
-  return status === SWITCHING ? { ...rest, kind: 'wait', label: 'Open, waiting' } : rest;
+  return status === SWITCHING ? { ...rest, name: 'idle', kind: 'wait', label: 'Open, waiting' } : rest;
 }
 
 function derive({ profile, spans }: DeriveFrom): TimelineData {
@@ -69,12 +68,6 @@ function derive({ profile, spans }: DeriveFrom): TimelineData {
   };
 }
 
-function timeText(ms: number): string {
-  if (ms >= MINUTE) return numberHelpers.durationText(ms);
-  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
-  return ms >= 99.95 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
-}
-
 export const timelinePanel: Panel<TimelineData, null> = {
   name: 'timeline',
   title: 'Timeline',
@@ -83,7 +76,7 @@ export const timelinePanel: Panel<TimelineData, null> = {
   facts: { layer: 'middleware calls', query: 'queries', call: 'calls', view: 'views' },
   collect: () => null,
   derive: (_kept, from) => derive(from),
-  summary: ({ totalMs }) => ({ text: timeText(totalMs), tone: 'plain' }),
+  summary: ({ totalMs }) => ({ text: numberHelpers.durationText(totalMs), tone: 'plain' }),
   empty: () => ({ what: 'No time was recorded.' }),
   present: presentTimeline,
   draw: drawTimeline,

@@ -2,7 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Figure, Presentation, Section } from '../../profiler/rows.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { type BrowserView, browserView } from './browser.ts';
-import type { TimelineData } from './data.ts';
+import type { TimelineData } from '../shared/timeline-data.ts';
 
 const DEEPEST = 12;
 

@@ -1,6 +1,6 @@
 /** Drafts -> spans in reading order: children follow their parent, in the order of their start. */
 import type { SpanDraft } from '../../profiler/span.ts';
-import { endOf, type Span } from './data.ts';
+import { endOf, type Span } from '../shared/timeline-data.ts';
 import { round } from '../shared/rows.ts';
 
 export interface TreeOptions {
@@ -43,7 +43,6 @@ function ownOf(draft: SpanDraft, inside: readonly SpanDraft[]): number {
   let covered = 0;
   let until = -Infinity;
   for (const child of inside) {
-    if (child.reason === 'idle' || child.reason === 'collection') continue;
     const from = Math.max(draft.startMs, child.startMs);
     const to = from + Math.max(0, Math.min(end, endOf(child)) - from);
     covered += Math.max(0, to - Math.max(from, until));

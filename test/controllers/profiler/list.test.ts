@@ -105,12 +105,16 @@ describe('the list', () => {
         )
         .get();
     };
-    expect(await facts(first)).to.deep.equal([`Redirected to GET /account /_profiler/${second}`]);
-    expect(await facts(second)).to.deep.equal([
-      `Redirected from POST /login /_profiler/${first}`,
-      `Redirected to GET /account/1 /_profiler/${last}`,
+    expect(await facts(first)).to.deep.equal([
+      `Redirected to GET /account /_profiler/${second}?panel=overview`,
     ]);
-    expect(await facts(last)).to.deep.equal([`Redirected from GET /account /_profiler/${second}`]);
+    expect(await facts(second)).to.deep.equal([
+      `Redirected from POST /login /_profiler/${first}?panel=overview`,
+      `Redirected to GET /account/1 /_profiler/${last}?panel=overview`,
+    ]);
+    expect(await facts(last)).to.deep.equal([
+      `Redirected from GET /account /_profiler/${second}?panel=overview`,
+    ]);
   });
 
   it('leads to the comparison of two that are marked', async () => {

@@ -44,7 +44,7 @@ describe('a profile as Markdown', () => {
     const text = await markdownOf('word', '?length=short');
     expect(text).to.have.length.below(8200);
     const titles = Array.from(text.matchAll(/^## (.*)$/gm), ([, title]) => title);
-    expect(titles).to.include.members(['Error: failed word', 'What is wrong', 'Where the time went']);
+    expect(titles).to.include.members(['Error: failed word', 'What is wrong', 'What took the time']);
     expect(titles.indexOf('Error: failed word')).to.be.below(titles.indexOf('What is wrong'));
     expect(text)
       .to.match(/^> *\d+ \| .*new Error/m)

@@ -103,7 +103,7 @@ describe('the MCP server', () => {
       .to.match(/mcp\.test\.ts:\d+/)
       .and.contain("new TypeError('shelf is undefined')");
     expect(text.length).to.be.below(9000);
-    expect(text).to.contain(`<${host.address}/_profiler/${token}>`);
+    expect(text).to.contain(`<${host.address}/_profiler/${token}?panel=overview>`);
   });
 
   it('lists, shows, compares, and sums up by route', async () => {

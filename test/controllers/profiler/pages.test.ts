@@ -159,7 +159,7 @@ describe('pages of the profiler', () => {
       const $ = load(await response.text());
       expect($('h1').text()).to.equal('No profile with token abcdef');
       expect($('form input[name=token]').attr('value')).to.equal('abcdef');
-      expect($(`a[href="/_profiler/${token}"]`).text()).to.contain('/newest');
+      expect($(`a[href="/_profiler/${token}?panel=overview"]`).text()).to.contain('/newest');
     });
 
     it('is a 404 on every address', async () => {

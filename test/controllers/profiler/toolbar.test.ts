@@ -93,7 +93,7 @@ describe('what the toolbar asks for', () => {
       route: '/orders/:id',
       handler: 'src/orders.ts:14',
       state: 'final',
-      href: `/_profiler/${token}`,
+      href: `/_profiler/${token}?panel=overview`,
     });
     expect(Math.abs(shown.now - Date.now())).to.be.below(10_000);
     expect(shown.parts.map(({ kind }) => kind)).to.include('db');

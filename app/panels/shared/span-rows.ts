@@ -1,7 +1,7 @@
 /** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
 import type { SpanPart } from '../../profiler/span.ts';
-import { endOf, type Span } from './data.ts';
-import { coveredMs } from '../shared/rows.ts';
+import { endOf, type Span } from './timeline-data.ts';
+import { coveredMs } from './rows.ts';
 
 export interface ListedSpan {
   span: Span;

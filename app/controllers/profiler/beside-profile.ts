@@ -1,0 +1,104 @@
+/** What the overview shows and no panel recorded: findings with their fix, and how its route usually is. */
+import type { ExplainedFinding, Finding } from '../../profiler/finding.ts';
+import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import type { BesideProfile, Panel } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { RoutePercentiles } from '../../profiler/route-summary.ts';
+import type { Row } from '../../profiler/rows.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { createFindingsModel } from './findings-model.ts';
+import type { PageServices } from './page-services.ts';
+
+/** Name of the panel that this is for. */
+export const OVERVIEW = 'overview';
+/** With fewer requests, percentiles mean nothing. */
+const FEWEST_TIMES = 5;
+/** Requests that are compared with this one. */
+const RECENT = 100;
+/** Findings whose evidence is looked up. */
+const MOST_EXPLAINED = 4;
+const MOST_EVIDENCE = 2;
+const LONGEST_EVIDENCE = 1500;
+
+/** Percentiles, unless there are too few requests. */
+export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercentiles | null {
+  return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
+}
+
+/** Source and statements of the rows that a finding points at by its anchor or its place. */
+function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): ExplainedFinding['evidence'] {
+  const evidence = rows.flatMap(({ id, label, place: at, block }) => {
+    const isMeant =
+      (anchor !== undefined && id === anchor) || (place !== undefined && (at === place || label === place));
+    if (!isMeant || (block?.language !== 'ts' && block?.language !== 'sql')) return [];
+    return [
+      { label: label ?? place ?? '', block: { ...block, text: block.text.slice(0, LONGEST_EVIDENCE) } },
+    ];
+  });
+  return evidence.slice(0, MOST_EVIDENCE);
+}
+
+function explain(
+  findings: readonly Finding[],
+  rules: RuleTexts,
+  rowsOf: (panel: string) => readonly Row[],
+): ExplainedFinding[] {
+  return findings.map((finding, index) => {
+    const { rule = '', panel } = finding;
+    const { why = '', fix = '' } = Object.hasOwn(rules, rule) ? (rules[rule] ?? {}) : {};
+    return {
+      ...finding,
+      why,
+      fix,
+      evidence: index < MOST_EXPLAINED ? evidenceOf(finding, rowsOf(panel)) : [],
+    };
+  });
+}
+
+function countChecked(rules: RuleTexts, { panels }: Profile): number {
+  const recorded = ({ needs = [] }: RuleTexts[string]): boolean =>
+    needs.every((name) => (panels[name]?.data ?? null) !== null);
+  // A rule that was renamed has two names.
+  return [...new Set(Object.values(rules))].filter(recorded).length;
+}
+
+export async function readBeside(
+  { profiles, panels, rules = {} }: Pick<PageServices, 'profiles' | 'panels' | 'rules'>,
+  { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
+): Promise<BesideProfile> {
+  const rowsBy = new Map<string, readonly Row[]>();
+  function rowsOf(name: string): readonly Row[] {
+    const known = rowsBy.get(name);
+    if (known !== undefined) return known;
+    const panel: Panel | undefined = panels.find((one) => one.name === name);
+    const presented = panel === undefined ? null : presentPanel(panel, { profile, amendments });
+    const rows = presented?.sections.flatMap((section) => section.rows) ?? [];
+    rowsBy.set(name, rows);
+    return rows;
+  }
+
+  async function readUsual(): Promise<BesideProfile['usual']> {
+    const percentiles = enoughTimes(await profiles.routePercentiles(profile));
+    const { route, method, startedAt: until } = profile;
+    if (percentiles === null || route === null) return null;
+    const { rows: recent } = await profiles.find({
+      route,
+      method,
+      until,
+      sort: 'startedAt',
+      descending: true,
+      counted: false,
+      limit: RECENT,
+      offset: 0,
+    });
+    return { percentiles, recent };
+  }
+
+  const { shown, folded } = createFindingsModel(profile, rules, amendments);
+  return {
+    findings: explain([...shown, ...folded], rules, rowsOf),
+    rulesChecked: countChecked(rules, profile),
+    usual: await readUsual(),
+  };
+}

@@ -1,0 +1,62 @@
+/** What the overview reads of other panels: the parts that it shows, perhaps stored by another release. */
+import type { Profile } from '../../profiler/profile.ts';
+import type { TimelineData } from '../shared/timeline-data.ts';
+
+interface Pair {
+  name: string;
+  value: unknown;
+}
+
+export interface RecordedRequest {
+  query?: readonly Pair[];
+  routeParams?: readonly Pair[];
+  headers?: readonly { name: string; value: string }[];
+  body?: {
+    bytes: number;
+    contentType: string | null;
+    fields: readonly Pair[] | null;
+    parsed?: unknown;
+    files: readonly { field: string; name: string; bytes: number }[];
+  } | null;
+  held?: { session?: unknown; user?: unknown } | null;
+  response?: {
+    headers: readonly { name: string; value: string }[];
+    authors?: { sent: readonly (readonly { by: string }[])[] } | null;
+    contentType: string | null;
+    bytes: number;
+    text: string | null;
+    truncated?: boolean;
+  } | null;
+}
+
+export interface RecordedLine {
+  level: string;
+  message: string;
+  atMs: number;
+  after?: boolean;
+}
+
+function dataOf({ panels }: Profile, name: string): unknown {
+  return panels[name]?.data ?? null;
+}
+
+export function requestOf(profile: Profile): RecordedRequest | null {
+  return dataOf(profile, 'request') as RecordedRequest | null;
+}
+
+export function timelineOf(profile: Profile): TimelineData | null {
+  return dataOf(profile, 'timeline') as TimelineData | null;
+}
+
+export function linesOf(profile: Profile): readonly RecordedLine[] {
+  return (dataOf(profile, 'logs') as { lines?: readonly RecordedLine[] } | null)?.lines ?? [];
+}
+
+/** How long the event loop was blocked; null if it was not watched. */
+export function blockedMsOf(profile: Profile): number | null {
+  return (dataOf(profile, 'runtime') as { totals?: { heldMs?: number } } | null)?.totals?.heldMs ?? null;
+}
+
+export function queriesOf({ panels }: Profile): number {
+  return panels.database?.summary?.count ?? 0;
+}

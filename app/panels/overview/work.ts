@@ -1,0 +1,274 @@
+/**
+ * What took the time, as rows on one axis: spans of the timeline, and log lines between them. Rows with a finding and the longest ones
+ * first, the others in the order they ran; or all in that order.
+ */
+import type { Finding } from '../../profiler/finding.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { SpanPart } from '../../profiler/span.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { addressOf } from '../shared/rows.ts';
+import { loopRows, type TimelineRow } from '../shared/span-rows.ts';
+import { axisOf, type Axis } from '../shared/time-axis.ts';
+import {
+  endOf,
+  type ShareName,
+  shareOf,
+  type Span,
+  spanHref,
+  type TimelineData,
+} from '../shared/timeline-data.ts';
+import { linesOf, type RecordedLine, timelineOf } from './recorded.ts';
+
+export interface WorkRow {
+  id: string;
+  label: string;
+  /** What its time is counted as. */
+  share: ShareName | 'log';
+  depth: number;
+  startMs: number;
+  /** null: a moment. */
+  durationMs: number | null;
+  bars: SpanPart[];
+  /** Drawn thin: most of what it holds stands below it. */
+  outer: boolean;
+  href: string | null;
+  badges: { label: string; tone: 'bad' | 'warn' | 'plain' }[];
+  /** Of a log line. */
+  level: string | null;
+  /** Another request that it is about. */
+  token: string | null;
+  /** It began after the response finished. */
+  after: boolean;
+}
+
+export interface Work {
+  axis: Axis;
+  /** With a finding, or long: the worst first. Empty if there is none, or all rows stand in the order they ran. */
+  worst: WorkRow[];
+  /** In the order they ran. */
+  rest: WorkRow[];
+  /** Rows and log lines that are not shown. */
+  left: { rows: number; lines: number };
+  /** When the event loop was blocked. */
+  bands: { startMs: number; durationMs: number }[];
+}
+
+/** A row without a finding is long from this share of the request on, and from as many milliseconds. */
+const LONG_SHARE = 0.1;
+const LONG_MS = 10;
+/** Middleware below this share of the request, one after the other, is one row. */
+const SHORT_SHARE = 0.01;
+const SHORT_MS = 0.5;
+const NAMES_SHOWN = 3;
+const MOST_ROWS = 30;
+const MOST_LINES = 12;
+const DEEPEST = 6;
+
+interface Item extends WorkRow {
+  /** Position of its worst finding; Infinity: none. */
+  rank: number;
+  isLeaf: boolean;
+  isApp: boolean;
+  parents: number[];
+  index: number;
+}
+
+type Marks = ReadonlyMap<string, { rank: number; badges: WorkRow['badges'] }>;
+
+/** Findings by the row that proves them. */
+function marksOf(findings: readonly Finding[]): Marks {
+  const marks = new Map<string, { rank: number; badges: WorkRow['badges'] }>();
+  findings.forEach(({ panel, anchor, label, severity }, index) => {
+    if (anchor === undefined) return;
+    const key = `${panel}#${anchor}`;
+    const known = marks.get(key) ?? { rank: severity === 'info' ? Infinity : index, badges: [] };
+    known.badges.push({ label, tone: severity === 'info' ? 'plain' : severity });
+    marks.set(key, known);
+  });
+  return marks;
+}
+
+function ancestorsOf(spans: readonly Span[], index: number): number[] {
+  const above: number[] = [];
+  for (let at = spans[index]?.parent ?? null; at !== null && at !== 0; at = spans[at]?.parent ?? null)
+    above.push(at);
+  return above;
+}
+
+function itemOf(
+  row: TimelineRow,
+  spans: readonly Span[],
+  marks: Marks,
+  parents: ReadonlySet<number | null>,
+): Item {
+  const { span, members, count, busyMs, bars } = row;
+  const found = members.flatMap(
+    ({ span: { panel, anchor } }) => marks.get(`${panel ?? ''}#${anchor ?? ''}`) ?? [],
+  );
+  const badges = [...new Set(found.flatMap((mark) => mark.badges))];
+  const isLeaf = members.every(({ index }) => !parents.has(index));
+  return {
+    id: row.id,
+    label: count > 1 ? `${numberHelpers.count(count)} × ${span.label}` : span.label,
+    share: shareOf(span),
+    depth: Math.min(DEEPEST, Math.max(0, span.depth - 1)),
+    startMs: span.startMs,
+    durationMs: busyMs,
+    bars,
+    outer: span.kind === 'app' && !isLeaf,
+    href: spanHref(span),
+    badges: badges.filter(({ label }, at) => badges.findIndex((other) => other.label === label) === at),
+    level: null,
+    token: span.token ?? null,
+    after: span.after === true,
+    rank: Math.min(Infinity, ...found.map(({ rank }) => rank)),
+    isLeaf,
+    isApp: span.kind === 'app',
+    parents: ancestorsOf(spans, members[0]?.index ?? 0),
+    index: members[0]?.index ?? 0,
+  };
+}
+
+/** Inside of the middleware that ran when it was written. */
+function lineItem(line: RecordedLine, at: number, spans: readonly Span[], marks: Marks): Item {
+  const anchor = `l${at + 1}`;
+  const ran = spans.findLastIndex(
+    (span) => span.kind === 'app' && span.startMs <= line.atMs && endOf(span) >= line.atMs,
+  );
+  const { rank = Infinity, badges = [] } = marks.get(`logs#${anchor}`) ?? {};
+  return {
+    id: anchor,
+    label: line.message.slice(0, 200),
+    share: 'log',
+    depth: Math.min(DEEPEST, spans[ran]?.depth ?? 0),
+    startMs: line.atMs,
+    durationMs: null,
+    bars: [],
+    outer: false,
+    href: `${addressOf('logs', { open: anchor })}#${anchor}`,
+    badges,
+    level: line.level,
+    token: null,
+    after: line.after === true,
+    rank,
+    isLeaf: true,
+    isApp: false,
+    parents: [],
+    index: -1,
+  };
+}
+
+/** The lines with a finding, then errors and warnings, then the last ones. */
+function chooseLines(lines: readonly Item[]): Item[] {
+  const weight = ({ rank, level }: Item): number =>
+    rank < Infinity ? 0 : level === 'error' ? 1 : level === 'warn' ? 2 : 3;
+  const chosen = [...lines]
+    .sort((a, b) => weight(a) - weight(b) || b.startMs - a.startMs)
+    .slice(0, MOST_LINES);
+  return lines.filter((line) => chosen.includes(line));
+}
+
+/** The longest rows, and those that they ran inside of. */
+function chooseRows(items: readonly Item[]): Item[] {
+  if (items.length <= MOST_ROWS) return [...items];
+  const weight = ({ rank, durationMs }: Item): number => (rank < Infinity ? Infinity : (durationMs ?? 0));
+  const longest = [...items].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_ROWS);
+  const kept = new Set(longest.flatMap(({ index, parents }) => [index, ...parents]));
+  return items.filter(({ index }) => kept.has(index));
+}
+
+function joinNames(names: readonly string[]): string {
+  const more = names.length - NAMES_SHOWN;
+  return more > 1 ? `${names.slice(0, NAMES_SHOWN).join(', ')} and ${more} more` : names.join(', ');
+}
+
+/** Short middleware that ran one after the other is one row. */
+function mergeShort(items: readonly Item[], totalMs: number): Item[] {
+  const shortest = Math.max(SHORT_MS, totalMs * SHORT_SHARE);
+  const merged: Item[] = [];
+  let names: string[] = [];
+  for (const item of items) {
+    const last = merged.at(-1);
+    const isShort =
+      item.isApp && item.isLeaf && (item.durationMs ?? 0) < shortest && item.badges.length === 0;
+    if (!isShort) names = [];
+    else if (names.length > 0 && last?.depth === item.depth && last.after === item.after) {
+      names.push(item.label);
+      merged[merged.length - 1] = {
+        ...last,
+        label: joinNames(names),
+        durationMs: (last.durationMs ?? 0) + (item.durationMs ?? 0),
+        bars: [...last.bars, ...item.bars],
+      };
+      continue;
+    } else names = [item.label];
+    merged.push(item);
+  }
+  return merged;
+}
+
+/** Log lines between the rows, by the time they were written. */
+function interleave(rows: readonly Item[], lines: readonly Item[]): Item[] {
+  const all: Item[] = [];
+  let next = 0;
+  for (const row of rows) {
+    for (let line = lines[next]; line !== undefined && line.startMs < row.startMs; line = lines[++next])
+      all.push(line);
+    all.push(row);
+  }
+  return [...all, ...lines.slice(next)];
+}
+
+function rowOf({
+  rank: _rank,
+  isLeaf: _isLeaf,
+  isApp: _isApp,
+  parents: _parents,
+  index: _index,
+  ...row
+}: Item): WorkRow {
+  return row;
+}
+
+function isLong({ isLeaf, share, durationMs }: Item, totalMs: number): boolean {
+  return isLeaf && share !== 'log' && (durationMs ?? 0) >= Math.max(LONG_MS, totalMs * LONG_SHARE);
+}
+
+function bandsOf({ spans }: TimelineData): Work['bands'] {
+  return spans
+    .filter((span) => shareOf(span) === 'blocked')
+    .map(({ startMs, durationMs }) => ({ startMs, durationMs }));
+}
+
+/** null if no time was recorded. */
+export function workOf(profile: Profile, findings: readonly Finding[], isAsRan: boolean): Work | null {
+  const timeline = timelineOf(profile);
+  if (timeline === null || timeline.totalMs <= 0) return null;
+  const { spans, totalMs } = timeline;
+  const axis = axisOf(timeline, {});
+  const marks = marksOf(findings);
+  const parents = new Set(spans.map(({ parent }) => parent));
+  // The first is the request itself.
+  const listed = spans.map((span, index) => ({ span, index })).slice(1);
+  const items = loopRows(listed, axis.lengthMs).map((row) => itemOf(row, spans, marks, parents));
+  const lines = linesOf(profile).map((line, at) => lineItem(line, at, spans, marks));
+  const isWorst = (item: Item): boolean => !isAsRan && (item.rank < Infinity || isLong(item, totalMs));
+  const worst = [...items, ...lines]
+    .filter(isWorst)
+    .sort((a, b) => (a.rank === b.rank ? (b.durationMs ?? 0) - (a.durationMs ?? 0) : a.rank - b.rank))
+    .slice(0, MOST_ROWS);
+  const others = mergeShort(
+    items.filter((item) => !worst.includes(item)),
+    totalMs,
+  );
+  const otherLines = lines.filter((line) => !worst.includes(line));
+  const rows = chooseRows(others);
+  const shownLines = chooseLines(otherLines);
+  return {
+    axis,
+    worst: worst.map((item) => ({ ...rowOf(item), depth: 0 })),
+    rest: interleave(rows, shownLines).map(rowOf),
+    left: { rows: others.length - rows.length, lines: otherLines.length - shownLines.length },
+    bands: bandsOf(timeline),
+  };
+}

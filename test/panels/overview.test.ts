@@ -1,0 +1,260 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import type {} from '../../app/observe/routing.ts';
+import { createFindingRules } from '../../app/findings/index.ts';
+import { createPanels } from '../../app/panels/index.ts';
+import { usualOf } from '../../app/panels/overview/usual.ts';
+import type { Work } from '../../app/panels/overview/work.ts';
+import { workOf } from '../../app/panels/overview/work.ts';
+import type { Context } from '../../app/profiler/context.ts';
+import type { BesideProfile } from '../../app/profiler/panel.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import { call, lasting, layer, log, query, reading, view } from '../support/observed-samples.ts';
+import { everyPanel } from '../support/every-page.ts';
+import { servePages, type PageServer } from '../support/page-client.ts';
+import { createPageFixture, type Recorded } from '../support/page-fixture.ts';
+import { profileIndex } from '../support/profile-index.ts';
+import { until } from '../support/waiting.ts';
+
+const rules = createFindingRules();
+
+/** 1.2 s: a blocked event loop, a call that failed unnoticed, an N+1, a slow query, log lines between them. */
+function addBadPage(context: Context): void {
+  lasting(context, 1200);
+  context.add('layer', layer({ name: 'helmet', startMs: 0.1, durationMs: 0.1, nextMs: 0.1 }));
+  context.add('layer', layer({ name: 'session', startMs: 0.3, durationMs: 0.1, nextMs: 0.1 }));
+  context.add('layer', layer({ name: 'show', kind: 'handler', pattern: '/orders/:id', method: 'GET', startMs: 1, durationMs: 2, nextMs: null, outcome: 'running' })); // prettier-ignore
+  context.add('log', log({ message: 'page asked for', atMs: 1.5 }));
+  context.add('call', call({ method: 'POST', url: 'http://mail.internal/send', status: 503, startMs: 100, durationMs: 80, connection: null })); // prettier-ignore
+  context.add('log', log({ message: 'mail <b>not</b> sent', level: 'warn', atMs: 181 }));
+  for (let i = 0; i < 20; i++)
+    context.add('query', query({ sql: 'select * from lines where order_id = $1', bindings: [i], startMs: 200 + i * 10, durationMs: 9, waitMs: 0, caller: 'src/orders.ts:52' })); // prettier-ignore
+  context.add('query', query({ sql: 'select pg_sleep($1)', bindings: [0.6], startMs: 450, durationMs: 600, waitMs: 0, caller: 'src/orders.ts:60' })); // prettier-ignore
+  context.add('view', view({ name: 'orders/show', startMs: 1100, durationMs: 20 }));
+  context.add('runtime', {
+    read: () =>
+      reading({ held: [{ startMs: 10, durationMs: 70, cpuMs: 70 }], collections: [], concurrent: 1 }),
+  });
+}
+
+describe('the overview panel', () => {
+  const fixture = createPageFixture(everyPanel());
+  let server: PageServer;
+
+  before(async () => {
+    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  });
+  after(() => server.close());
+
+  async function profileOf(given: Recorded): Promise<Profile> {
+    const { token } = await fixture.record(given);
+    const found = await fixture.profiles.read(token);
+    if (found === null) throw new Error('It was not stored.');
+    return found.profile;
+  }
+
+  async function page(token: string, more = '') {
+    const response = await fetch(`${server.address}/_profiler/${token}?panel=overview${more}`);
+    expect(response.status).to.equal(200);
+    return load(await response.text());
+  }
+
+  const labels = (rows: Work['rest']): string[] =>
+    rows.map(({ depth, label }) => `${'  '.repeat(depth)}${label}`);
+
+  it('puts what failed or took long first, by its findings, and the rest in the order it ran', async () => {
+    const profile = await profileOf({ more: addBadPage, response: { headersAtMs: 1190 } });
+    const work = workOf(profile, profile.findings, false);
+    const worst = work?.worst.map(({ label, badges }) => [label, badges.map((badge) => badge.label).join()]);
+    expect(worst?.map(([label]) => label)).to.include.members([
+      'POST mail.internal/send',
+      '20 × select … from lines',
+      'event loop blocked',
+    ]);
+    expect(Object.fromEntries(worst ?? [])).to.include({ '20 × select … from lines': 'N+1' });
+    // As the findings stand.
+    const ranks = (work?.worst ?? []).map(({ badges }) =>
+      profile.findings.findIndex(({ label }) => label === badges[0]?.label),
+    );
+    const found = ranks.filter((rank) => rank >= 0);
+    expect(found)
+      .to.deep.equal([...found].sort((a, b) => a - b))
+      .and.have.length.above(2);
+    // Middleware of which nobody asks is one row; log lines stand among the work, inside of what wrote them.
+    const rest = (work?.rest ?? []).filter(({ share }) => share !== 'idle');
+    expect(labels(rest).slice(0, 4)).to.deep.equal([
+      'helmet, session',
+      'GET /orders/:id show',
+      '  page asked for',
+      '  mail <b>not</b> sent',
+    ]);
+    const all = labels(workOf(profile, profile.findings, true)?.rest ?? []);
+    expect(workOf(profile, profile.findings, true)?.worst).to.deep.equal([]);
+    expect(all.indexOf('  POST mail.internal/send')).to.be.above(all.indexOf('  page asked for'));
+    expect(all.indexOf('  POST mail.internal/send')).to.be.below(all.indexOf('  mail <b>not</b> sent'));
+    expect(work?.bands).to.deep.equal([{ startMs: 10, durationMs: 70 }]);
+  });
+
+  it('shows the longest rows and the last log lines of very many, and counts the others', async () => {
+    const profile = await profileOf({
+      more: (context) => {
+        lasting(context, 1000);
+        context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 0, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
+        for (let i = 0; i < 60; i++)
+          context.add('query', query({ sql: `select ${'a'.repeat(i)} from t${i}`, startMs: i * 10, durationMs: i === 7 ? 9 : 1, waitMs: 0, caller: `a.ts:${i}` })); // prettier-ignore
+        for (let i = 0; i < 40; i++) context.add('log', log({ message: `line ${i}`, level: i === 3 ? 'error' : 'info', atMs: i })); // prettier-ignore
+      },
+    });
+    const work = workOf(profile, [], false);
+    const rows = work?.rest ?? [];
+    expect(rows.filter(({ level }) => level === null)).to.have.length.within(30, 32);
+    expect(rows.some(({ label }) => label.includes('t7'))).to.equal(true);
+    expect(rows.filter(({ level }) => level !== null).map(({ label }) => label)).to.include.members(['line 3', 'line 39']); // prettier-ignore
+    expect(work?.left).to.deep.include({ lines: 28 });
+    expect(work?.left.rows).to.be.above(28);
+  });
+
+  it('says what differs from the last requests to its route, and nothing where nothing does', async () => {
+    const profile = await profileOf({ url: '/orders?page=1&per_page=80', more: addBadPage });
+    const row = (changes: Partial<ProfileIndex>): ProfileIndex =>
+      profileIndex({ url: '/orders?page=1&per_page=20', process: profile.process, durationMs: 200, marks: [{ label: 'N+1', severity: 'bad' }], ...changes }); // prettier-ignore
+    const beside = (recent: ProfileIndex[]): BesideProfile => ({
+      findings: [],
+      rulesChecked: 0,
+      usual: {
+        percentiles: { count: 999, p50Ms: 212, p95Ms: 388, queries: [21, 21], blockedMs: [0, 3], responseBytes: [18_402, 20_000] }, // prettier-ignore
+        recent,
+      },
+    });
+    const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));
+    const measures = usual?.measures.map(({ label, value, p50, p95, tone }) => [
+      label,
+      value,
+      p50,
+      p95,
+      tone,
+    ]);
+    expect(measures).to.deep.equal([
+      ['Time', 1200, 212, 388, 'warn'],
+      ['Queries', 21, 21, 21, 'plain'],
+      ['Blocked', 70, 0, 3, 'warn'],
+      ['Response', 18_402, 18_402, 20_000, 'plain'],
+    ]);
+    const texts = usual?.differences.map(({ text }) => text) ?? [];
+    expect(texts).to.include('Parameter “per_page”: “80”; 10 of 10 had “20”.');
+    expect(texts).to.include('N+1: in all 10 of them, too.');
+    expect(texts.join('\n'))
+      .to.match(/^loop blocked: in none of the last 10\.$/m)
+      .and.not.contain('“page”');
+    // Where the list did not keep all badges, nothing is said of those that it may have left out.
+    const full = ['a', 'b', 'c'].map((label) => ({ label, severity: 'warn' as const }));
+    const crowded = usualOf(profile, beside(Array.from({ length: 10 }, () => row({ marks: full }))));
+    expect(crowded?.differences.map(({ text }) => text).join('\n')).to.not.contain('in none of');
+    const other = Array.from({ length: 10 }, () => row({ status: 404, process: 'web.2', url: '/orders' }));
+    const elsewhere = usualOf(profile, beside(other))?.differences.map(({ text }) => text);
+    expect(elsewhere).to.include.members([
+      'Status 200; 10 of 10 returned 404.',
+      'Parameter “page”: “1”; 10 of 10 did not have it.',
+      `The first of them in process ${profile.process}.`,
+    ]);
+    expect(usualOf(profile, beside([]))?.differences).to.deep.equal([]);
+    expect(usualOf(profile, undefined)).to.equal(null);
+  });
+
+  it('shows it all on one page, with each finding’s fix and evidence', async () => {
+    for (let i = 0; i < 6; i++)
+      await fixture.record({
+        url: '/orders/1?tab=items',
+        more: (context) => {
+          Object.defineProperty(lasting(context, 40), 'startedAt', { value: Date.now() - 1000 });
+          context.add('route', { method: 'GET', pattern: '/usual/:id', handler: 'show', source: null, params: { id: '1' } }); // prettier-ignore
+        },
+      });
+    const asked = { route: '/usual/:id', method: 'GET', before: Date.now() };
+    await until(async () => (await fixture.storage.routePercentiles(asked)).count === 6, 'they are stored');
+    const profile = await profileOf({
+      url: '/orders/7?tab=history',
+      more: (context) => {
+        addBadPage(context);
+        context.add('route', { method: 'GET', pattern: '/usual/:id', handler: 'show', source: null, params: { id: '7' } }); // prettier-ignore
+      },
+    });
+    const $ = await page(profile.token);
+    expect($('.panels a').first().text()).to.match(/^\s*Overview/);
+    expect($('.panels [aria-current]').text()).to.contain(String(profile.findings.length));
+    expect($('#wrong .fi')).to.have.length(profile.findings.length);
+    expect($('#wrong .fi').first().find('details.fix').attr('open')).to.not.equal(undefined);
+    expect($('#wrong details[open]')).to.have.length(1);
+    const nPlusOne = $('#wrong .fi').filter((_i, item) => $(item).find('.badge').text() === 'N+1');
+    expect(nPlusOne.text()).to.contain('src/orders.ts:52').and.contain('whereIn');
+    expect(nPlusOne.find('a[href*="panel=database"][href$="#g1"]')).to.have.length(1);
+    // The head of the page is the request's line; what is below has its place in the column.
+    expect($('.subject .found, .subject .strip')).to.have.length(0);
+    // The bar and its legend, which links to the kind's rows.
+    const parts = $('#time .split rect')
+      .toArray()
+      .map((part) => $(part).attr('class'));
+    expect(parts).to.include.members(['x-db', 'x-out', 'x-blocked']);
+    for (const part of parts) expect($(`#time .legend .l-${part?.slice(2) ?? ''} a`)).to.have.length(1);
+    expect($('#time .legend .l-log').text()).to.contain('Log lines').and.contain('2');
+    expect($('#time .l-db a').attr('href')).to.equal('?panel=timeline&shown=1&queries=1');
+    expect($('#time tr.r-log').text()).to.contain('mail <b>not</b> sent');
+    expect($('#time [aria-current]').text()).to.equal('Worst first');
+    expect($('#usual').text())
+      .to.contain('last 6')
+      .and.contain('Parameter “tab”: “history”; 6 of 6 had “items”.');
+    expect($('#received').text()).to.contain('tab').and.contain('history').and.contain('id');
+    expect($('#sent').text())
+      .to.contain('200 OK, text/html, 18.0 KiB')
+      .and.contain('<title>Order 4712</title>');
+    const ids = $('[id]')
+      .toArray()
+      .map((element) => $(element).attr('id'));
+    expect(new Set(ids).size).to.equal(ids.length);
+    const ran = await page(profile.token, '&order=run');
+    expect(ran('#time [aria-current]').text()).to.equal('As it ran');
+    expect(ran('#time .sub th').first().text()).to.equal('In the order it ran');
+    const text = await (await fetch(`${server.address}/_profiler/${profile.token}.md?panel=overview`)).text();
+    for (const title of [
+      'What is wrong',
+      'What took the time',
+      'Failed and slow',
+      'How this route usually is',
+      'What differs this time',
+      'Received',
+      'Sent back',
+    ])
+      // prettier-ignore
+      expect(text).to.contain(`### ${title}\n`);
+  });
+
+  it('says what was checked where nothing is wrong, and that nothing was on our own pages', async () => {
+    const { token } = await profileOf({
+      more: (context) => {
+        lasting(context, 3);
+        context.add('query', query({ startMs: 1, durationMs: 1, waitMs: 0 }));
+      },
+    });
+    const $ = await page(token);
+    const said = $('#wrong .none').text();
+    expect(said).to.match(/^No finding: \d+ rules checked 1 query\.$/);
+    expect(Number(/\d+/.exec(said)?.[0])).to.be.within(3, rules.length);
+    expect($('#time .sub th').first().text()).to.equal('In the order it ran');
+    expect($('#time .views')).to.have.length(0);
+    const own = await profileOf({ kind: 'profiler' });
+    expect((await page(own.token))('#wrong .none').text()).to.equal(
+      'The profiler’s own pages are not checked.',
+    );
+  });
+
+  it('keeps to the contract: without a panel the request is shown, or the exception', async () => {
+    const { token } = await fixture.record({});
+    const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());
+    expect($('.panels [aria-current]').text()).to.match(/^\s*Request/);
+    expect($('.panels a').first().attr('href')).to.equal(`/_profiler/${token}?panel=overview`);
+    expect(createPanels({ describe: () => ({}) as never, configuration: {} as never })[0]?.name).to.equal(
+      'overview',
+    );
+  });
+});
