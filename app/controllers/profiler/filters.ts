@@ -6,15 +6,8 @@ import { createError } from '../../errors.ts';
 import { PROFILE_KINDS, type ProfileKind } from '../../profiler/context.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
+import { FILTER_NAMES, type FilterName, type FilterValues } from './filter-names.ts';
 import { readTypedFilters } from './typed-filters.ts';
-
-/** In the order of a permanent link. */
-export const FILTER_NAMES = [
-  'q', 'text', 'url', 'method', 'status', 'ip', 'token', 'since', 'from', 'until', 'over', 'queries', 'has', 'mark', 'kind', 'process',
-  'route', 'sort', 'order', 'limit', 'page', 'skip',
-] as const; // prettier-ignore
-export type FilterName = (typeof FILTER_NAMES)[number];
-export type FilterValues = Partial<Record<FilterName, string>>;
 
 /** Parameters that filter nothing. */
 const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page', 'skip']);

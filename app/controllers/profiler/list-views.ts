@@ -2,7 +2,8 @@
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { MOST_COUNTED } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
-import { type FilterName, type FilterValues, isPresentation, readFilters } from './filters.ts';
+import type { FilterName, FilterValues } from './filter-names.ts';
+import { isPresentation, readFilters } from './filters.ts';
 
 export interface ListView {
   title: string;

@@ -2,7 +2,7 @@
  * What is typed into the search box <-> filters of the list: `status:5xx route:/orders time>500 has:n+1 since:10m timeout`. Words that
  * name no filter are searched for as they stand. Quotes hold a value with spaces together, and keep a word from being a filter.
  */
-import type { FilterName, FilterValues } from './filters.ts';
+import type { FilterName, FilterValues } from './filter-names.ts';
 
 /** What a filter is called in the box, in the order in which filters are written. */
 const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
