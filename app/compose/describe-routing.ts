@@ -70,7 +70,10 @@ export function addRouting(context: Context, matcher: DryMatcher): void {
 }
 
 export interface HostRouting {
-  /** Adds the fact to requests that no route of a host handled; the others are described by their layers. */
+  /**
+   * Adds the fact to requests that no route of a host handled, and to those that a route with parameters answered an error; the others are
+   * described by their layers.
+   */
   onFinish(context: Context, req: IncomingMessage): void;
   /** The same before the response, for the 404 page. */
   onMiss(context: Context, req: IncomingMessage): void;
@@ -89,17 +92,25 @@ export function createHostRouting(known: DryMatchOptions): HostRouting {
     return matcher;
   }
 
-  const onMiss: HostRouting['onMiss'] = (context, req) => {
-    if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
+  function describe(context: Context, req: IncomingMessage): void {
     const { app } = req as IncomingMessage & { app?: Express };
     if (app !== undefined) addRouting(context, matcherOf(app));
+  }
+
+  const onMiss: HostRouting['onMiss'] = (context, req) => {
+    if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
+    describe(context, req);
   };
 
   return {
     onMiss,
     onFinish(context, req) {
-      const status = context.first('response')?.status;
+      const status = context.first('response')?.status ?? 0;
       if (status === 404 || status === 405) onMiss(context, req);
+      // A later route may have been meant.
+      const isRead = context.first('routing') !== undefined;
+      if (status >= 400 && !isRead && /[:*]/.test(context.first('route')?.pattern ?? ''))
+        describe(context, req);
     },
   };
 }

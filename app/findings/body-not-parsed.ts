@@ -9,6 +9,9 @@ import { placed } from './shared/wording.ts';
 /** Clients that have nothing to send post `{}`. */
 const EMPTY_BYTES = 2;
 
+/** What handlers respond where a field is missing. */
+const INVALID = new Set([400, 422]);
+
 const PARSERS: Readonly<Record<string, string>> = {
   'application/json': 'express.json()',
   'application/x-www-form-urlencoded': 'express.urlencoded()',
@@ -32,8 +35,8 @@ export const bodyNotParsed: FindingRule<{ request: KeptRequest; routing: KeptRou
   find({ request, routing }, { status }) {
     const { body } = request;
     if (body?.unread !== true || routing.route === null || hasParsed(body)) return [];
-    // A handler that refuses a request need not read its body.
-    if (status === null || (status >= 300 && status < 500)) return [];
+    // A handler that refuses a request need not read its body, unless it refuses what it did not find there.
+    if (status === null || (status >= 300 && status < 500 && !INVALID.has(status))) return [];
     const announced = Number(receivedHeader(request, 'content-length') ?? 0);
     const bytes = Math.max(body.bytes, Number.isFinite(announced) ? announced : 0);
     if (bytes <= EMPTY_BYTES) return [];

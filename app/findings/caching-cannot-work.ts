@@ -3,7 +3,16 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
-import { receivedHeader, type SentHeader, sentHeader, sentHeaders, type Shared } from './shared/http.ts';
+import {
+  authorOf,
+  receivedHeader,
+  type SentHeader,
+  sentHeader,
+  sentHeaders,
+  type Shared,
+} from './shared/http.ts';
+import type { Kept } from './shared/kept.ts';
+import { placed } from './shared/wording.ts';
 
 const { bytesText, count } = numberHelpers;
 /** For a smaller body, computing an unused ETag costs next to nothing. */
@@ -22,6 +31,11 @@ function directivesOf(text: string): Map<string, string> {
 function seconds(directives: ReadonlyMap<string, string>, name: string): number {
   const value = Number(directives.get(name) ?? 0);
   return Number.isFinite(value) ? value : 0;
+}
+
+/** Without `public` or `s-maxage`, shared caches don't store what such a request got (RFC 9111, 3.5). */
+function isPersonal(request: KeptRequest): boolean {
+  return receivedHeader(request, 'authorization') !== null;
 }
 
 /** What contradicts this Cache-Control among the other headers of the response. */
@@ -43,6 +57,10 @@ function contradictions(
   if (isShared && !directives.has('no-store') && cookies.length > 0)
     say(
       `Shared caches may store this response with the ${count(cookies.length, 'cookie')} it sets, and send them to other visitors`,
+    );
+  if (isShared && !directives.has('no-store') && cookies.length === 0 && isPersonal(request))
+    say(
+      'Shared caches may store this response, although the request carried credentials (Authorization), and send it to other visitors',
     );
   const tag = sentHeader(request, shared, 'etag');
   if (directives.has('no-store') && tag !== null && bytes >= LARGE_BODY)
@@ -69,19 +87,25 @@ function matches(ifNoneMatch: string, tag: string): boolean {
   return ifNoneMatch.split(',').some((listed) => bare(listed) === bare(tag));
 }
 
-export const cachingCannotWork: FindingRule<{ request: KeptRequest }> = {
+export const cachingCannotWork: FindingRule<{ request: KeptRequest } & Partial<Pick<Kept, 'routing'>>> = {
   name: 'caching-cannot-work',
   needs: ['request'],
   labels: ['caching'],
   why: 'The response headers contradict each other (RFC 9111), or a full body was sent although the request already named its ETag.',
   fix: 'Choose one policy per route: `no-store`, `private` with a lifetime, or `public` without cookies and with the right Vary. Send 304 when `req.fresh` is true.',
-  find({ request }, { method, status }, shared) {
+  find({ request, routing }, { method, status }, shared) {
     const { response } = request;
     if (status === null || status < 200 || status >= 300 || response === undefined) return [];
     if (method !== 'GET' && method !== 'HEAD') return [];
     const found: Finding[] = [];
     const say = (sentence: string, severity: Finding['severity'], anchor: string): void => {
-      found.push({ label: 'caching', severity, sentence, panel: 'request', anchor });
+      const author = authorOf(request, routing, anchor);
+      found.push(
+        placed(
+          { label: 'caching', severity, sentence, panel: 'request', anchor },
+          author?.source ?? routing?.route?.source,
+        ),
+      );
     };
     const control = sentHeader(request, shared, 'cache-control');
     if (control !== null) {

@@ -1,18 +1,61 @@
 /** The client disconnected before the response finished. */
 import type { KeptRequest } from '../panels/request/data.ts';
+import { fromLayerRow } from '../panels/shared/layer-rows.ts';
+import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
-import { mediaType, receivedHeader } from './shared/http.ts';
-import { duration } from './shared/wording.ts';
+import { callName } from './shared/calls.ts';
+import { mediaType, nameOfLayer, receivedHeader } from './shared/http.ts';
+import { endOf, type Interval, type Kept } from './shared/kept.ts';
+import { labelOf } from './shared/queries.ts';
+import { duration, placed } from './shared/wording.ts';
 
-export const clientLeft: FindingRule<{ request: KeptRequest }> = {
+type Given = { request: KeptRequest } & Partial<Pick<Kept, 'http_client' | 'database' | 'routing'>>;
+
+/** What the request was waiting for when the client left. */
+interface Awaited {
+  text: string;
+  place: string | null;
+}
+
+/** The one that had run longest of those that had not ended. */
+function pendingAt<T extends Interval>(work: readonly T[] | undefined, atMs: number): T | undefined {
+  return work?.find((one) => one.startMs < atMs && endOf(one) >= atMs);
+}
+
+/** null: nothing recorded says what it was. */
+function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awaited | null {
+  const call = pendingAt(http_client?.calls, atMs);
+  if (call !== undefined)
+    return {
+      text: `${callName(call)} had not responded for ${duration(atMs - call.startMs)}`,
+      place: call.caller,
+    };
+  const query = pendingAt(database?.queries, atMs);
+  if (database !== undefined && query !== undefined)
+    return {
+      text: `${labelOf(database, query)} had been running for ${duration(atMs - query.startMs)}`,
+      place: query.caller,
+    };
+  const last = routing?.layers.at(-1);
+  const layer = last === undefined ? undefined : fromLayerRow(last);
+  if (layer?.outcome !== 'running' || layer.startMs > atMs) return null;
+  const what =
+    layer.kind === 'handler'
+      ? 'had not responded'
+      : `had neither responded nor called next() for ${duration(atMs - layer.startMs)}`;
+  return { text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
+}
+
+export const clientLeft: FindingRule<Given> = {
   name: 'client-left',
   needs: ['request'],
   labels: ['client left'],
-  why: 'The connection closed before the response finished, and the application had not destroyed it with an error.',
-  fix: "Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
-  find({ request }, { outcome, status, durationMs, error }) {
+  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. Named is what had not ended by then.',
+  fix: "Give calls a timeout, and let each middleware respond or call `next()`. Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
+  find(kept, { outcome, status, durationMs, error }) {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
+    const { request } = kept;
     const { response, body } = request;
     // Event streams and WebSockets normally end this way; an incomplete upload has its own rule.
     if (mediaType(response?.contentType ?? null) === 'text/event-stream' || status === 101) return [];
@@ -21,14 +64,14 @@ export const clientLeft: FindingRule<{ request: KeptRequest }> = {
       status === null
         ? 'before the headers were sent'
         : `with ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body sent`;
-    return [
-      {
-        label: 'client left',
-        severity: 'info',
-        sentence: `The client disconnected after ${duration(durationMs)}, ${progress}`,
-        panel: 'request',
-        anchor: 'response',
-      },
-    ];
+    const awaited = status === null ? awaitedAt(kept, durationMs) : null;
+    const finding: Finding = {
+      label: 'client left',
+      severity: awaited === null ? 'info' : 'warn',
+      sentence: `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`,
+      panel: 'request',
+      anchor: 'response',
+    };
+    return [placed(finding, awaited?.place)];
   },
 };

@@ -12,10 +12,12 @@ export const garbageCollection: FindingRule<Pick<Kept, 'runtime'>> = {
   labels: ['garbage collection'],
   why: 'Node.js reports the duration of each collection: those during the request took at least 50 ms and 10 % of it. They belong to the whole process, not to this request alone.',
   fix: 'Keep fewer objects alive at once: smaller pages of rows, streams instead of whole strings, nothing that grows without limit.',
-  find({ runtime: { collections, concurrent } }, { durationMs: wholeMs }) {
+  find({ runtime: { collections, concurrent, cpuUserMs, cpuSystemMs } }, { durationMs: wholeMs }) {
     if (collections === undefined) return [];
     const costMs = collections.reduce((sum, { durationMs }) => sum + durationMs, 0);
     if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
+    // The threads that collect waited for the processor: the machine was late, not the collector.
+    if (costMs > cpuUserMs + cpuSystemMs) return [];
     const others = count(concurrent - 1, 'other request');
     const shared = concurrent > 1 ? `; ${others} overlapped with this one` : '';
     const sentence = `Garbage collection ran ${count(collections.length, 'time')} and took ${shareOf(costMs, wholeMs)}${shared}`;

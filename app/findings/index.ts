@@ -5,24 +5,29 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { answeredTwice } from './answered-twice.ts';
 import { bodyNotParsed } from './body-not-parsed.ts';
+import { bodyRefused } from './body-refused.ts';
 import { cacheNPlusOne } from './cache-n-plus-one.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';
+import { callNotJson } from './call-not-json.ts';
 import { clientLeft } from './client-left.ts';
-import { cutOff } from './cut-off.ts';
 import { cookieRejected } from './cookie-rejected.ts';
+import { cutOff } from './cut-off.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
 import { errorThrown } from './error-thrown.ts';
+import { createEtagChanges } from './etag-changes.ts';
 import { eventLoopBlocked } from './event-loop-blocked.ts';
 import { failedCall } from './failed-call.ts';
 import { failedStatement } from './failed-statement.ts';
 import { garbageCollection } from './garbage-collection.ts';
 import { headerOverwritten } from './header-overwritten.ts';
+import { jsonTwice } from './json-twice.ts';
 import { largeResult } from './large-result.ts';
 import { loggedError } from './logged-error.ts';
 import { manyCalls } from './many-calls.ts';
 import { manyQueries } from './many-queries.ts';
 import { middlewareOrder } from './middleware-order.ts';
 import { nPlusOne } from './n-plus-one.ts';
+import { nextAfterResponse } from './next-after-response.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { poolWait } from './pool-wait.ts';
 import { repeatedCall } from './repeated-call.ts';
@@ -30,8 +35,11 @@ import { repeatedStatement } from './repeated-statement.ts';
 import { retriedCall } from './retried-call.ts';
 import { rootCause } from './root-cause.ts';
 import { routeMissed } from './route-missed.ts';
+import { routeShadowed } from './route-shadowed.ts';
 import { sequentialAwaits } from './sequential-awaits.ts';
+import { sequentialCalls } from './sequential-calls.ts';
 import { sessionChangedLate } from './session-changed-late.ts';
+import { sessionWithoutCookie } from './session-without-cookie.ts';
 import { slowCall } from './slow-call.ts';
 import { slowStatement } from './slow-statement.ts';
 import { slowView } from './slow-view.ts';
@@ -40,11 +48,14 @@ import { templateDoesIo } from './template-does-io.ts';
 import { tooManyLogs } from './too-many-logs.ts';
 import { transactionAcrossCall } from './transaction-across-call.ts';
 import { unendedTransaction } from './unended-transaction.ts';
+import { unescapedInput } from './unescaped-input.ts';
 import { unhandledRejection } from './unhandled-rejection.ts';
 import { unknownMigrations } from './unknown-migrations.ts';
+import { unrecordedWait } from './unrecorded-wait.ts';
 import { uploadCutOff } from './upload-cut-off.ts';
 import { workAfterResponse } from './work-after-response.ts';
 import { writeLoop } from './write-loop.ts';
+import { wrongLength } from './wrong-length.ts';
 
 export function createFindingRules(): FindingRule[] {
   return [
@@ -65,10 +76,13 @@ export function createFindingRules(): FindingRule[] {
     retriedCall,
     slowCall,
     failedCall,
+    callNotJson,
+    sequentialCalls,
     templateDoesIo,
     slowView,
     eventLoopBlocked,
     garbageCollection,
+    unrecordedWait,
     loggedError,
     tooManyLogs,
     pendingMigrations,
@@ -78,15 +92,23 @@ export function createFindingRules(): FindingRule[] {
     unhandledRejection,
     errorAnswered2xx,
     answeredTwice,
+    nextAfterResponse,
     routeMissed,
+    routeShadowed,
     middlewareOrder,
     bodyNotParsed,
+    bodyRefused,
     uploadCutOff,
     headerOverwritten,
     cachingCannotWork,
+    createEtagChanges(),
     streamBuffered,
+    wrongLength,
+    jsonTwice,
+    unescapedInput,
     cookieRejected,
     sessionChangedLate,
+    sessionWithoutCookie,
     workAfterResponse,
     clientLeft,
     cutOff,

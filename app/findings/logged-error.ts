@@ -1,20 +1,37 @@
 /** An error was logged, but the response does not report one. */
+import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, excerpt, placed } from './shared/wording.ts';
 
-export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
+/** Express prints what no error handler took, which is an exception of this profile if it came before the end. */
+const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
+const IN_LIBRARY = /(?:^|\/)node_modules\//;
+
+type Given = Pick<Kept, 'logs'> & { exception?: ExceptionData };
+
+/** Where the first error that was only logged came from. */
+function originIn(exception: ExceptionData | undefined): string | null {
+  const { file = null, line = null } =
+    exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};
+  return file === null || line === null ? null : `${file}:${line}`;
+}
+
+export const loggedError: FindingRule<Given> = {
   name: 'logged-error',
   needs: ['logs'],
   labels: ['logged error'],
   why: 'A line of level error or higher was logged during the request, and the response status is not a 5xx.',
   fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for what somebody has to act on.',
-  find({ logs: { lines } }, { status }) {
-    const index = lines.findIndex(({ level }) => level === 'error');
+  find({ logs: { lines }, exception }, { status }) {
     if (status !== null && status >= 500) return [];
+    const isThrown = exception?.errors.some(({ origin }) => origin !== 'logged') ?? false;
+    const isError = ({ level, caller }: (typeof lines)[number]): boolean =>
+      level === 'error' && !(isThrown && BY_EXPRESS.test(caller ?? ''));
+    const index = lines.findIndex(isError);
     const first = lines[index];
     if (first === undefined) return [];
-    const errors = lines.filter(({ level }) => level === 'error').length;
+    const errors = lines.filter(isError).length;
     const message = excerpt(first.message);
     const response = status === null ? '' : `, but the response was ${status}`;
     const sentence =
@@ -22,6 +39,7 @@ export const loggedError: FindingRule<Pick<Kept, 'logs'>> = {
         ? `An error was logged${response}: ${message}`
         : `${count(errors)} errors were logged${response}; first: ${message}`;
     const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
-    return [placed({ ...common, broke: 'unseen', severity: 'warn', sentence }, first.caller)];
+    const place = IN_LIBRARY.test(first.caller ?? '') ? (originIn(exception) ?? first.caller) : first.caller;
+    return [placed({ ...common, broke: 'unseen', severity: 'warn', sentence }, place)];
   },
 };

@@ -1,6 +1,5 @@
 /** A call that repeats an earlier one with nothing sent in between: its result was already known. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { hasFailed } from '../panels/shared/failed-call.ts';
 import { coveredMs } from '../panels/shared/rows.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
@@ -30,7 +29,7 @@ function repeatedIn(calls: readonly Call[]): number[][] {
   let writes = 0;
   calls.forEach((call, index) => {
     if (!isReading(call)) writes++;
-    else if (!hasFailed(call) && call.status !== 429 && call.status !== 408) {
+    else if (call.error === null && (call.status ?? 0) < 400) {
       const key = keyOf(call);
       const run = latest.get(key);
       if (run?.writes === writes) run.members.push(index);

@@ -51,6 +51,16 @@ function isLoop({ groups }: Kept['database'], { group }: Query): boolean {
   return group !== null && groups[group]?.kind === 'n+1';
 }
 
+const NAMED_PLACES = 3;
+
+/** `3 places (a.ts:1, b.ts:2, c.ts:3)`. */
+function placesText(places: ReadonlySet<string | null>): string {
+  const known = [...places].filter((place) => place !== null);
+  const more = known.length > NAMED_PLACES ? ', …' : '';
+  const named = known.length < 2 ? '' : ` (${known.slice(0, NAMED_PLACES).join(', ')}${more})`;
+  return `${count(places.size, 'place')}${named}`;
+}
+
 export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
   name: 'repeated-statement',
   needs: ['database'],
@@ -69,8 +79,8 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
       const isConcurrent = of.every(
         (query) => query === first || query.startMs - query.waitMs < endOf(first),
       );
-      const places = new Set(of.map(({ caller }) => caller)).size;
-      const where = places > 1 ? ` from ${count(places, 'place')}` : isConcurrent ? ' at the same time' : '';
+      const places = new Set(of.map(({ caller }) => caller));
+      const where = places.size > 1 ? ` from ${placesText(places)}` : isConcurrent ? ' at the same time' : '';
       const sentence = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}; the repeats took ${shareOf(costMs, wholeMs)}`;
       const anchor = rowOf(database, members[1] ?? 0);
       const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';

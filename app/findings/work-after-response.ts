@@ -1,9 +1,12 @@
-/** Queries and outgoing calls that started after the response: nothing waits for them or reports their errors. */
+/** Queries and outgoing calls that the response did not wait for: nothing reports their errors. */
+import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { count, duration } from './shared/wording.ts';
+import { endOf } from './shared/kept.ts';
+import { count, duration, placed } from './shared/wording.ts';
 
 interface Started {
   startMs: number;
+  durationMs: number | null;
   caller?: string | null;
 }
 
@@ -23,30 +26,47 @@ function after(list: readonly Started[] | undefined, endMs: number): Started[] {
   return list.filter(({ startMs }) => startMs > endMs);
 }
 
+/** Started before the response had finished, and ended after it. */
+function unfinished(list: readonly Started[] | undefined, endMs: number): Started[] {
+  return list?.filter((one) => one.startMs <= endMs && endOf(one) > endMs) ?? [];
+}
+
+function textOf(queries: readonly Started[], calls: readonly Started[]): string {
+  return [
+    ...(queries.length === 0 ? [] : [count(queries.length, 'query', 'queries')]),
+    ...(calls.length === 0 ? [] : [count(calls.length, 'outgoing call')]),
+  ].join(' and ');
+}
+
+function callerOf(work: readonly Started[]): string | null {
+  return work.find(({ caller }) => typeof caller === 'string')?.caller ?? null;
+}
+
 export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
   name: 'work-after-response',
   needs: ['request'],
   labels: ['after the response'],
-  why: 'Queries or outgoing calls in the async context of this request started more than 5 ms after the response finished.',
+  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished.',
   fix: 'Await the work before the response if its result matters; otherwise hand it to a queue, and catch its errors.',
-  find({ database, http_client }, { durationMs }) {
-    if (durationMs === null) return [];
+  find({ database, http_client }, { durationMs, outcome }) {
+    if (durationMs === null || outcome !== 'finished') return [];
+    const panelOf = (queries: readonly Started[]) => (queries.length > 0 ? 'database' : 'http_client');
+    const common = { label: 'after the response', severity: 'info' as const };
+    const found: Finding[] = [];
     const endMs = durationMs + GRACE_MS;
     const queries = after(database?.queries, endMs);
     const calls = after(http_client?.calls, endMs);
     const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
-    if (last === 0) return [];
-    const what = [
-      ...(queries.length === 0 ? [] : [count(queries.length, 'query', 'queries')]),
-      ...(calls.length === 0 ? [] : [count(calls.length, 'outgoing call')]),
-    ].join(' and ');
-    return [
-      {
-        label: 'after the response',
-        severity: 'info',
-        sentence: `${what} started after the response, the last one ${duration(last - durationMs)} later`,
-        panel: queries.length > 0 ? 'database' : 'http_client',
-      },
-    ];
+    if (last > 0) {
+      const sentence = `${textOf(queries, calls)} started after the response, the last one ${duration(last - durationMs)} later`;
+      found.push(placed({ ...common, sentence, panel: panelOf(queries) }, callerOf([...queries, ...calls])));
+    }
+    const open = unfinished(database?.queries, durationMs);
+    const openCalls = unfinished(http_client?.calls, durationMs);
+    if (open.length + openCalls.length > 0) {
+      const sentence = `${textOf(open, openCalls)} had not finished when the response was sent`;
+      found.push(placed({ ...common, sentence, panel: panelOf(open) }, callerOf([...open, ...openCalls])));
+    }
+    return found;
   },
 };

@@ -17,6 +17,7 @@ describe('finding body-not-parsed', () => {
     app.post('/raw', (req, res) => {
       req.on('end', () => res.send('x')).resume();
     });
+    app.post('/invalid', (_req, res) => res.sendStatus(422));
     app.use(express.json());
     app.post('/late', (req, res) => res.json({ got: (req.body as unknown) ?? null }));
   });
@@ -39,6 +40,10 @@ describe('finding body-not-parsed', () => {
     expect(finding?.sentence).to.equal(
       'Nothing read the request body (5 B, text/plain); express.text() parses this type',
     );
+  });
+
+  it('reports a handler that refuses what it could not find there', async () => {
+    expect((await ask('/invalid', json('{"qty":3}'))).of('body-not-parsed')).to.have.length(1);
   });
 
   it('ignores bodies that were parsed or read, empty ones, and refused requests', async () => {

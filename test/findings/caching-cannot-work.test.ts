@@ -57,6 +57,14 @@ describe('finding caching-cannot-work', () => {
       expect((await ask('/again', { headers })).of('caching-cannot-work')).to.deep.equal([]);
   });
 
+  it('reports what everybody may store of a request with credentials', async () => {
+    const found = (await ask('/good', { headers: { authorization: 'Bearer x' } })).of('caching-cannot-work');
+    expect(found.map(({ sentence }) => sentence)).to.deep.equal([
+      'Shared caches may store this response, although the request carried credentials (Authorization), and send it to other visitors',
+    ]);
+    expect(found[0]?.place).to.match(/caching-cannot-work\.test\.ts:\d+$/);
+  });
+
   it('ignores headers that agree', async () => {
     for (const path of ['/private', '/never', '/good', '/plain'])
       expect((await ask(path)).of('caching-cannot-work'), path).to.deep.equal([]);

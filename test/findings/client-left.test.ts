@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { clientLeft } from '../../app/findings/client-left.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withLeavingClient } from '../support/leaving-client.ts';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -16,18 +18,44 @@ describe('finding client-left', () => {
       res.setHeader('Content-Type', 'text/event-stream');
       res.write('data: 1\n\n');
     });
+    app.use('/stuck', function loadUser() {
+      // Neither responds nor goes on.
+    });
     app.get('/done', (_req, res) => res.end('x'));
   });
 
   it('says when, and how much had been sent', async () => {
     const [before] = (await leave(get('/slow'))).of('client-left');
     expect(before?.sentence).to.match(
-      /^The client disconnected after \S+ m?s, before the headers were sent$/,
+      /^The client disconnected after \S+ m?s, before the headers were sent: GET \/slow had not responded$/,
     );
     const [half] = (await leave(get('/half'))).of('client-left');
     expect(half?.sentence).to.match(
       /^The client disconnected after \S+ m?s, with 2\.0 KiB of the body sent$/,
     );
+  });
+
+  it('names a middleware that did not go on', async () => {
+    const [finding] = (await leave(get('/stuck'))).of('client-left');
+    expect(finding?.sentence).to.match(/: loadUser had neither responded nor called next\(\) for \S+ m?s$/);
+    expect(finding?.place).to.match(/client-left\.test\.ts:\d+$/);
+  });
+
+  it('names the call that had not ended', () => {
+    const call = {
+      method: 'GET',
+      url: 'http://a.test/tax',
+      startMs: 10,
+      durationMs: null,
+      caller: 'tax.ts:4',
+    };
+    const kept = { request: { headers: [] }, http_client: { calls: [call] } } as unknown as Parameters<typeof clientLeft.find>[0]; // prettier-ignore
+    const head = { outcome: 'aborted', status: null, durationMs: 1010, error: null } as ProfileHead;
+    expect(clientLeft.find(kept, head, {})[0]).to.include({
+      sentence:
+        'The client disconnected after 1.01 s, before the headers were sent: GET a.test/tax had not responded for 1.00 s',
+      place: 'tax.ts:4',
+    });
   });
 
   it('ignores event streams and finished responses', async () => {

@@ -12,6 +12,12 @@ describe('finding large-result', () => {
       app.get('/page', async (_req, res) => {
         res.json((await knex<{ id: number }>('events').limit(4999)).length);
       });
+      app.get('/unlimited', async (_req, res) => {
+        res.json((await knex<{ id: number }>('events').where('id', '<=', 1000)).length);
+      });
+      app.get('/few', async (_req, res) => {
+        res.json((await knex<{ id: number }>('events').where('id', '<', 1000)).length);
+      });
       app.get('/write', async (_req, res) => {
         res.json(await knex<{ id: number }>('events').increment('id', 1));
       });
@@ -24,7 +30,13 @@ describe('finding large-result', () => {
     expect(finding?.place).to.match(/large-result\.test\.ts:\d+$/);
   });
 
+  it('says that a thousand rows were read without a limit', async () => {
+    const [finding] = (await ask('/unlimited')).of('large-result');
+    expect(finding?.severity).to.equal('info');
+    expect(finding?.sentence).to.match(/^select … from events returned 1,000 rows in .*, without a limit$/);
+  });
+
   it('ignores one page of rows, and a write that changed as many', async () => {
-    for (const path of ['/page', '/write']) expect((await ask(path)).of('large-result'), path).to.deep.equal([]); // prettier-ignore
+    for (const path of ['/page', '/few', '/write']) expect((await ask(path)).of('large-result'), path).to.deep.equal([]); // prettier-ignore
   });
 });

@@ -52,7 +52,7 @@ describe('finding repeated-statement', () => {
     const [finding] = of('repeated-statement');
     expect(finding).to.include({ label: 'duplicate', severity: 'info', panel: 'database' });
     expect(finding?.sentence).to.match(
-      /^select … from users ran 2 times with the same values from 2 places; the repeats took /,
+      /^select … from users ran 2 times with the same values from 2 places \(\S+\.ts:\d+, \S+\.ts:\d+\); the repeats took /,
     );
     expect(finding?.place).to.match(/repeated-statement\.test\.ts:\d+$/);
   });

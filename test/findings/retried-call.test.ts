@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { retriedCall } from '../../app/findings/retried-call.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
 
@@ -6,7 +8,8 @@ describe('finding retried-call', () => {
   let asked = 0;
   const upstream = withUpstream((req, res) => {
     asked++;
-    res.statusCode = req.url === '/down' || (req.url === '/flaky' && asked < 3) ? 503 : 200;
+    res.statusCode =
+      req.url === '/gone' ? 404 : req.url === '/down' || (req.url === '/flaky' && asked < 3) ? 503 : 200;
     setTimeout(() => res.end('{}'), 5);
   });
   const ask = withFindingsApp((app) => {
@@ -34,6 +37,21 @@ describe('finding retried-call', () => {
     const [down] = (await ask('/try/down')).of('retried-call');
     expect(down?.sentence).to.match(
       /failed after 3 attempts \(503, 503, 503\) in \d.*, but this request still answered 200$/,
+    );
+  });
+
+  it('says that repeating does not change a refusal, and what may have happened twice', async () => {
+    const [gone] = (await ask('/try/gone')).of('retried-call');
+    expect(gone?.sentence).to.match(/failed after 3 attempts \(404, 404, 404\) in .*; repeating does not change a 404$/); // prettier-ignore
+    const call = { method: 'POST', url: 'http://a.test/pay', caller: 'pay.ts:1', durationMs: 10 };
+    const calls = [
+      { ...call, startMs: 0, status: null, error: 'timeout' },
+      { ...call, startMs: 60, status: 200, error: null },
+    ];
+    const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
+    const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, {});
+    expect(pay?.sentence).to.contain(
+      ', with pauses of 50.0 ms; an attempt without a response may have taken effect',
     );
   });
 

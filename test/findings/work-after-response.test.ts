@@ -18,6 +18,10 @@ describe('finding work-after-response', () => {
       res.send('x');
       setTimeout(() => void call(), 30);
     });
+    app.get('/beside', (_req, res) => {
+      void call();
+      res.send('x');
+    });
     app.get('/within', async (_req, res) => {
       await call();
       res.send('x');
@@ -50,6 +54,17 @@ describe('finding work-after-response', () => {
     expect(finding?.sentence).to.match(
       /^1 outgoing call started after the response, the last one \S+ m?s later$/,
     );
+  });
+
+  it('counts work that the response did not wait for', async () => {
+    const asked = await ask('/beside');
+    let finding: Finding | undefined;
+    await until(async () => {
+      [finding] = await findingsOf(asked);
+      return finding !== undefined;
+    }, 'the profile says so');
+    expect(finding?.sentence).to.equal('1 outgoing call had not finished when the response was sent');
+    expect(finding?.place).to.match(/work-after-response\.test\.ts:\d+$/);
   });
 
   it('ignores work that the response waited for', async () => {

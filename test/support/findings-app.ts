@@ -37,6 +37,8 @@ export interface Ask {
    */
   when(path: string, ran: (asked: Asked) => boolean): Promise<Asked>;
   page(path: string): Promise<string>;
+  /** Of the application, for requests that the test sends itself. */
+  origin(): string;
 }
 
 /** Everything between the profiler and its error page. */
@@ -110,7 +112,7 @@ function createAsk(running: () => FindingsApp | undefined): Ask {
     return last!;
   }
   const page = async (path: string): Promise<string> => (await fetch(`${started().origin}${path}`)).text();
-  return Object.assign(ask, { when, page });
+  return Object.assign(ask, { when, page, origin: () => started().origin });
 }
 
 /** Registers hooks for the current `describe`; returns how to ask the application. */

@@ -4,8 +4,8 @@ import type { Request, RequestHandler } from 'express';
 
 const session = createRequire(import.meta.url)('express-session') as (options: object) => RequestHandler;
 
-export function sessions(): RequestHandler {
-  return session({ secret: 'test', resave: false, saveUninitialized: true });
+export function sessions(options: object = { saveUninitialized: true }): RequestHandler {
+  return session({ secret: 'test', resave: false, ...options });
 }
 
 export function sessionOf(req: Request): Record<string, unknown> {

@@ -15,9 +15,18 @@ export function outcomeOf({ status, error }: Pick<Call, 'status' | 'error'>): st
   return status === null ? (error === null ? 'no response' : 'failed') : String(status);
 }
 
-/** Outcomes that are worth a retry. */
-function isRetryable({ status, error }: Call): boolean {
-  return error !== null || status === 408 || status === 429 || (status !== null && status >= 500);
+/** Outcomes after which a service may respond otherwise. */
+export function isRetryable({ status, error }: Pick<Call, 'status' | 'error'>): boolean {
+  return (
+    error !== null || status === 408 || status === 425 || status === 429 || (status !== null && status >= 500)
+  );
+}
+
+/** Other refusals only count as tries of one loop if they come from the same line. */
+function isRetryOf(before: Call, { caller }: Call): boolean {
+  return (
+    isRetryable(before) || ((before.status ?? 0) >= 400 && before.caller !== null && before.caller === caller)
+  );
 }
 
 /** Indexes of calls to the same address, each made after the previous one had failed. Calls without a retry are left out. */
@@ -28,7 +37,12 @@ export function triesOf(calls: readonly Call[]): number[][] {
     const key = `${call.method} ${call.url}`;
     const tries = open.get(key);
     const before = calls[tries?.at(-1) ?? -1];
-    if (tries !== undefined && before !== undefined && isRetryable(before) && call.startMs >= endOf(before)) {
+    if (
+      tries !== undefined &&
+      before !== undefined &&
+      isRetryOf(before, call) &&
+      call.startMs >= endOf(before)
+    ) {
       tries.push(index);
       return;
     }

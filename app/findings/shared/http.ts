@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../../panels/request/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import { type CommonHeaders, mergeHeaders } from '../../panels/shared/common-headers.ts';
-import { layerName } from '../../panels/shared/header-authors.ts';
+import { layerName, readAuthors } from '../../panels/shared/header-authors.ts';
 import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';
 
 export type Shared = Readonly<Record<string, object>>;
@@ -59,6 +59,17 @@ export function mediaType(contentType: string | null): string {
 export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {
   const row = index === undefined || index === null ? undefined : layers[index];
   return row === undefined ? undefined : fromLayerRow(row);
+}
+
+/** The layer that set the header of this row (`rh-3`) last; undefined if it is not known. */
+export function authorOf(
+  { response }: KeptRequest,
+  routing: KeptRouting | undefined,
+  anchor: string,
+): RanLayer | undefined {
+  if (routing === undefined) return undefined;
+  const steps = readAuthors(response?.setBy).sent[Number(anchor.slice('rh-'.length)) - 1];
+  return layerAt(routing, steps?.at(-1)?.layer);
 }
 
 /** `showOrder`, or `GET /orders` if the function has no name. */

@@ -225,7 +225,7 @@ export const code: Fault[] = [
         'export function onError(error, req, res) {\n  const next = () => {};',
       ],
     ],
-    ask: (shop) => shop.post('/products/import', '{"rows":'),
+    ask: (shop) => shop.get('/help/%zz'),
     symptom: (answer) => !answer.headers.get('content-type')?.includes('json'),
     says: /onError.*(?:three|3|four|4) (?:arguments|parameters)/,
     at: ['app.js: app.use(onError)', 'middleware.js: function onError'],

@@ -1,0 +1,45 @@
+/** The response of a call was parsed as JSON, and was none. */
+import type { ExceptionData } from '../panels/exception/data.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { callName, outcomeOf } from './shared/calls.ts';
+import { endOf, type Kept } from './shared/kept.ts';
+import { placed } from './shared/wording.ts';
+
+/** Milliseconds between the end of the call and the error: parsing takes no time. */
+const SOON = 25;
+
+type Error = ExceptionData['errors'][number];
+
+function isSyntaxError({ thrown, origin }: Error): boolean {
+  const root = thrown.chain.at(-1);
+  return origin !== 'logged' && root?.class === 'SyntaxError' && root.message.includes('JSON');
+}
+
+export const callNotJson: FindingRule<{ exception: ExceptionData } & Pick<Kept, 'http_client'>> = {
+  name: 'call-not-json',
+  needs: ['http_client', 'exception'],
+  labels: ['call not JSON'],
+  why: 'A SyntaxError of `JSON.parse` came within 25 ms after the end of this call, the last one before it.',
+  fix: 'Check status and Content-Type before `response.json()`, and name the service in the error that you throw.',
+  find({ http_client: { calls }, exception: { errors } }) {
+    return errors.flatMap((error) => {
+      if (!isSyntaxError(error)) return [];
+      const index = calls.findLastIndex(
+        (call) => endOf(call) <= error.atMs && error.atMs - endOf(call) < SOON,
+      );
+      const call = calls[index];
+      if (call === undefined) return [];
+      const type = call.responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+      const typed = type === undefined ? '' : ` (${type.slice(0, 80)})`;
+      const finding = {
+        label: 'call not JSON',
+        broke: 'response' as const,
+        severity: 'bad' as const,
+        sentence: `The response of ${callName(call)}, ${outcomeOf(call)}${typed}, is probably what could not be parsed as JSON`,
+        panel: 'http_client',
+        anchor: `c${index + 1}`,
+      };
+      return [placed(finding, call.caller)];
+    });
+  },
+};

@@ -1,0 +1,81 @@
+/** The client asked whether its copy is current, and only a time or a random value had changed. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { authorOf, receivedHeader, sentHeader } from './shared/http.ts';
+import type { Kept } from './shared/kept.ts';
+import { count, placed } from './shared/wording.ts';
+
+/** Responses of this process whose tag a client may send back. */
+const MOST = 200;
+/** Texts are compared as far as they are kept. */
+const LONGEST = 16_384;
+/** A difference that is longer is another content. */
+const SMALL = 64;
+/** A time, a timestamp or a random text. */
+const FLEETING =
+  /\d{9,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{12,}|\b0\.\d{6,}/i;
+
+interface Difference {
+  from: number;
+  before: string;
+  after: string;
+}
+
+/** The part that differs, with the word that it is part of; null if it is large. */
+function differenceOf(before: string, after: string): Difference | null {
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  while (from > 0 && /[\w.:-]/.test(before[from - 1] ?? '')) from--;
+  while (same > 0 && /[\w.:-]/.test(before.at(-same) ?? '')) same--;
+  const found = {
+    from,
+    before: before.slice(from, before.length - same),
+    after: after.slice(from, after.length - same),
+  };
+  return found.before.length > SMALL || found.after.length > SMALL ? null : found;
+}
+
+export function createEtagChanges(): FindingRule<{ request: KeptRequest } & Partial<Pick<Kept, 'routing'>>> {
+  /** Text by ETag and address. */
+  const sent = new Map<string, string>();
+
+  function remember(key: string, text: string): void {
+    sent.delete(key);
+    sent.set(key, text);
+    const [oldest] = sent.keys();
+    if (sent.size > MOST && oldest !== undefined) sent.delete(oldest);
+  }
+
+  return {
+    name: 'etag-changes',
+    needs: ['request'],
+    labels: ['ETag changes'],
+    why: 'The request named the ETag of an earlier response of this process; the texts differ only in a few characters that look like a time or a random value.',
+    fix: 'Leave what changes each time out of the body, or send it in a header, so that the ETag stays the same and 304 can be sent.',
+    find({ request, routing }, { method, status, url }, shared) {
+      if (method !== 'GET' || status !== 200) return [];
+      const text = request.response?.text ?? null;
+      const tag = text === null ? null : sentHeader(request, shared, 'etag');
+      if (text === null || tag === null) return [];
+      const condition = receivedHeader(request, 'if-none-match');
+      const earlier = condition === null ? undefined : sent.get(`${condition} ${url}`);
+      remember(`${tag.value} ${url}`, text.slice(0, LONGEST));
+      if (earlier === undefined || condition === tag.value) return [];
+      const difference = differenceOf(earlier, text.slice(0, LONGEST));
+      if (difference === null || !FLEETING.test(difference.before) || !FLEETING.test(difference.after))
+        return [];
+      const { after, from } = difference;
+      const finding = {
+        label: 'ETag changes',
+        severity: 'warn' as const,
+        sentence: `The ETag changed since this client’s last request because of ${count(after.length, 'character')} of ${count(text.length)} (from ${count(from)} on) that look like a time or a random value: 304 is never sent`,
+        panel: 'request',
+        anchor: tag.anchor,
+      };
+      return [placed(finding, authorOf(request, routing, tag.anchor)?.source ?? routing?.route?.source)];
+    },
+  };
+}

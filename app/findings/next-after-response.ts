@@ -1,0 +1,34 @@
+/** A middleware responded and called `next()` as well, so that the layers after it ran for a response that was gone. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
+import { fromLayerRow } from '../panels/shared/layer-rows.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { authorOf, nameOfLayer, sentHeader } from './shared/http.ts';
+import { count, placed } from './shared/wording.ts';
+
+export const nextAfterResponse: FindingRule<{ request: KeptRequest; routing: KeptRouting }> = {
+  name: 'next-after-response',
+  needs: ['request', 'routing'],
+  labels: ['next after response'],
+  why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
+  fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
+  find({ request, routing }, _head, shared) {
+    const { headersAtMs = null } = request.response ?? {};
+    if (headersAtMs === null || routing.layers.length < 2) return [];
+    const ran = routing.layers.map(fromLayerRow);
+    const after = ran.filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
+    if (after.length === 0) return [];
+    const type = sentHeader(request, shared, 'content-type') ?? sentHeader(request, shared, 'content-length');
+    const author = type === null ? undefined : authorOf(request, routing, type.anchor);
+    if (author?.outcome !== 'next' || author.startMs > headersAtMs) return [];
+    const finding = {
+      label: 'next after response',
+      broke: 'unseen' as const,
+      severity: 'warn' as const,
+      sentence: `${nameOfLayer(author)} responded and called next(): ${count(after.length, 'more function')} ran after the headers were sent`,
+      panel: 'routing',
+      anchor: 'match',
+    };
+    return [placed(finding, author.source)];
+  },
+};

@@ -1,0 +1,40 @@
+/** A route with parameters answered an error to a path that a later route has literally. */
+import type { KeptRouting, SharedRoutes } from '../panels/routing/data.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { placed } from './shared/wording.ts';
+
+function isSamePath(pattern: string, path: string): boolean {
+  return pattern.toLowerCase().replace(/\/$/, '') === path.toLowerCase().replace(/\/$/, '');
+}
+
+export const routeShadowed: FindingRule<{ routing: KeptRouting }> = {
+  name: 'route-shadowed',
+  needs: ['routing'],
+  labels: ['shadowed route'],
+  why: 'The route that responded has parameters, its status is an error, and a route registered after it has exactly this path and method.',
+  fix: 'Register routes with literal paths before those with parameters (`/orders/recent` before `/orders/:id`).',
+  find({ routing: { route } }, { method, status, url }, shared) {
+    if (status === null || status < 400 || route === null) return [];
+    const path = pathOf(url);
+    if (isSamePath(route.pattern, path)) return [];
+    const { routes = [] } = (shared.routing ?? {}) as Partial<SharedRoutes>;
+    const at = routes.findIndex(({ pattern }) => pattern === route.pattern);
+    const later = routes
+      .slice(at + 1)
+      .find(
+        ({ pattern, methods }) =>
+          isSamePath(pattern, path) && methods.some((one) => one === method || one === '*'),
+      );
+    if (at === -1 || later === undefined) return [];
+    const finding = {
+      label: 'shadowed route',
+      broke: 'response' as const,
+      severity: 'warn' as const,
+      sentence: `${route.method} ${route.pattern} answered ${status}; ${method} ${later.pattern} also matches, but is registered after it`,
+      panel: 'routing',
+      anchor: 'match',
+    };
+    return [placed(finding, later.source ?? route.source)];
+  },
+};

@@ -1,0 +1,39 @@
+/** Something was put into a new session, and no cookie tells the client its id: the next request can't find it. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { receivedHeader, sentHeader } from './shared/http.ts';
+import type { Kept } from './shared/kept.ts';
+import { placed } from './shared/wording.ts';
+
+const NAMED = 3;
+
+export const sessionWithoutCookie: FindingRule<{ request: KeptRequest } & Partial<Pick<Kept, 'routing'>>> = {
+  name: 'session-without-cookie',
+  needs: ['request'],
+  labels: ['session without cookie'],
+  why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it where `cookie.secure` is on and `req.secure` is not.',
+  fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
+  find({ request, routing }, { status }, shared) {
+    const session = request.held?.session;
+    if (typeof session !== 'object' || session === null || Array.isArray(session)) return [];
+    // Values that came too late have a rule of their own.
+    if (status === null || status >= 400 || request.held?.late !== undefined) return [];
+    if (receivedHeader(request, 'cookie') !== null || sentHeader(request, shared, 'set-cookie') !== null)
+      return [];
+    const names = Object.keys(session);
+    if (names.length === 0) return [];
+    const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
+    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+    const plain =
+      request.client.scheme === 'http' ? ' over http, where a secure session cookie is not set' : '';
+    const finding = {
+      label: 'session without cookie',
+      broke: 'unseen' as const,
+      severity: 'warn' as const,
+      sentence: `The new session has ${named.join(', ')}${more}, but no session cookie was sent${plain}: the next request may not find it`,
+      panel: 'request',
+      anchor: 'session',
+    };
+    return [placed(finding, routing?.route?.source)];
+  },
+};

@@ -1,0 +1,50 @@
+/** A page contains markup that the request sent: whoever makes somebody open that address runs code in their page. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { authorOf, mediaType, sentHeader } from './shared/http.ts';
+import type { Kept } from './shared/kept.ts';
+import { placed } from './shared/wording.ts';
+
+/** The beginning of a tag. Shorter texts are found by chance. */
+const MARKUP = /<[a-z!/][^]{2,}/i;
+const LONGEST = 2000;
+
+/** Names and texts of what the client chose. */
+function inputsOf({ query = [], routeParams = [], body }: KeptRequest): [what: string, value: string][] {
+  const given: [string, unknown][] = [
+    ...routeParams.map(({ name, value }): [string, unknown] => [`the parameter ${name}`, value]),
+    ...query.map(({ name, value }): [string, unknown] => [`the query’s ${name}`, value]),
+    ...(body?.fields ?? []).map(({ name, value }): [string, unknown] => [`the field ${name}`, value]),
+  ];
+  return given.flatMap(([what, value]): [string, string][] =>
+    typeof value === 'string' && value.length <= LONGEST && MARKUP.test(value)
+      ? [[what.slice(0, 80), value]]
+      : [],
+  );
+}
+
+export const unescapedInput: FindingRule<{ request: KeptRequest } & Partial<Pick<Kept, 'routing'>>> = {
+  name: 'unescaped-input',
+  needs: ['request'],
+  labels: ['unescaped input'],
+  why: 'A parameter, query value or form field that contains a tag stands in the HTML of the response as it was sent.',
+  fix: 'Let a template escape it (`<%= … %>` in EJS), or respond with text or JSON.',
+  find({ request, routing }, _head, shared) {
+    const { response } = request;
+    const text = response?.text ?? null;
+    if (text === null || mediaType(response?.contentType ?? null) !== 'text/html') return [];
+    const found = inputsOf(request).find(([, value]) => text.includes(value));
+    if (found === undefined) return [];
+    const type = sentHeader(request, shared, 'content-type');
+    const author = type === null ? undefined : authorOf(request, routing, type.anchor);
+    const finding = {
+      label: 'unescaped input',
+      broke: 'unseen' as const,
+      severity: 'bad' as const,
+      sentence: `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`,
+      panel: 'request',
+      anchor: 'response',
+    };
+    return [placed(finding, author?.source ?? routing?.route?.source)];
+  },
+};

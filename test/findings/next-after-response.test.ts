@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding next-after-response', () => {
+  const ask = withFindingsApp((app) => {
+    app.use('/closed', function guard(_req, res, next) {
+      res.status(403).json({ error: 'closed' });
+      next();
+    });
+    app.use('/open', (_req, res, next) => {
+      res.set('x-checked', 'yes');
+      next();
+    });
+    app.use('/refused', (_req, res) => res.sendStatus(403));
+    app.get(['/closed', '/open', '/refused'], (_req, res) => {
+      if (!res.headersSent) res.send('x');
+    });
+  });
+
+  it('names the middleware, and how many ran after it', async () => {
+    const [finding] = (await ask('/closed')).of('next-after-response');
+    expect(finding).to.include({
+      label: 'next after response',
+      sentence: 'guard responded and called next(): 1 more function ran after the headers were sent',
+    });
+    expect(finding?.place).to.match(/next-after-response\.test\.ts:\d+$/);
+  });
+
+  it('ignores middleware that only does one of the two', async () => {
+    for (const path of ['/open', '/refused'])
+      expect((await ask(path)).of('next-after-response'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import express from 'express';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding route-shadowed', () => {
+  const ask = withFindingsApp((app) => {
+    const orders = express.Router();
+    orders.get('/:id', (req, res) => res.status(req.params.id === 'fine' ? 200 : 400).send('x'));
+    orders.get('/recent', (_req, res) => res.send('recent'));
+    orders.get('/fine', (_req, res) => res.send('fine'));
+    orders.post('/other', (_req, res) => res.send('other'));
+    app.use('/orders', orders);
+  });
+
+  it('names both routes', async () => {
+    const [finding] = (await ask('/orders/recent')).of('route-shadowed');
+    expect(finding).to.include({
+      label: 'shadowed route',
+      broke: 'response',
+      sentence: 'GET /orders/:id answered 400; GET /orders/recent also matches, but is registered after it',
+    });
+    expect(finding?.place).to.match(/route-shadowed\.test\.ts:\d+$/);
+  });
+
+  it('ignores a success, another method and a path that no other route has', async () => {
+    for (const path of ['/orders/fine', '/orders/other', '/orders/none'])
+      expect((await ask(path)).of('route-shadowed'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { sessionOf, sessions } from '../support/sessions.ts';
+
+describe('finding session-without-cookie', () => {
+  const ask = withFindingsApp((app) => {
+    app.use('/secure', sessions({ saveUninitialized: false, cookie: { secure: true } }));
+    app.use('/plain', sessions({ saveUninitialized: false }));
+    app.get('/:kind/login', (req, res) => {
+      sessionOf(req).userId = 7;
+      res.send('in');
+    });
+    app.get('/:kind/look', (_req, res) => res.send('nothing'));
+  });
+
+  it('names what the next request will not find', async () => {
+    const [finding] = (await ask('/secure/login')).of('session-without-cookie');
+    expect(finding).to.include({
+      label: 'session without cookie',
+      sentence:
+        'The new session has req.session.userId, but no session cookie was sent over http, where a secure session cookie is not set: the next request may not find it',
+    });
+    expect(finding?.place).to.match(/session-without-cookie\.test\.ts:\d+$/);
+  });
+
+  it('ignores a session with a cookie, and an empty one', async () => {
+    for (const path of ['/plain/login', '/secure/look'])
+      expect((await ask(path)).of('session-without-cookie'), path).to.deep.equal([]);
+  });
+});

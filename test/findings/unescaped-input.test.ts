@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+const MARKUP = '<img src=x onerror=alert(1)>';
+
+describe('finding unescaped-input', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/raw', (req, res) => res.send(`<p>Nothing for ${String(req.query.q)}</p>`));
+    app.get('/escaped', (req, res) =>
+      res.send(`<p>Nothing for ${String(req.query.q).replaceAll('<', '&lt;')}</p>`),
+    );
+    app.get('/json', (req, res) => res.json({ q: req.query.q }));
+    app.get('/help/:topic', (req, res) => res.send(`<h1>${req.params.topic}</h1>`));
+  });
+
+  it('names the input, and does not quote it', async () => {
+    const [query] = (await ask(`/raw?q=${encodeURIComponent(MARKUP)}`)).of('unescaped-input');
+    expect(query).to.include({
+      label: 'unescaped input',
+      severity: 'bad',
+      sentence:
+        'The HTML of the response contains the query’s q as it was sent, not escaped: its markup runs in the page',
+    });
+    expect(query?.place).to.match(/unescaped-input\.test\.ts:\d+$/);
+    const [parameter] = (await ask(`/help/${encodeURIComponent(MARKUP)}`)).of('unescaped-input');
+    expect(parameter?.sentence).to.contain('contains the parameter topic as');
+  });
+
+  it('ignores escaped input, other types, and input without markup', async () => {
+    const query = `?q=${encodeURIComponent(MARKUP)}`;
+    for (const path of [`/escaped${query}`, `/json${query}`, '/raw?q=tables'])
+      expect((await ask(path)).of('unescaped-input'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { unrecordedWait } from '../../app/findings/unrecorded-wait.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding unrecorded-wait', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/pause', async function pause(_req, res) {
+      await sleep(260);
+      res.send('x');
+    });
+  });
+
+  it('names the function that waited', async () => {
+    const isLong = ({ profile }: { profile: { durationMs: number | null } }) =>
+      (profile.durationMs ?? 0) < 400;
+    const [finding] = (await ask.when('/pause', isLong)).of('unrecorded-wait');
+    expect(finding).to.include({ label: 'unrecorded wait', severity: 'info', panel: 'timeline' });
+    expect(finding?.sentence).to.match(
+      /^pause waited 2\d\d\.\d ms \(\d+ %.*\) while nothing that is recorded ran: a timer, or work that is not observed$/,
+    );
+    expect(finding?.place).to.match(/unrecorded-wait\.test\.ts:\d+$/);
+  });
+
+  describe('of what else is recorded', () => {
+    type Kept = Parameters<typeof unrecordedWait.find>[0];
+    const kept = {
+      request: { headers: [], response: { headersAtMs: 500, contentType: 'text/html' } },
+      routing: { layers: [['slow', 1, '/', 'GET', 'a.ts:1', 0, 2, 1000, null, null, null]] },
+    };
+    const head = { durationMs: 510, outcome: 'finished' } as ProfileHead;
+    const found = (more: object) => unrecordedWait.find({ ...kept, ...more } as unknown as Kept, head, {});
+
+    it('counts no wait for a call, a query that waited for the pool, or a blocked event loop', () => {
+      expect(found({})).to.have.length(1);
+      expect(found({ http_client: { calls: [{ startMs: 150, durationMs: 200 }] } })).to.deep.equal([]);
+      expect(found({ database: { queries: [{ startMs: 400, waitMs: 240, durationMs: 9 }] } })).to.deep.equal(
+        [],
+      );
+      expect(found({ runtime: { held: [{ startMs: 100, durationMs: 300 }] } })).to.deep.equal([]);
+      expect(found({ http_client: { calls: [{ startMs: 150, durationMs: null }] } })).to.deep.equal([]);
+    });
+
+    it('counts a log line in the middle as work', () => {
+      expect(found({ logs: { lines: [{ atMs: 250 }] } })).to.have.length(0);
+      expect(found({ logs: { lines: [{ atMs: 20 }] } })).to.have.length(1);
+    });
+
+    it('ignores a large upload and an event stream', () => {
+      const request = (more: object) => ({ request: { ...kept.request, ...more } });
+      expect(found(request({ body: { bytes: 1e6 } }))).to.deep.equal([]);
+      const stream = { response: { headersAtMs: 500, contentType: 'text/event-stream' } };
+      expect(found(request(stream))).to.deep.equal([]);
+    });
+  });
+});
