@@ -1,14 +1,15 @@
 import { expect } from 'chai';
+import type { Request } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';
 
+const textOf = ({ query }: Request): string => (typeof query.q === 'string' ? query.q : '');
+
 describe('finding unescaped-input', () => {
   const ask = withFindingsApp((app) => {
-    app.get('/raw', (req, res) => res.send(`<p>Nothing for ${String(req.query.q)}</p>`));
-    app.get('/escaped', (req, res) =>
-      res.send(`<p>Nothing for ${String(req.query.q).replaceAll('<', '&lt;')}</p>`),
-    );
+    app.get('/raw', (req, res) => res.send(`<p>Nothing for ${textOf(req)}</p>`));
+    app.get('/escaped', (req, res) => res.send(`<p>Nothing for ${textOf(req).replaceAll('<', '&lt;')}</p>`));
     app.get('/json', (req, res) => res.json({ q: req.query.q }));
     app.get('/help/:topic', (req, res) => res.send(`<h1>${req.params.topic}</h1>`));
   });

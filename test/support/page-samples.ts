@@ -178,7 +178,7 @@ export function hostileRequest(text: string = Object.values(HOSTILE).join(' ')):
   const raw = (name: string): string => `${name} ${text}`;
   return {
     method: raw('POST'),
-    url: `/${raw('')}?${raw('q')}=${raw('v')}&b=${text}`,
+    url: `/${raw('')}?${raw('q')}=${raw('v')}&b=${raw('b')}`,
     status: 500,
     headers: [
       'Host',

@@ -31,7 +31,7 @@ export function kindOf(sql: string): StatementKind {
 }
 
 /** More rows than any page shows. */
-export const MANY_ROWS = 5000;
+const MANY_ROWS = 5000;
 
 export function isLarge(database: Database, query: Query): boolean {
   return (query.rows ?? 0) >= MANY_ROWS && kindOf(sqlOf(database, query)) === 'read';
