@@ -7,11 +7,13 @@
  */
 import { type Config, ConfigError, readConfig } from './config.ts';
 import type * as workers from './compose/workers.ts';
+import { endsProcess } from './profiler/process-end.ts';
 import { urls } from './urls.ts';
 
-/** Milliseconds after which a process that should be gone ends, whatever still keeps it alive. */
-const LAST_RESORT = 25_000;
-const LAST_RESORT_AFTER_CRASH = 4500;
+/** Milliseconds that the end may take after an uncaught error: another process is waited for. */
+const AFTER_CRASH = 4500;
+/** The share of its time after which the end itself should be over. Whatever still holds the process then has the rest. */
+const END_SHARE = 0.95;
 
 /** Milliseconds after which a second signal is meant; npm and the terminal both send a Ctrl-C. */
 const ONE_SIGNAL = 1000;
@@ -65,37 +67,40 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
       say('Waits for the database to take the last profiles; the signal again ends at once, without them.');
     }, LONG_END).unref();
     try {
-      await service.close();
+      await service.close(within * END_SHARE);
     } catch (error) {
       say(service.describe(error));
     }
     process.exit(code);
   }
 
-  cluster?.onPrimaryGone(() => void end(0, LAST_RESORT));
+  cluster?.onPrimaryGone(() => void end(0, config.drainMs));
   for (const signal of SIGNALS) {
     process.on(signal, () => {
-      if (endingSince === null) void end(0, LAST_RESORT);
+      if (endingSince === null) void end(0, config.drainMs);
       else if (performance.now() - endingSince > ONE_SIGNAL) {
         say('Ended at once; profiles that were not stored yet are lost.');
         process.exit(1);
       }
     });
   }
-  process.on('uncaughtException', (error, origin) => {
-    // First, because an error must not prevent the shutdown.
-    void end(1, LAST_RESORT_AFTER_CRASH);
-    say(
-      `${origin === 'unhandledRejection' ? 'Unhandled rejection' : 'Uncaught'}: ${service.describe(error)}`,
-    );
-  });
+  process.on(
+    'uncaughtException',
+    endsProcess((error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => {
+      // First, because an error must not prevent the shutdown.
+      void end(1, AFTER_CRASH);
+      say(
+        `${origin === 'unhandledRejection' ? 'Unhandled rejection' : 'Uncaught'}: ${service.describe(error)}`,
+      );
+    }),
+  );
   service.server.once('error', (error: NodeJS.ErrnoException) => {
     say(
       error.code === 'EADDRINUSE'
         ? `Port ${config.port} of ${config.host} is in use: end the other process or set PORT.`
         : `Can't listen on ${config.host}:${config.port}: ${error.message}`,
     );
-    void end(1, LAST_RESORT_AFTER_CRASH);
+    void end(1, AFTER_CRASH);
   });
   service.server.listen(config.port, config.host, () => {
     const origin = service.address();
@@ -104,7 +109,7 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     if (cluster === null) say(`Listening on ${origin}`);
     service.openDatabase().catch((error: unknown) => {
       say(service.describe(error));
-      void end(1, LAST_RESORT_AFTER_CRASH);
+      void end(1, AFTER_CRASH);
     });
   });
 }

@@ -53,8 +53,11 @@ export interface Service {
   databaseSettings(): Promise<ConnectionSettings>;
   /** The text of an error for a log, without secrets. */
   describe(error: unknown): string;
-  /** Stops accepting connections, finishes running requests, stores what is queued, closes the database. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting connections, finishes running requests, stores what is queued, closes the database. Takes `withinMs` at most; default:
+   * PROFILER_DRAIN_MS.
+   */
+  close(withinMs?: number): Promise<void>;
 }
 
 /** Slow clients: headers within this many milliseconds, the whole request within the other. */
@@ -62,8 +65,8 @@ const HEADERS_WITHIN = 15_000;
 const REQUEST_WITHIN = 300_000;
 /** Longer than the idle time of common proxies (60 s), so that the proxy closes first. */
 const KEEP_ALIVE = 65_000;
-/** Milliseconds for storing what is queued: enough for a hanging database within the platform's limit. */
-const STORE_WITHIN = 18_000;
+/** Milliseconds of the end that are left for storing what is queued, whatever requests still run; half of a short end. */
+const STORE_WITHIN = 5000;
 
 function createRedactorFor({ secrets, database, domain, schema }: Config): Redactor {
   const publicValues = [domain, schema, database?.host, database?.name, database?.user].filter(
@@ -72,11 +75,11 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
-/** One per schema of a database: services that share a folder must not share the key of their tokens and forms. */
-function tokenFolderOf({ varDir, database, schema }: Config): string {
+/** One per schema of a database: services that share `VAR_DIR` must not share the key of their tokens and forms, nor store each other's profiles. */
+function folderOf({ varDir, database, schema }: Config, name: 'tokens' | 'black-box'): string {
   const place = [database?.host, database?.port, database?.name, schema];
-  const name = createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 16);
-  return join(varDir, 'tokens', name);
+  const hash = createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 16);
+  return join(varDir, name, hash);
 }
 
 export function createService(options: ServiceOptions): Service {
@@ -145,7 +148,8 @@ export function createService(options: ServiceOptions): Service {
       settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
-      tokenFolder: tokenFolderOf(config),
+      tokenFolder: folderOf(config, 'tokens'),
+      blackBox: config.profiler.blackBox ?? folderOf(config, 'black-box'),
       onRequest: [access.readMigrations],
       warn: log,
     });
@@ -173,13 +177,17 @@ export function createService(options: ServiceOptions): Service {
     openDatabase,
     databaseSettings: access.connection,
     describe: (error) => escapeLogEntry(redactor.text(stackText(error))),
-    async close() {
-      await drain();
+    async close(withinMs = config.drainMs) {
+      const deadline = performance.now() + withinMs;
+      profiler?.leave();
+      await drain(withinMs - Math.min(STORE_WITHIN, withinMs / 2));
       app.close();
-      const counters = await profiler?.close(storing ? STORE_WITHIN : 0);
+      const counters = await profiler?.close(storing ? deadline - performance.now() : 0);
       const lost = Object.entries(counters?.dropped ?? {});
       if (lost.length > 0)
         log(`Profiles lost: ${lost.map(([reason, count]) => `${count} (${reason})`).join(', ')}.`);
+      if (counters !== undefined && counters.left > 0)
+        log(`Profiles left for the next start: ${counters.left}.`);
       await access.close();
     },
   };

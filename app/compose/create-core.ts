@@ -2,7 +2,10 @@
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { createProcessEnd } from '../profiler/process-end.ts';
+import { createBlackBox, type EndNote } from '../profiler/black-box.ts';
+import { type EndedProcess, storeLeftBoxes } from '../profiler/left-boxes.ts';
+import { createLedger, type Ledger } from '../profiler/ledger.ts';
+import { createProcessEnd, type End } from '../profiler/process-end.ts';
 import { createHousekeeper } from '../profiler/housekeeper.ts';
 import { searchedFields } from '../profiler/find-text.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -20,6 +23,10 @@ import { urls } from '../urls.ts';
 
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
+/** Name of the setting that says which process ended last. */
+const LAST_END = 'last_end';
+/** Milliseconds after which it is asked whether this process still runs. */
+const FLUSH_WITHIN_MS = 1000;
 /** Milliseconds by which a database that hangs may delay the end of the process. */
 const STORE_AT_EXIT_MS = 2000;
 
@@ -32,6 +39,8 @@ export interface CoreOptions {
   process: string;
   limits?: ContextLimits | undefined;
   tokenFolder?: string | undefined;
+  /** Where what can't be stored is left for the next start; null: it is lost. */
+  blackBoxFolder: string | null;
   warn: (sentence: string) => void;
 }
 
@@ -41,6 +50,11 @@ export interface Core {
   recording: Recording;
   profiles: Profiles;
   writer: Writer;
+  ledger: Ledger;
+  /** The process of this application that ended last without storing everything; null if none did. */
+  lastEnd(): Promise<EndedProcess | null>;
+  /** The process is about to end: what is open and queued is left for the next start, in case that it can't be stored. */
+  leave(): void;
   takes: Sampler['takes'];
   /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
   refill(): Promise<void>;
@@ -49,7 +63,16 @@ export interface Core {
 }
 
 export function createCore(options: CoreOptions): Core {
-  const { storage, panels, rules, redactor, settings, limits, tokenFolder, warn } = options;
+  const { storage, panels, rules, redactor, settings, limits, tokenFolder, blackBoxFolder, warn } = options;
+  const isShared = storage.writeSync !== undefined;
+  const ledger = createLedger();
+  const blackBox =
+    blackBoxFolder === null
+      ? undefined
+      : createBlackBox({ folder: blackBoxFolder, process: options.process, warn });
+  let isClosed = false;
+  let failure: EndNote | null = null;
+  const tracker = new ContextTracker();
   const tokens = createTokenSource({
     lease: storage.leaseTokens?.bind(storage),
     reserve: tokenFolder === undefined ? undefined : createTokenReserve(tokenFolder),
@@ -60,14 +83,34 @@ export function createCore(options: CoreOptions): Core {
     slowMs: settings.slowMs,
     isPaused: () => recording.pausedAt() !== null,
   });
-  const processEnd =
-    storage.writeSync === undefined
-      ? null
-      : createProcessEnd((end) => {
-          recorder.storeOpen(end);
-          writer.writeSync(STORE_AT_EXIT_MS);
-        });
-  const writer = createWriter({ storage, warn });
+  let begun = false;
+
+  /** Not before the first request: to create a profiler writes nothing. */
+  function begin(): void {
+    begun = true;
+    processEnd.begin();
+    if (isShared) blackBox?.open();
+  }
+
+  /** Synchronous. */
+  function end({ isOver, isDrained = false, how, isFailure, by }: End): void {
+    // What the memory of this process had is gone anyway.
+    if (!isShared && !isFailure && by === null) return;
+    if (by !== null) {
+      by.endedProcess = how;
+      if (by.ended) by.onLateFact?.(by);
+    }
+    recorder.storeOpen({ isOver });
+    writer.leave();
+    const note: EndNote = { at: Date.now(), how };
+    blackBox?.end(note);
+    if (isFailure) failure = note;
+    // The next start notes how this one failed.
+    if (!isDrained && writer.writeSync(STORE_AT_EXIT_MS) && isOver && !isFailure) blackBox?.remove();
+  }
+
+  const processEnd = createProcessEnd({ store: end, current: () => tracker.current(), signals: isShared });
+  const writer = createWriter({ storage, ledger, blackBox, warn });
   const recorder = createRecorder({
     panels,
     rules,
@@ -75,9 +118,11 @@ export function createCore(options: CoreOptions): Core {
     nextToken: () => tokens.next(),
     nextSampledOut: () => tokens.nextSampledOut(),
     sampler,
-    write(profile, shared) {
+    ledger,
+    write(profile, shared, fate) {
       const { kind, startedAt } = profile.index;
-      if (kind === 'profiler' || !recording.leavesOut(startedAt)) writer.enqueue(profile, shared);
+      if (kind === 'profiler' || !recording.leavesOut(startedAt)) writer.enqueue(profile, shared, fate);
+      else if (fate !== undefined) ledger.leftOut(fate, 'recording paused');
     },
     process: options.process,
     limits,
@@ -101,14 +146,50 @@ export function createCore(options: CoreOptions): Core {
     warn,
   });
 
+  /** False if the storage fails. */
+  async function noteEnd(last: EndedProcess): Promise<boolean> {
+    try {
+      await storage.writeSetting(LAST_END, JSON.stringify(last));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async function restoreLeft(folder: string): Promise<void> {
+    const ended = await storeLeftBoxes({
+      folder,
+      enqueue(profile, shared) {
+        writer.enqueue(profile, shared, ledger.open('earlier'));
+      },
+      flush: () => writer.flush(FLUSH_WITHIN_MS),
+      isClosed: () => isClosed,
+      warn,
+    });
+    const last = ended.at(-1);
+    if (last !== undefined && !isClosed) await noteEnd(last);
+  }
+
+  const leftBoxes = blackBoxFolder === null ? Promise.resolve() : restoreLeft(blackBoxFolder);
+
   return {
-    tracker: new ContextTracker(),
+    tracker,
     recorder,
     recording,
     profiles,
     writer,
+    ledger,
+    async lastEnd() {
+      await leftBoxes;
+      const text = await storage.readSetting(LAST_END);
+      return text === null ? null : (JSON.parse(text) as EndedProcess);
+    },
+    leave() {
+      recorder.storeOpen({ isOver: false });
+      writer.leave();
+    },
     takes(headers) {
-      processEnd?.begin();
+      if (!begun) begin();
       return !recording.check() && sampler.takes(headers);
     },
     async refill() {
@@ -122,7 +203,10 @@ export function createCore(options: CoreOptions): Core {
       housekeeper.close();
       recorder.close();
       await writer.close(timeoutMs);
-      processEnd?.close();
+      isClosed = true;
+      const isNoted = failure === null || (await noteEnd({ process: options.process, ...failure }));
+      if (isNoted && writer.counters().left === 0) blackBox?.remove();
+      processEnd.close();
       await storage.close();
     },
   };

@@ -16,12 +16,7 @@ export function createHostStorage(
 ): ProfileStorage {
   if (url === null || url === undefined) return createMemoryStorage();
   const opened = createPostgresStorage({ connection: url, schema: SCHEMA, say: warn });
-  const storage = createDeferredStorage({
-    readWithinMs: READ_WITHIN_MS,
-    onLost(profiles) {
-      warn(`profiles not stored, because the process ended before its database was ready: ${profiles}.`);
-    },
-  });
+  const storage = createDeferredStorage({ readWithinMs: READ_WITHIN_MS });
   runProfilerMigrations({ connection: url, schema: SCHEMA }).then(
     () => {
       storage.resolve(opened);

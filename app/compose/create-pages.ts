@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatch } from '../controllers/profiler/dispatch.ts';
 import { createProfilerControllers } from '../controllers/profiler/index.ts';
+import type { PageServices } from '../controllers/profiler/page-services.ts';
 import type { Live } from '../controllers/profiler/live.ts';
 import type { Guard } from '../middleware/guard.ts';
 import { pageHeaders } from './page-headers.ts';
@@ -29,6 +30,7 @@ export interface PageHandlerOptions {
   frontEnds: ReadonlySet<string>;
   guard: Guard;
   redactText: (text: string) => string;
+  lastEnd: PageServices['lastEnd'];
   /** Name of the storage, once it is available. */
   storageName: () => string;
 }
@@ -68,6 +70,7 @@ export function createPageHandler(
     frontEnds,
     redactText,
     foot,
+    lastEnd: options.lastEnd,
     retention: () => describeRetention(settings, options.storageName()),
   });
   return createPages({

@@ -3,6 +3,7 @@
  * Everything is created here in the order in which it is needed, and passed on: nothing is module state, so two profilers can run in one process.
  */
 import { hostname } from 'node:os';
+import { hostBlackBoxFolder } from '../profiler/black-box.ts';
 import { isEnabled, isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
 import { createLive } from '../controllers/profiler/live.ts';
@@ -86,6 +87,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     process: name,
     limits: options.limits,
     tokenFolder: options.tokenFolder,
+    blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),
     warn,
   });
   const { tracker, recorder, recording, profiles, writer } = core;
@@ -135,6 +137,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds,
     redactText,
+    lastEnd: core.lastEnd,
     storageName: () => storage.name,
     guard,
   });
@@ -239,6 +242,10 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     redactor,
     refillTokens: core.refill,
     counters: () => writer.counters(),
+    leave() {
+      live.close();
+      core.leave();
+    },
     async close(timeoutMs = CLOSE_WITHIN) {
       noteEnd();
       for (const detach of detaching.splice(0)) detach();

@@ -12,8 +12,11 @@ const IDLE_TURNS = 2;
 const OTHERS_CLOSE = 250;
 /** Milliseconds in which requests are still accepted on connections that are open at close. */
 const LAST_REQUESTS = 250;
-/** Milliseconds that running requests get to end at close. */
-const DRAIN = 3000;
+/** Milliseconds in which a client that is owed a part of a response has to take some of it; less while the service ends. */
+const READ_WITHIN = 60_000;
+const READ_WITHIN_AT_END = 3000;
+/** Milliseconds between two searches for such clients. */
+const LOOK_EVERY = 15_000;
 /** Milliseconds after listening that the first request has before the database is loaded. */
 const FIRST_RESPONSE_WITHIN = 100;
 
@@ -30,14 +33,53 @@ async function acceptWaiting(server: Server): Promise<void> {
   server.off('connection', accepted);
 }
 
+/** Resolves once no response is open: connections that were upgraded may stay. */
+async function lastResponse(open: { readonly size: number }): Promise<void> {
+  await sleep(2 * LAST_REQUESTS, undefined, { ref: false });
+  while (open.size > 0) await sleep(LAST_REQUESTS, undefined, { ref: false });
+}
+
+export interface DrainOptions {
+  /** Other workers listen on the port, and end now too. */
+  isShared: boolean;
+  readWithin?: number;
+  lookEvery?: number;
+}
+
+/** Closes the server; running requests have `withinMs` to end. */
+export type Drain = (withinMs: number) => Promise<void>;
+
 /**
  * Returns the function that closes a server. Once the port is closed, each running response gets `connection: close`, so that its
  * client opens a new connection. Idle connections are not closed at once: a request may be on its way already, and would
- * be reset. `isShared`: other workers listen on the port, and end now too.
+ * be reset.
  */
-export function createDrain(server: Server, { isShared }: { isShared: boolean }): () => Promise<void> {
+export function createDrain(
+  server: Server,
+  { isShared, readWithin = READ_WITHIN, lookEvery = LOOK_EVERY }: DrainOptions,
+): Drain {
   const open = createOpenList<ServerResponse>();
+  const slow = new WeakSet<ServerResponse>();
   let draining = false;
+
+  /** Node.js bounds how long a client may send, not how long it may take to read. A timeout of a socket knows of partial writes. */
+  function endUnread(within: number): void {
+    for (const res of open) {
+      const { socket } = res;
+      if (socket === null || socket.writableLength === 0 || (slow.has(res) && !draining)) continue;
+      slow.add(res);
+      res.setTimeout(within, () => {
+        if (socket.writableLength > 0) socket.destroy();
+      });
+    }
+  }
+
+  const look = setInterval(() => {
+    endUnread(readWithin);
+  }, lookEvery).unref();
+  server.once('close', () => {
+    clearInterval(look);
+  });
   server.prependListener('request', (_req, res: ServerResponse) => {
     open.add(res);
     if (draining) res.setHeader('connection', 'close');
@@ -45,7 +87,8 @@ export function createDrain(server: Server, { isShared }: { isShared: boolean })
       open.delete(res);
     });
   });
-  return async () => {
+  return async (withinMs) => {
+    const deadline = performance.now() + withinMs;
     await acceptWaiting(server);
     const closed = new Promise<void>((resolve) => {
       // `close` of http.Server would end the idle connections too.
@@ -58,14 +101,17 @@ export function createDrain(server: Server, { isShared }: { isShared: boolean })
     for (const res of open) if (!res.headersSent) res.setHeader('connection', 'close');
     const lastRequests = setInterval(() => {
       server.close();
+      endUnread(READ_WITHIN_AT_END);
     }, LAST_REQUESTS);
+    const left = Math.max(LAST_REQUESTS, deadline - performance.now());
     const timeout = setTimeout(() => {
       server.closeAllConnections();
-    }, DRAIN);
+    }, left);
     // An upgraded connection is not HTTP any more: only its two ends, or the end of the process, close it.
-    await Promise.race([closed, sleep(DRAIN + LAST_REQUESTS, undefined, { ref: false })]);
+    await Promise.race([closed, lastResponse(open), sleep(left + LAST_REQUESTS, undefined, { ref: false })]);
     clearInterval(lastRequests);
     clearTimeout(timeout);
+    clearInterval(look);
     server.close();
   };
 }

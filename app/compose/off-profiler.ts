@@ -27,6 +27,7 @@ export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: 
     redactor,
     settings: readOptions({}),
     process: '',
+    blackBoxFolder: null,
     warn: nothing,
   });
   // Nothing is stored, so no timer is needed.
@@ -69,6 +70,7 @@ export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: 
     redactor,
     refillTokens: () => Promise.resolve(),
     counters: () => core.writer.counters(),
+    leave: nothing,
     async close() {
       for (const detach of detaching.splice(0)) detach();
       await closed;

@@ -108,6 +108,8 @@ export interface Profiler extends Manual {
   /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
   refillTokens(): Promise<void>;
   counters(): WriterCounters;
+  /** The process is about to end: ends event streams of the list, and leaves what is open and queued for the next start, synchronously, in case that it can't be stored. */
+  leave(): void;
   /** Completes open profiles, stores the queue within `timeoutMs`, and restores everything that was observed. */
   close(timeoutMs?: number): Promise<WriterCounters>;
 }

@@ -95,6 +95,13 @@ export const serviceSettings = {
     fallback: './var',
     meaning: 'the only folder that the service writes to',
   }),
+  drainMs: setting({
+    name: 'PROFILER_DRAIN_MS',
+    read: wholeNumber(0, HOUR_MS),
+    fallback: 25_000,
+    meaning:
+      'milliseconds between SIGTERM and the end at most: running requests may end, and what is queued is stored. Less than the platform gives (Heroku and Kubernetes: 30 s)',
+  }),
   instance: setting({
     name: 'DYNO',
     read: text,
@@ -226,6 +233,15 @@ export const profilerSettings = {
     fallback: 100,
     meaning:
       'milliseconds from which a query’s plan is recorded (PostgreSQL, `EXPLAIN` after the response); 0 records none',
+  }),
+  blackBox: setting<string | null>({
+    name: 'PROFILER_BLACK_BOX',
+    read: text,
+    fallback: null,
+    defaultText: '`VAR_DIR/black-box`; in a host a folder of the system’s temporary files',
+    mayBeEmpty: true,
+    meaning:
+      'folder for what a process could not store before it ended; the next start stores it. An empty value: it is lost ([docs/reliability.md](docs/reliability.md))',
   }),
   editor: setting({
     name: 'PROFILER_EDITOR',

@@ -30,6 +30,7 @@ import { nPlusOne } from './n-plus-one.ts';
 import { nextAfterResponse } from './next-after-response.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { poolWait } from './pool-wait.ts';
+import { processEnded } from './process-ended.ts';
 import { repeatedCall } from './repeated-call.ts';
 import { repeatedStatement } from './repeated-statement.ts';
 import { retriedCall } from './retried-call.ts';
@@ -59,6 +60,7 @@ import { wrongLength } from './wrong-length.ts';
 
 export function createFindingRules(): FindingRule[] {
   return [
+    processEnded,
     nPlusOne,
     writeLoop,
     repeatedStatement,

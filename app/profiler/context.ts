@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { BeyondLimit } from './beyond-limit.ts';
 import type { FactName, Facts } from './facts.ts';
+import type { Fate } from './ledger.ts';
 
 /**
  * `request`: of the application. `error_page`: the rendering of an error, child of its request. `profiler`: the profiler's pages.
@@ -53,6 +54,10 @@ export class Context {
   isSummarized = false;
   /** Its process ends while it runs. */
   isCutOff = false;
+  /** What of this request ended its process, such as `an uncaught exception`. */
+  endedProcess: string | null = null;
+  /** What became of its token; set by the recorder. */
+  fate: Fate | null = null;
   /** Token of the error page rendered for this request. */
   child: string | null = null;
   /** Wall clock at the start, milliseconds since 1970. */

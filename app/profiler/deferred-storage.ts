@@ -11,16 +11,7 @@ export interface DeferredStorage extends ProfileStorage {
   resolve(storage: ProfileStorage): void;
 }
 
-export interface DeferredStorageOptions {
-  readWithinMs?: number;
-  /** The process ended before there was a storage. */
-  onLost?: (profiles: number) => void;
-}
-
-export function createDeferredStorage({
-  readWithinMs = 0,
-  onLost,
-}: DeferredStorageOptions = {}): DeferredStorage {
+export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: number } = {}): DeferredStorage {
   let actual: ProfileStorage | null = null;
   let arrive: (storage: ProfileStorage) => void = () => undefined;
   const arrival = new Promise<ProfileStorage>((resolve) => {
@@ -51,8 +42,7 @@ export function createDeferredStorage({
     },
     write: async (profiles) => (await arrival).write(profiles),
     writeSync(profiles, shared, withinMs) {
-      if (actual === null) onLost?.(profiles.length);
-      else actual.writeSync?.(profiles, shared, withinMs);
+      return actual?.writeSync?.(profiles, shared, withinMs) ?? false;
     },
     storeShared: async (parts) => (await arrival).storeShared(parts),
     readShared: async (ids) => (await soon()).readShared(ids),

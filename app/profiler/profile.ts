@@ -40,6 +40,8 @@ export interface ProfileHead {
   durationMs: number | null;
   /** `cut off`: its process ended while it ran. */
   outcome: 'running' | 'finished' | 'aborted' | 'cut off';
+  /** What of this request ended its process, such as `an uncaught exception`; absent: nothing did. */
+  endedProcess?: string | undefined;
   /** Why only a summary was stored; null: recorded in full. */
   storedBecause: StoredBecause;
   /** The process that responded: dyno name or host name, and pid. */

@@ -7,6 +7,7 @@ import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind, WorkKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
 import type { FindingRule } from './finding-rule.ts';
+import { createLedger, type Fate, type Ledger } from './ledger.ts';
 import type { WorkFact } from './facts.ts';
 import { createOpenList } from './open-list.ts';
 import type { Panel } from './panel.ts';
@@ -54,7 +55,9 @@ export interface RecorderOptions {
   /** Default: every request is recorded in full. */
   sampler?: Sampler;
   /** Receives a profile to store and its shared parts; never throws. */
-  write: (profile: StoredProfile, shared: readonly SharedPart[]) => void;
+  write: (profile: StoredProfile, shared: readonly SharedPart[], fate?: Fate) => void;
+  /** Default: one of its own. */
+  ledger?: Ledger;
   /** Name of this process; shown, and a filter of the list. */
   process: string;
   limits?: ContextLimits | undefined;
@@ -94,6 +97,7 @@ export interface Recorder {
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
+  const { ledger = createLedger() } = options;
   const sampler = options.sampler ?? createSampler({ rate: 1, slowMs: Infinity });
   const sharedParts = createSharedParts(redactor);
   const { build, mask, isDiscarded } = createProfileBuilder({
@@ -117,10 +121,18 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let turn: NodeJS.Timeout | null = null;
   let closed = false;
 
+  function leaveOut({ fate, kind }: Context): void {
+    if (fate !== null) ledger.leftOut(fate, kind === 'profiler' ? 'asked by the toolbar' : 'not sampled');
+  }
+
   function store(context: Context, state: Profile['state']): void {
-    if (isDiscarded(context)) return;
+    if (isDiscarded(context)) {
+      if (context.ended) leaveOut(context);
+      return;
+    }
     const built = build(context, state);
-    write({ index: indexOf({ ...built, context }), document: JSON.stringify(built.document) }, built.shared);
+    const profile = { index: indexOf({ ...built, context }), document: JSON.stringify(built.document) };
+    write(profile, built.shared, context.fate ?? undefined);
     if (state === 'final') context.onStored?.(context);
   }
 
@@ -224,8 +236,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  function create(given: ContextOptions): Context {
+  function create(given: ContextOptions, isOwn = given.kind === 'profiler'): Context {
     const context = new RequestContext({ ...given, limits: options.limits });
+    context.fate = ledger.open(isOwn ? 'profiler' : 'application');
     contexts.add(context);
     return context;
   }
@@ -242,7 +255,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const token = kind !== 'profiler' && sampler.isPaused() ? nextSampledOut() : nextToken();
       // The error page of a toolbar request is treated like the request.
       const sampledOut = parent?.kind === 'profiler' && parent.sampledOut;
-      const context = create({ token, kind, parent: parent?.token ?? null, sampledOut });
+      const isOwn = kind === 'profiler' || parent?.kind === 'profiler';
+      const context = create({ token, kind, parent: parent?.token ?? null, sampledOut }, isOwn);
       if (parent !== undefined) parent.child = context.token;
       return context;
     },
@@ -279,6 +293,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (expected === null) {
         // No profile is built, so there is nothing to wait for.
         if (isDiscarded(context)) {
+          leaveOut(context);
           forget(context);
           if (context.kind !== 'request') rememberInternal(context);
         } else {

@@ -176,8 +176,8 @@ export interface ProfileStorage {
   readonly name: string;
   /** Stores or replaces all, or rejects; the writer retries. */
   write(profiles: readonly QueuedProfile[]): Promise<void>;
-  /** Stores synchronously, within `withinMs`, because the process ends; absent: nothing outlives the process. */
-  writeSync?(profiles: readonly QueuedProfile[], shared: readonly SharedPart[], withinMs: number): void;
+  /** Stores synchronously, within `withinMs`, because the process ends; true if it did. Absent: nothing outlives the process. */
+  writeSync?(profiles: readonly QueuedProfile[], shared: readonly SharedPart[], withinMs: number): boolean;
   /** Stores what profiles refer to, before the profiles; called again every hour while it is in use. */
   storeShared(parts: readonly SharedPart[]): Promise<void>;
   /** Text by id, of those that are stored. Parts are deleted some hours after the last profile that may refer to them. */

@@ -3,6 +3,7 @@
  * deleted entries alive until the next major garbage collection.
  */
 import { type ArenaBytes, createByteArena } from './byte-arena.ts';
+import type { Fate } from './ledger.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
 
@@ -15,12 +16,18 @@ export class Waiting implements QueuedProfile {
   readonly index: ProfileIndex;
   readonly shared: readonly SharedPart[];
   readonly stored: ArenaBytes;
+  readonly fate: Fate;
   /** Increases by one with each profile. */
   readonly number: number;
 
   /** `stored`: the document. Sets the `bytes` of its index. */
-  constructor(index: ProfileIndex, stored: ArenaBytes, shared: readonly SharedPart[], number: number) {
+  constructor(
+    { index, shared, fate }: { index: ProfileIndex; shared: readonly SharedPart[]; fate: Fate },
+    stored: ArenaBytes,
+    number: number,
+  ) {
     this.stored = stored;
+    this.fate = fate;
     index.bytes = stored.bytes.length;
     this.index = index;
     this.shared = shared;
@@ -50,7 +57,7 @@ export interface WaitingQueue {
   /** Number of the newest profile. */
   readonly last: number;
   /** An earlier version of the same profile stays in the queue before it. */
-  add(profile: StoredProfile, shared: readonly SharedPart[]): void;
+  add(profile: StoredProfile, shared: readonly SharedPart[], fate: Fate): void;
   /** The latest version. */
   get(token: string): Waiting | undefined;
   values(): Iterable<Waiting>;
@@ -63,7 +70,7 @@ export interface WaitingQueue {
   clear(): void;
 }
 
-export function createWaitingQueue(maxBytes: number, onDropped: () => void): WaitingQueue {
+export function createWaitingQueue(maxBytes: number, onDropped: (profile: Waiting) => void): WaitingQueue {
   const arena = createByteArena();
   /** Profiles that are being written come first. */
   const waiting: Waiting[] = [];
@@ -83,8 +90,10 @@ export function createWaitingQueue(maxBytes: number, onDropped: () => void): Wai
     let left = bytes;
     let until = writing;
     while (until < waiting.length && left > maxBytes * (1 - DROP_SHARE)) {
-      left -= waiting[until++]?.size ?? 0;
-      onDropped();
+      const dropped = waiting[until++];
+      if (dropped === undefined) break;
+      left -= dropped.size;
+      onDropped(dropped);
     }
     remove(writing, until - writing);
   }
@@ -102,8 +111,8 @@ export function createWaitingQueue(maxBytes: number, onDropped: () => void): Wai
     get last() {
       return last;
     },
-    add(profile, shared) {
-      const newest = new Waiting(profile.index, arena.write(profile.document), shared, ++last);
+    add({ index, document }, shared, fate) {
+      const newest = new Waiting({ index, shared, fate }, arena.write(document), ++last);
       waiting.push(newest);
       bytes += newest.size;
       makeRoom();

@@ -2,10 +2,12 @@
  * Stores profiles in batches: a batch is written when it is full or after a short wait, which saves a transaction per request. A failed
  * write is retried after growing, jittered pauses while the queue fills; dropped profiles are counted by reason.
  */
+import type { BlackBox } from './black-box.ts';
+import { createLedger, type Fate, type Ledger } from './ledger.ts';
 import { settledWithin, sleep } from './timeouts.ts';
 import { createSharedPartWriter } from './shared-part-writer.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from './storage.ts';
-import { createWaitingQueue } from './waiting-queue.ts';
+import { createWaitingQueue, type Waiting } from './waiting-queue.ts';
 
 export interface WriterOptions {
   storage: ProfileStorage;
@@ -13,21 +15,32 @@ export interface WriterOptions {
   maxBytes?: number;
   /** Milliseconds to wait for more profiles before a batch is written. */
   lingerMs?: number;
+  /** Default: one of its own. */
+  ledger?: Ledger;
+  /** Takes what waits while the storage fails, and what is left at the end. */
+  blackBox?: Pick<BlackBox, 'add' | 'empty'> | undefined;
   warn: (sentence: string) => void;
 }
 
 export interface WriterCounters {
   written: number;
-  /** Dropped profiles by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the storage did not reply to the last batch). */
+  /**
+   * Requests and jobs whose profile is lost, by reason: `queue full`, `shut down`, `unconfirmed at shut down` (the storage did not reply
+   * to the last batch).
+   */
   dropped: Record<string, number>;
+  /** Those that the next start stores. */
+  left: number;
   failedWrites: number;
+  /** Queued versions of profiles. */
   pending: number;
   pendingBytes: number;
+  maxBytes: number;
 }
 
 export interface Writer {
   /** Queues a profile and its shared parts; sets the `bytes` of its index. */
-  enqueue(profile: StoredProfile, shared?: readonly SharedPart[]): void;
+  enqueue(profile: StoredProfile, shared?: readonly SharedPart[], fate?: Fate): void;
   /** A queued profile. Read its document immediately: once stored, it is gone. */
   peek(token: string): QueuedProfile | undefined;
   pending(): Iterable<QueuedProfile>;
@@ -36,9 +49,11 @@ export interface Writer {
   /** True while the storage fails or has not replied for a while, so that waiting for it is pointless. */
   stalled(): boolean;
   counters(): WriterCounters;
-  /** Stores the queue synchronously, if the storage can: the process ends. Never throws. */
-  writeSync(withinMs: number): void;
-  /** Stores the queue within `timeoutMs`; the rest is counted as dropped. */
+  /** Adds what is queued to the black box, synchronously. */
+  leave(): void;
+  /** Stores the queue synchronously, if the storage can: the process ends. True if all is stored. Never throws. */
+  writeSync(withinMs: number): boolean;
+  /** Stores the queue within `timeoutMs`; the rest is left in the black box, or counted as dropped. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -48,6 +63,12 @@ const BATCH_COUNT = 500;
 const BATCH_BYTES = 1024 * 1024;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1500;
+/** A database that restarts for a minute at 60 requests per second costs nothing: 3,600 profiles of 12 KB. Outside of the heap. */
+const QUEUE_BYTES = 48 * 1024 * 1024;
+/** Milliseconds between two additions to the black box while the storage fails: what SIGKILL costs then. */
+const LEAVE_EVERY = 200;
+/** Milliseconds without a reply after which what waits is worth a place in it. */
+const LATE_AFTER = 100;
 /** Milliseconds without a reply after which a storage counts as stalled. */
 const STALLED_AFTER = 300;
 /** Milliseconds between two warnings of the same kind. */
@@ -55,13 +76,15 @@ const WARN_EVERY = 60_000;
 
 export function createWriter({
   storage,
-  maxBytes = 6 * 1024 * 1024,
+  maxBytes = QUEUE_BYTES,
   lingerMs = 150,
+  ledger = createLedger(),
+  blackBox,
   warn,
 }: WriterOptions): Writer {
-  const queue = createWaitingQueue(maxBytes, () => {
-    countDropped('queue full');
-    sayFull();
+  const queue = createWaitingQueue(maxBytes, ({ fate }) => {
+    ledger.dropped(fate, 'queue full');
+    if (fate.part !== 'profiler') sayFull();
   });
   const parts = createSharedPartWriter(storage);
   let active: Promise<void> | null = null;
@@ -75,11 +98,10 @@ export function createWriter({
   let closed = false;
   /** No batch is started any more. */
   let ended = false;
-  const counters = { written: 0, failedWrites: 0, dropped: {} as Record<string, number> };
-
-  function countDropped(reason: string, count = 1): void {
-    if (count > 0) counters.dropped[reason] = (counters.dropped[reason] ?? 0) + count;
-  }
+  const counters = { written: 0, failedWrites: 0 };
+  /** Number of the newest profile in the black box. */
+  let leftUntil = 0;
+  let leaveTimer: NodeJS.Timeout | null = null;
 
   function sayFull(): void {
     if (performance.now() - fullSaidAt < WARN_EVERY) return;
@@ -102,7 +124,12 @@ export function createWriter({
       await storage.write(batch);
       counters.written += batch.length;
       pause = 0;
+      for (const { fate } of batch) ledger.stored(fate);
       queue.stored();
+      if (leftUntil > 0 && !queue.waitsUntil(leftUntil)) {
+        leftUntil = 0;
+        blackBox?.empty();
+      }
     } catch (error) {
       counters.failedWrites++;
       pause = Math.min(LONGEST_PAUSE, Math.max(FIRST_PAUSE, pause * 2));
@@ -138,6 +165,32 @@ export function createWriter({
     });
   }
 
+  function notLeft(): Waiting[] {
+    return [...queue.values()].filter(({ number }) => number > leftUntil);
+  }
+
+  /** False if some are not in the black box. */
+  function leave(): boolean {
+    const profiles = notLeft();
+    if (profiles.length === 0) return true;
+    if (blackBox?.add(profiles) !== true) return false;
+    leftUntil = queue.last;
+    return true;
+  }
+
+  /** One timer while anything waits. */
+  function leaveIfLate(): void {
+    leaveTimer = null;
+    const isLate = pause > 0 || (active !== null && performance.now() - batchStartedAt > LATE_AFTER);
+    if (isLate) leave();
+    if (queue.size > 0) leaveSoon();
+  }
+
+  function leaveSoon(): void {
+    if (blackBox === undefined || leaveTimer !== null || closed) return;
+    leaveTimer = setTimeout(leaveIfLate, LEAVE_EVERY).unref();
+  }
+
   function isStalled(): boolean {
     return pause > 0 || (active !== null && performance.now() - batchStartedAt > STALLED_AFTER);
   }
@@ -156,13 +209,15 @@ export function createWriter({
   }
 
   return {
-    enqueue(profile, shared = []) {
+    enqueue(profile, shared = [], fate = ledger.open('application')) {
+      ledger.queued(fate);
       if (closed) {
-        countDropped('shut down');
+        ledger.dropped(fate, 'shut down');
         return;
       }
-      queue.add(profile, shared);
+      queue.add(profile, shared, fate);
       schedule();
+      leaveSoon();
     },
     peek: (token) => queue.get(token),
     pending: () => queue.values(),
@@ -170,18 +225,24 @@ export function createWriter({
     stalled: isStalled,
     counters: () => ({
       ...counters,
-      dropped: { ...counters.dropped },
+      dropped: ledger.counts('application').dropped,
+      left: ledger.counts('application').left,
       pending: queue.size,
       pendingBytes: queue.bytes,
+      maxBytes,
     }),
+    leave: () => void leave(),
     writeSync(withinMs) {
       // With the batch that is being written: nothing waits for its result any more.
       const profiles = [...queue.values()];
-      if (profiles.length === 0) return;
+      if (profiles.length === 0) return true;
       try {
-        storage.writeSync?.(profiles, parts.due(profiles), isStalled() ? STALLED_AFTER : withinMs);
+        return (
+          storage.writeSync?.(profiles, parts.due(profiles), isStalled() ? STALLED_AFTER : withinMs) ?? false
+        );
       } catch (error) {
         complain(error);
+        return false;
       }
     },
     async close(timeoutMs) {
@@ -191,8 +252,11 @@ export function createWriter({
       ended = true;
       if (timer !== null) clearTimeout(timer);
       timer = null;
-      countDropped('shut down', queue.size - queue.writing);
-      countDropped('unconfirmed at shut down', queue.writing);
+      if (leaveTimer !== null) clearTimeout(leaveTimer);
+      const isLeft = blackBox !== undefined && leave();
+      for (const [place, { fate, number }] of [...queue.values()].entries())
+        if (isLeft || number <= leftUntil) ledger.left(fate);
+        else ledger.dropped(fate, place < queue.writing ? 'unconfirmed at shut down' : 'shut down');
       queue.clear();
     },
   };

@@ -94,10 +94,10 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       if (clashes.length > 0) onClash?.(clashes);
     },
     writeSync(profiles, parts, withinMs) {
-      if (closed || knownSettings === null) return;
+      if (closed || knownSettings === null) return false;
       const batch = batchOf(profiles);
       const order = { settings: knownSettings, name: 'writeLast' as const, given: [parts, batch] };
-      thread.askSync(order, [batch.data.buffer], withinMs);
+      return thread.askSync(order, [batch.data.buffer], withinMs);
     },
     storeShared: (parts) => ask(CHORE_WITHIN_MS, 'storeShared', parts),
     readShared: (ids) => ask(replyTimeoutMs, 'readShared', ids),

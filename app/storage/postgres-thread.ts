@@ -5,7 +5,7 @@ import { provideNavigator } from './navigator.ts';
 import type { PgSettings } from './pg-settings.ts';
 import { createPool, type Pool } from './pool.ts';
 import { createOperations, type OperationOptions, type Operations } from './postgres-operations.ts';
-import type { FromThread, Order, ToThread } from './thread.ts';
+import { DONE, FAILED, type FromThread, type Order, type ToThread } from './thread.ts';
 import { failureOf } from './unavailable.ts';
 
 type Operation = (...given: readonly unknown[]) => Promise<unknown>;
@@ -30,14 +30,16 @@ export function serve(port: MessagePort, options: OperationOptions): void {
   }
 
   async function run({ id, settings, name, given, done }: Order): Promise<void> {
+    let ended = DONE;
     try {
       const operations = await operationsAt(settings);
       reply({ id, result: await (operations[name] as Operation)(...given) });
     } catch (error) {
+      ended = FAILED;
       reply({ id, failure: failureOf(error) });
     }
     if (done === undefined) return;
-    Atomics.store(done, 0, 1);
+    Atomics.store(done, 0, ended);
     Atomics.notify(done, 0);
   }
 

@@ -8,7 +8,7 @@ import type { Operations } from './postgres-operations.ts';
 
 export interface Order {
   id: number;
-  /** Set to 1 when the operation has ended, for a caller that can't wait for a message. */
+  /** Set to DONE or FAILED when the operation has ended, for a caller that can't wait for a message. */
   done?: Int32Array;
   /** For `pg`: where to connect. */
   settings: PgSettings;
@@ -23,6 +23,9 @@ export type FromThread =
   | { id: number; failure: { message: string; code?: string } }
   | { notice: string; id?: undefined };
 
+export const DONE = 1;
+export const FAILED = 2;
+
 interface Outcome {
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
@@ -30,8 +33,8 @@ interface Outcome {
 
 export interface Thread {
   ask(order: Omit<Order, 'id'>, transferred?: readonly ArrayBuffer[]): Promise<unknown>;
-  /** Blocks until the operation has ended, or for `withinMs`. */
-  askSync(order: Omit<Order, 'id'>, transferred: readonly ArrayBuffer[], withinMs: number): void;
+  /** Blocks until the operation has ended, or for `withinMs`; true if it succeeded. */
+  askSync(order: Omit<Order, 'id'>, transferred: readonly ArrayBuffer[], withinMs: number): boolean;
   /** Ends it when its operations have finished, or after `withinMs`. */
   close(withinMs: number): Promise<void>;
 }
@@ -101,6 +104,7 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
       const done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
       running().postMessage({ ...order, id: ++lastId, done } satisfies ToThread, transferred);
       Atomics.wait(done, 0, 0, withinMs);
+      return Atomics.load(done, 0) === DONE;
     },
     async close(withinMs) {
       closed = true;

@@ -174,19 +174,6 @@ describe('profiles', () => {
     expect([await page, (await list).total]).to.deep.equal([null, 0]);
   });
 
-  it('are counted as lost where the process ends before the storage is there', async () => {
-    const lost: number[] = [];
-    const late = createDeferredStorage({ onLost: (profiles) => lost.push(profiles) });
-    const waiting = createWriter({ storage: late, warn: () => undefined });
-    const context = open('/a');
-    recorder.finish(context);
-    await settled(context);
-    for (const profile of writer.pending()) waiting.enqueue(profile);
-    waiting.writeSync(1000);
-    expect(lost).to.deep.equal([1]);
-    await waiting.close(0);
-  });
-
   describe('that were shown lately', () => {
     let memory: ProfileStorage;
     /** Whether the storage gave a document, by read. */

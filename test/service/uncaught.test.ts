@@ -1,8 +1,10 @@
 /** What nobody catches ends the process with 1, with a sentence and with every profile stored, whatever was thrown. */
 import { expect } from 'chai';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { environmentOf, freshVarDir, openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 import { ask, startService, tokenOf, type ListeningProcess } from '../support/service-process.ts';
 
 const ROUTES = pathToFileURL('test/support/crashing-routes.mjs').href;
@@ -54,4 +56,40 @@ describe('an uncaught error', () => {
       expect(thrower, said()).to.not.equal(undefined);
       if (path !== '/reject?kind=revoked') expect(thrower?.error).to.be.a('string');
     });
+
+  it('and SIGKILL lose nothing while the database is away: the next start stores it', async () => {
+    const folder = freshVarDir();
+    const env = { ...environmentOf(server().connection), VAR_DIR: folder };
+    const away = { ...env, DB_USER: 'nobody_there', NODE_OPTIONS: `--import ${ROUTES}` };
+    const files = (): string[] =>
+      readdirSync(join(folder, 'black-box'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+        name.endsWith('.jsonl'),
+      );
+    const boxes = (): string =>
+      files()
+        .map((name) => readFileSync(join(folder, 'black-box', name), 'utf8'))
+        .join('');
+
+    service = await startService(away);
+    const killed = await ask(`${service.origin}/killed`).then(tokenOf);
+    await until(() => boxes().includes(killed), 'the black box has it');
+    await service.ended('SIGKILL');
+    service = await startService(away);
+    const crashed = await ask(`${service.origin}/crashed`).then(tokenOf);
+    ask(`${service.origin}/throw?kind=plain`).catch(() => undefined);
+    expect(await service.ended()).to.equal(1);
+    expect(service.said()).to.match(/Profiles left for the next start: \d+/);
+
+    service = await startService(env);
+    const { origin } = service;
+    for (const token of [killed, crashed])
+      await until(async () => (await ask(`${origin}/_profiler/${token}.json`)).status === 200, 'it opens');
+    const found = await ask(`${origin}/_profiler/search.json?mark=process+ended`);
+    expect(found.body).to.include('/throw?kind=plain');
+    await until(() => files().length === 1, 'the files are removed, but for its own');
+    expect(boxes()).to.match(/^\{"process":.*\}\n$/);
+    expect(await service.ended('SIGTERM'), service.said()).to.equal(0);
+    expect(files()).to.deep.equal([]);
+    rmSync(folder, { recursive: true });
+  });
 });

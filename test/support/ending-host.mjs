@@ -1,9 +1,9 @@
-/** A host without `profiler.close()`: prints its port; `/end` ends it in the way that ENDING says. */
+/** A host without `profiler.close()`: prints its port; `/end` ends it in the way that ENDING says. Without SETTINGS it stores in memory. */
 import cluster from 'node:cluster';
 import express from 'express';
 import { createPostgresStorage, createProfiler } from '../../dist/app/index.js';
 
-const { ENDING, SETTINGS } = process.env;
+const { ENDING, SETTINGS, BLACK_BOX } = process.env;
 
 /** As signal-exit does it: ends the process only if nobody else listens. */
 function leaveToLast(signal) {
@@ -13,10 +13,14 @@ function leaveToLast(signal) {
 }
 
 function serve() {
-  const profiler = createProfiler({ storage: createPostgresStorage(JSON.parse(SETTINGS)) });
+  const storage = SETTINGS === undefined ? {} : { storage: createPostgresStorage(JSON.parse(SETTINGS)) };
+  const profiler = createProfiler({ ...storage, blackBox: BLACK_BOX });
   const app = express();
   app.use(profiler.watch);
+  app.use(profiler.pages);
+  app.get('/hangs', () => undefined);
   app.get('/end', (_request, response) => {
+    console.log('about to end');
     response.send('ends');
     if (ENDING === 'exit') process.exit(3);
     if (ENDING === 'throw')

@@ -144,6 +144,7 @@ export function createPageFixture(
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
+    lastEnd: () => Promise.resolve(null),
     retention: () => 'Profiles are kept for 24 hours, at most 100000 of them and 512 MiB.',
   };
   const pages = createPages({

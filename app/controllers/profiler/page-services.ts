@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
+import type { EndedProcess } from '../../profiler/left-boxes.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import type { Recording } from '../../profiler/recording.ts';
@@ -30,6 +31,8 @@ export interface PageServices {
   redactText: (text: string) => string;
   /** Lines of the footer: version, Node.js, process, storage. */
   foot: readonly string[];
+  /** The process of this application that ended last without storing everything; null if none did. */
+  lastEnd: () => Promise<EndedProcess | null>;
   /** What is stored and for how long, one sentence; shown if a token is not found. */
   retention: () => string;
 }

@@ -1,5 +1,6 @@
 /** The error for an unknown token. It carries the model of its page (views/errors/unknown-token.ejs) to the error handler. */
 import { createError, type HindsightError, isHindsightError } from '../../errors.ts';
+import type { EndedProcess } from '../../profiler/left-boxes.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
@@ -9,6 +10,8 @@ export interface UnknownTokenModel {
   token: string;
   /** What is stored and for how long. */
   retention: string;
+  /** The process that ended last without storing everything; null if none did. */
+  ended: EndedProcess | null;
   /** The 5 newest requests; empty if the list can't be read. */
   newest: readonly ProfileIndex[];
   foot: readonly string[];
@@ -22,11 +25,13 @@ export async function createUnknownTokenError(
   token: string,
 ): Promise<HindsightError> {
   const error = createError('UNKNOWN_TOKEN', [token]);
+  const ended = await services.lastEnd().catch(() => null);
   const newest = await services.profiles.find({ limit: NEWEST, offset: 0 }).catch(() => ({ rows: [] }));
   const model: UnknownTokenModel = {
     title: `No profile with token ${token}`,
     token,
     retention: services.retention(),
+    ended,
     newest: newest.rows,
     foot: services.foot,
   };

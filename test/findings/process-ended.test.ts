@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { processEnded } from '../../app/findings/process-ended.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+
+/** That a real process has it: test/package/black-box.test.ts. */
+describe('finding process-ended', () => {
+  function find(head: Partial<ProfileHead>) {
+    return processEnded.find({} as never, { error: null, ...head } as ProfileHead, {});
+  }
+
+  it('names what ended the process, and links to its error', () => {
+    const error = { name: 'TypeError', message: 'no total' };
+    expect(find({ endedProcess: 'an uncaught exception', error })).to.deep.equal([
+      {
+        label: 'process ended',
+        severity: 'bad',
+        broke: 'response',
+        sentence: 'This request ended its process by an uncaught exception',
+        panel: 'exception',
+      },
+    ]);
+  });
+
+  it('links to the timeline where nothing was thrown', () => {
+    expect(find({ endedProcess: 'exit code 3' })[0]?.panel).to.equal('timeline');
+  });
+
+  it('finds nothing in a request that was merely cut off', () => {
+    expect(find({ outcome: 'cut off' })).to.deep.equal([]);
+  });
+});
