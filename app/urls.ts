@@ -71,6 +71,8 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/compare.json`, query),
   compareMarkdown: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/compare.md`, query),
+  health: () => `${PROFILER_PREFIX}/health`,
+  healthJson: () => `${PROFILER_PREFIX}/health.json`,
   asset: (file: string) => `${PROFILER_PREFIX}/assets/${file}`,
   action: (name: string) => `${PROFILER_PREFIX}/-/${name}`,
 } as const;

@@ -31,6 +31,7 @@ export interface PageHandlerOptions {
   guard: Guard;
   redactText: (text: string) => string;
   lastEnd: PageServices['lastEnd'];
+  health: PageServices['health'];
   /** Name of the storage, once it is available. */
   storageName: () => string;
 }
@@ -71,6 +72,7 @@ export function createPageHandler(
     redactText,
     foot,
     lastEnd: options.lastEnd,
+    health: options.health,
     retention: () => describeRetention(settings, options.storageName()),
   });
   return createPages({

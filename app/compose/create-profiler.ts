@@ -22,6 +22,7 @@ import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
 import { escapeLogEntry } from '../profiler/escape-controls.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
+import { readHealth } from '../profiler/health.ts';
 import { createRedactor } from '../profiler/redact.ts';
 import { stackText } from '../profiler/thrown-value.ts';
 import { attach } from './attach.ts';
@@ -138,6 +139,14 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     frontEnds,
     redactText,
     lastEnd: core.lastEnd,
+    health: () =>
+      readHealth({
+        process: name,
+        storageName: () => storage.name,
+        ledger: core.ledger,
+        writer,
+        lastEnd: core.lastEnd,
+      }),
     storageName: () => storage.name,
     guard,
   });

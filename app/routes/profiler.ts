@@ -41,6 +41,8 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_markdown', `/${TOKEN}\\.md`, controllers.markdown),
     get('_profiler_routes', '/routes', controllers.routes),
     get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
+    get('_profiler_health', '/health', controllers.health),
+    get('_profiler_health_json', '/health\\.json', controllers.healthJson),
     get('_profiler_compare', '/compare', controllers.compare),
     get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
     get('_profiler_compare_markdown', '/compare\\.md', controllers.compareMarkdown),

@@ -142,7 +142,7 @@ describe('the service', () => {
       readFileSync(join(folder, 'tokens', name, 'key'), 'utf8'),
     );
     expect(new Set(keys)).to.have.property('size', 2);
-    expect(said.filter((line) => !line.startsWith('Profiles lost'))).to.have.lengthOf(2);
+    expect(said.filter((line) => !line.startsWith('Profiles left'))).to.have.lengthOf(2);
     expect(said[0]).to.match(/^WHOEVER REACHES 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST/);
     expect(said[1]).to.match(/^Error: \\x1b\[31mred\n {4}FAKE line\\x0d\\x9b31m\n {4}at /);
   });

@@ -134,6 +134,7 @@ export const everyPage: readonly SamplePage[] = [
   at('timeline, a part of it', ({ token }) => `${urls.profile(token, 'timeline')}&from=5&to=40&over=0`),
   at('logs, one line by itself', ({ token }) => urls.profileRow(token, 'logs', 'l1')),
   at('logs, nothing found', ({ token, text }) => `${urls.profile(token, 'logs')}&find=${encodeURIComponent(nowhere(text))}`),
+  at('health', () => urls.health()),
   at('routes', () => urls.routes({ since: 'all' })),
   at('routes, nothing found', ({ text }) => urls.routes({ find: nowhere(text) })),
   { name: 'one route', html: async ({ get }) => get(load(await get(urls.routes()))('#rt .go').attr('href') ?? '') },

@@ -23,6 +23,8 @@ import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecording } from '../../app/profiler/recording.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
+import { readHealth } from '../../app/profiler/health.ts';
+import { createLedger } from '../../app/profiler/ledger.ts';
 import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import type { EditorOptions } from '../../app/view-helpers/editor.ts';
@@ -116,14 +118,16 @@ export function createPageFixture(
   let counter = 0xa00000;
   const storage = createMemoryStorage({ maxBytes: 64 * 1024 * 1024 });
   const redactor = createRedactor();
-  const writer: Writer = createWriter({ storage, lingerMs: 0, warn: () => undefined });
+  const ledger = createLedger();
+  const writer: Writer = createWriter({ storage, ledger, lingerMs: 0, warn: () => undefined });
   const rules = createFindingRules();
   const recorder = createRecorder({
     panels,
     rules,
     redactor,
     nextToken: () => (counter++).toString(16),
-    write: (profile) => writer.enqueue(profile),
+    ledger,
+    write: (profile, _shared, fate) => writer.enqueue(profile, [], fate),
     process: 'web.1, 4121',
     warn: () => undefined,
   });
@@ -145,6 +149,14 @@ export function createPageFixture(
     redactText: (text) => redactor.text(text),
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
     lastEnd: () => Promise.resolve(null),
+    health: () =>
+      readHealth({
+        process: 'web.1, 4121',
+        storageName: () => 'memory',
+        ledger,
+        writer,
+        lastEnd: () => Promise.resolve({ process: 'web.1, 4100', at: 1_760_000_000_000, how: 'SIGTERM' }),
+      }),
     retention: () => 'Profiles are kept for 24 hours, at most 100000 of them and 512 MiB.',
   };
   const pages = createPages({

@@ -2,6 +2,7 @@
 import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
+import { createHealthController } from './health-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createMarkdownController } from './markdown-controller.ts';
@@ -21,6 +22,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createMcpController(services),
     ...createNeighbourController(services),
     ...createRoutesController(services),
+    ...createHealthController(services),
     ...createCompareController(services),
     ...createAssetController(services),
     ...createLiveController(services),

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
+import type { Health } from '../../profiler/health.ts';
 import type { EndedProcess } from '../../profiler/left-boxes.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
@@ -33,6 +34,8 @@ export interface PageServices {
   foot: readonly string[];
   /** The process of this application that ended last without storing everything; null if none did. */
   lastEnd: () => Promise<EndedProcess | null>;
+  /** Never rejects. */
+  health: () => Promise<Health>;
   /** What is stored and for how long, one sentence; shown if a token is not found. */
   retention: () => string;
 }
