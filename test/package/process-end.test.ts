@@ -102,7 +102,7 @@ describe('a host that ends without closing the profiler', () => {
     const { rows } = await database.query<{ error: string }>(
       "select error from ends.hindsight_profiles where url = '/end' and error is not null",
     );
-    expect(rows).to.have.length(1);
+    expect(rows).to.not.be.empty;
   });
 
   it('stores everything when it handles the signal itself', async () => {
