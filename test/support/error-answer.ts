@@ -1,5 +1,6 @@
 /** What every error answer must look like, whoever wrote it: one check for all tests of the HTTP contract. */
 import { expect } from 'chai';
+import { ISOLATING_HEADERS } from '../../app/middleware/security-headers.ts';
 import type { HttpApp } from './http-app.ts';
 import type { RawResponse } from './raw-http.ts';
 
@@ -10,6 +11,8 @@ export interface ExpectedError {
   allow?: string | undefined;
   /** The answer is one to HEAD. */
   bodiless?: boolean;
+  /** Below `/_profiler`. */
+  isProfilerPage?: boolean;
 }
 
 /** Names that may stand in an error answer; anything else was left over from a handler. */
@@ -64,7 +67,10 @@ export function expectError(
   expectFixedHeaders(headers);
   expectTokens(app, headers);
   expect(headers.allow).to.equal(expected.allow);
-  expect(Object.keys(headers).filter((name) => !EXPECTED_NAMES.includes(name))).to.deep.equal([]);
+  const isolating = expected.isProfilerPage === true ? ISOLATING_HEADERS : [];
+  for (const [name, value] of isolating) expect(headers[name]).to.equal(value);
+  const names = [...EXPECTED_NAMES, ...isolating.map(([name]) => name)];
+  expect(Object.keys(headers).filter((name) => !names.includes(name))).to.deep.equal([]);
   if (expected.bodiless === true) {
     expect(body).to.equal('');
     expect(Number(headers['content-length'])).to.be.greaterThan(0);
