@@ -13,6 +13,7 @@ import { addRouting } from './describe-routing.ts';
 import { createDryMatcher, type DryMatcher } from '../middleware/dry-match.ts';
 import { createErrorHandler } from '../middleware/errors.ts';
 import { createExpectationCheck } from '../middleware/expectation.ts';
+import { createFramingCheck } from '../middleware/framing-check.ts';
 import { createHostCheck } from '../middleware/host-check.ts';
 import { createNotFound, createOptionsRule } from '../middleware/not-found.ts';
 import type { OriginResolver } from '../middleware/origin.ts';
@@ -96,7 +97,7 @@ export function createApp(options: AppOptions): App {
     app.use(noteRouting(profiler, matcher));
   }
   app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
-  app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
+  app.use(createTargetCheck(), createFramingCheck(), createExpectationCheck(), createHostCheck());
   app.use(createBodyLimit({ respond: errorPages.respond }));
   if (profiler !== null) app.use(profiler.pages);
   app.use(createOptionsRule(matcher));

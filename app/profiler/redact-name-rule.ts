@@ -57,7 +57,7 @@ const AMBIGUOUS = new Set([
 /** Names that contain a secret word but have no secret value: our own headers, and descriptions. */
 const PUBLIC_NAMES = new Set([
   'xdebugtoken', 'xdebugtokenlink', 'xpreviousdebugtoken', 'debugtoken', 'tokencount', 'maxtokens', 'tokentype', 'cookieparser',
-  'authtype', 'authmethod', 'authprovider',
+  'authtype', 'authmethod', 'authprovider', 'secretary',
 ]); // prettier-ignore
 
 const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
@@ -149,7 +149,9 @@ export function createNameRule(names: SecretNames): NameRule {
     isSecretName: (name) => kindOf(name) === 'secret',
     isSecret(name, value) {
       const kind = kindOf(name);
-      return kind === 'secret' || (kind === 'ambiguous' && looksRandom(value));
+      // A language model counts its tokens.
+      if (kind === 'secret') return !(/tokens$/i.test(name) && /^\d{1,9}$/.test(value));
+      return kind === 'ambiguous' && looksRandom(value);
     },
     mayBeSecret: (name) => kindOf(name) !== 'innocent',
   };

@@ -2,8 +2,9 @@
 
 export const MASK = '••••••';
 
-/** Values that are not secret even under a secret name: a scheme, a constant, an SQL placeholder. */
-export const NO_VALUE = /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|\?|\$\d+)$/i;
+/** Values that are not secret even under a secret name: a scheme, a constant, a word that says how things are, an SQL placeholder. */
+export const NO_VALUE =
+  /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|none|required|optional|missing|invalid|expired|failed|enabled|disabled|\?|\$\d+)$/i;
 
 /** What the rules by name need. */
 export interface TextMasking {

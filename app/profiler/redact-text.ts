@@ -25,8 +25,10 @@ const LINE_VALUE = /[^\r\n"'<>\\]*/y;
 const OAUTH = /grant_type|client_id|redirect_uri|code_verifier|[?&]state=/i;
 const TAG = /<([A-Za-z_][\w.:-]{0,60})(?:\s[^<>]*)?>/g;
 const FIELD = /<(?:input|meta|button|option|textarea)\s[^<>]*>/gi;
-const FIELD_NAME = /\b(?:name|id)\s{0,5}=\s{0,5}["']?([^"'\s<>]{1,200})/gi;
-const FIELD_VALUE = /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|[^\s"'<>]+)/gi;
+/** The quotes may be escaped, inside a string. */
+const FIELD_NAME = /\b(?:name|id)\s{0,5}=\s{0,5}(?:\\{0,16}["'])?([^"'\s<>\\]{1,200})/gi;
+const FIELD_VALUE =
+  /(\b(?:value|content)\s{0,5}=\s{0,5})("[^"]*"?|'[^']*'?|\\{1,16}"[^"\\]*(?:\\{1,16}"?)?|[^\s"'<>\\]+)/gi;
 const PART =
   /(\bname="([^"\r\n]{1,200})"[^\r\n]{0,500}\r?\n(?:[^\r\n]{1,500}\r?\n){0,5}\r?\n)([\s\S]*?)(?=\r?\n--|$)/g;
 
@@ -83,10 +85,11 @@ function maskFields(text: string, { isSecretName, learn }: TextMasking): string 
     const name = [...tag.matchAll(FIELD_NAME)].map(([, found]) => found ?? '').find(isSecretName);
     if (name === undefined) return tag;
     return tag.replace(FIELD_VALUE, (all, head: string, value: string) => {
-      const plain = value.replace(/^["']|["']$/g, '');
+      const [, open = '', plain = ''] = /^(\\*["']?)([^]*?)\\*["']?$/.exec(value) ?? [];
       if (plain === '') return all;
       learn(name, plain);
-      return `${head}"${MASK}"`;
+      const quote = open === '' ? '"' : open;
+      return `${head}${quote}${MASK}${quote}`;
     });
   });
 }
@@ -99,9 +102,14 @@ function maskParts(text: string, { isSecret, learn }: TextMasking): string {
   });
 }
 
+/** `token-store.ts:12:34` names a place in a file. */
+const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
+const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
+
 function isSecretAt(text: string, start: number, name: string, { isSecret }: TextMasking): boolean {
   VALUE_START.lastIndex = start;
-  return isSecret(name, VALUE_START.exec(text)?.[1] ?? '');
+  const value = VALUE_START.exec(text)?.[1] ?? '';
+  return isSecret(name, value) && !(FILE_NAME.test(name) && LINE_NUMBER.test(value));
 }
 
 interface LooseValue {

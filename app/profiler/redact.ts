@@ -6,6 +6,7 @@
  * private keys, well-known key prefixes), and by what the request revealed: a value masked by name is masked in its queries, logs and
  * messages, too. The names are fixed when the redactor is created, never taken from input.
  */
+import { maskEncodedTexts } from './redact-encoded.ts';
 import { createLearnedMasks } from './redact-learned.ts';
 import { createTextMemory } from './redact-memory.ts';
 import { createNameRule, secretNames } from './redact-name-rule.ts';
@@ -39,6 +40,9 @@ export interface RedactorOptions {
 const PAIR = /[=:<]|%3[ad]/i;
 /** Longest string of a profile; the rest is replaced by a note of its length. */
 const LONGEST_STRING = 65_536;
+
+/** Encodings inside each other, such as JSON in a query in the query of an address. */
+const MOST_ENCODINGS = 2;
 
 /** The texts that a mask changes, each with its masked form. */
 function changedBy(mask: ValueMask | null, texts: readonly string[]): Map<string, string> {
@@ -90,7 +94,7 @@ export function createRedactor({
     return pass.isCode ? text : maskUnseenPairs(text, masking);
   }
 
-  function maskText(text: string, pass: Pass): string {
+  function maskText(text: string, pass: Pass, depth = 0): string {
     const whole =
       text.length > LONGEST_STRING
         ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)`
@@ -98,6 +102,16 @@ export function createRedactor({
     const seen = scan(whole);
     if ((seen & ~(HOLDS.pair | HOLDS.tag)) === 0 && ((seen & HOLDS.tag) === 0 || !mayCutFieldName(whole)))
       return whole;
+    if (pass.isCode || depth === MOST_ENCODINGS) return maskSeen(whole, seen, pass);
+    // First, because a rule may mask a part of an encoded text, and leave a rest that tells nothing.
+    const decoded = maskEncodedTexts(whole, {
+      mask: (inner) => maskText(inner, pass, depth + 1),
+      mayHold: (inner) => (scan(inner) & (HOLDS.name | HOLDS.head | HOLDS.digits | HOLDS.at)) !== 0,
+    });
+    return maskSeen(decoded, seen, pass);
+  }
+
+  function maskSeen(whole: string, seen: number, pass: Pass): string {
     const masked = maskValues(whole, seen, pass);
     // The masked text may have split a name in two for the scan.
     const isNamed = masked !== whole || (seen & HOLDS.name) !== 0;
@@ -109,7 +123,7 @@ export function createRedactor({
 
   const masker = createTreeMasker({
     names: nameRule,
-    maskText,
+    maskText: (text, pass) => maskText(text, pass),
     maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known.mask(key)),
     clean: createTextMemory(),
   });

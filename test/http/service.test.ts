@@ -1,7 +1,7 @@
 /** The HTTP contract through the whole service, profiler included: every token that is given opens, at once. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -11,6 +11,8 @@ import { readConfig } from '../../app/config.ts';
 import { createService } from '../../app/service.ts';
 import type { Service } from '../../app/service.ts';
 import type { RouteEntry } from '../../app/routes/services.ts';
+import { hostileCases } from '../support/hostile-cases.ts';
+import { talk } from '../support/hostile-talk.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import type { RawResponse } from '../support/raw-http.ts';
 
@@ -179,6 +181,21 @@ describe('the service', () => {
       if (methods[0] !== 'HEAD') expect(Buffer.byteLength(body)).to.equal(Number(headers['content-length']));
     });
   }
+
+  it('responds to what no client sends as its RFC says, and goes on', async () => {
+    const wrong: string[] = [];
+    await Promise.all(
+      hostileCases.map(async (one) => {
+        const { statuses, timedOut } = await talk(() => connect(port, '127.0.0.1'), one);
+        if (timedOut || String(statuses) !== String(one.statuses))
+          wrong.push(`${one.name} (RFC ${one.rfc}): ${String(statuses)} instead of ${String(one.statuses)}`);
+      }),
+    );
+    expect(hostileCases.length).to.be.greaterThan(100);
+    expect(wrong).to.deep.equal([]);
+    const { responses } = await exchange(port, [head('GET /shop/thing/')], { count: 1 });
+    expect(responses[0]?.status).to.equal(200);
+  });
 
   it('shows the fields of a form posted to a wrong path', async () => {
     const form = 'customer=Ann+Smith&note=shoes';

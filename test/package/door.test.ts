@@ -135,7 +135,7 @@ describe('the package', () => {
     const strays = files.filter(
       (path) =>
         !/^(dist\/app|dist\/cjs|views|public)\//.test(path) &&
-        !/^(LICENSE|package\.json|[A-Z]+\.md)$/.test(path),
+        !/^(LICENSE|package\.json|dist\/sbom\.cdx\.json|[A-Z]+\.md)$/.test(path),
     );
     expect(strays).to.deep.equal([]);
   });

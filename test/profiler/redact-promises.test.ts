@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../app/paths.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
+import { createRedactor, MASK } from '../../app/profiler/redact.ts';
 import { examplesOf } from '../support/security-table.ts';
+import { cpuMsOf } from '../support/waiting.ts';
 
 const redactor = createRedactor();
 const security = readFileSync(join(packageRoot(), 'SECURITY.md'), 'utf8');
@@ -43,4 +44,80 @@ describe('what SECURITY.md says of masking', () => {
       expect(redactor.text(text)).to.equal(text);
     });
   }
+});
+
+/** Lines that an application logs, in which nothing is a secret. */
+const INNOCENT = [
+ 'Order 4711-2026-0001 for customer 81723 created in 12.3 ms',
+ 'ETag: W/"1f-QxK2s8sL0mWm0m4n2Jx1hQ"', 'etag W/"a3f5c9e1b2d4"', 'If-None-Match: "686897696a7c876b7e"',
+ 'x-request-id: 0112f5a0-fb86-43cf-8b5a-d57b1c25450d', 'req 0112f5a0-fb86-43cf-8b5a-d57b1c25450d done',
+ 'commit d0465e1c0ffee1234567890abcdef1234567890a', 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+ 'duplicate key value violates unique constraint "users_pkey"', 'Key (id)=(550e8400-e29b-41d4-a716-446655440000) already exists.',
+ 'the key is missing', 'key not found: user:42', 'cache key user:42:profile missed', 'the primary key is id', 'foreign key orders_user_id_fkey', 'press any key to continue', 'keyboard layout de', 'monkey patched fs.readFile',
+ 'author: Jane Doe', 'authored by jane', 'passed 12 tests, 0 failed', 'passenger: Bob', 'bypass the cache', 'compass heading 270', 'authority=example.com', 'tokenizer: wordpiece', 'used 1,204 tokens', 'tokens: 1204', 'max_tokens=4096', 'prompt_tokens: 12, completion_tokens: 33',
+ 'GET /products?page=2&sort=-price&q=red%20shoes', 'GET /search?q=key+lime+pie', 'GET /a?code=SUMMER2024', 'country code: DE', 'status code: 404', 'exit code 1', 'error code: ECONNREFUSED', 'zip code 10115', 'currency_code=EUR',
+ 'session started', 'session: 12 users', 'phone +49 30 123456789', 'IMEI 490154203237518', 'timestamp 1700000000000', 'unix 1764000000', 'id=507f1f77bcf86cd799439011', 'trace 4bf92f3577b34da6a3ce929d0e0e4736', 'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+ 'pin: 5 profiles', 'pinned profile a1b2c3', 'saltwater 12', 'signature algorithm RS256', 'no signature found', 'secretary: Ann', 'cookie consent accepted', 'cookies: 3', 'auth: required', 'authentication failed for user bob', 'authorized: true', 'isAuthenticated=true', 'password reset mail sent', 'password must have 8 characters', 'password is too short', 'password field is required', 'token expired', 'token "a" not found', 'Unexpected token < in JSON at position 0', 'invalid token at 12:5', 'csrf check passed',
+ 'select * from users where key = $1', 'select password from users where id = $1', 'update users set password = $1 where id = $2', 'insert into users (email, password) values ($1, $2)', "select 'it''s' as a", 'Version 10.4.0-beta.17', 'at Object.<anonymous> (/app/src/key-store.ts:12:34)', '/home/me/projects/api-keys/readme.md', 'C++ and a+b=c', 'progress 50%', '100%25 sure', 'a%20b%20c', 'Content-Type: application/x-www-form-urlencoded', 'ISBN 978-3-16-148410-0', 'EAN 4006381333931', 'order 4111111111111112', 'amount 1234567890123', 'Tom &amp; Jerry', '<p>Fish &amp; chips</p>', 'hash: #section-2', 'sort_key=created_at', 'partition key: 2024', 'public key: none', 'apiVersion: v1', 'redirect to /login?next=%2Faccount%2Fkeys', 'license: MIT', 'ticket: PROJ-1234', 'ticket #8812 closed', 'invite sent to bob', 'seed: 42', 'private: true', 'webhook received', 'assertion failed', 'state=pending', 'nonce=1',
+]; // prettier-ignore
+
+describe('what masking leaves alone', () => {
+  for (const line of INNOCENT)
+    it(line, () => {
+      expect(redactor.text(line)).to.equal(line);
+    });
+});
+
+describe('what an encoding hides', () => {
+  const promised = examplesOf(security, 'What is masked', 'Kind');
+  const encodings: Record<string, (text: string) => string> = {
+    'a part of a path': (text) => `/a/${encodeURIComponent(text)}/b`,
+    'a form': (text) => new URLSearchParams({ note: text }).toString(),
+    'an address in an address': (text) =>
+      `/a?next=${encodeURIComponent(`/b?${new URLSearchParams({ note: text }).toString()}`)}`,
+    XML: (text) =>
+      `<n>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')}</n>`,
+    'a literal of SQL': (text) => `select '${text.replaceAll("'", "''")}' as a`,
+    'JSON in JSON': (text) => JSON.stringify({ event: JSON.stringify({ notes: [text] }) }),
+    'JSON that was cut off': (text) => `{"notes":${JSON.stringify([text])},`,
+  };
+  for (const [name, encode] of Object.entries(encodings))
+    it(`is masked in ${name}`, () => {
+      const left = promised.filter(({ text, secrets }) => {
+        const shown = redactor.text(encode(text));
+        return secrets.some((secret) => shown.includes(secret));
+      });
+      expect(left.map(({ text }) => text)).to.deep.equal([]);
+    });
+
+  it('stays readable around the mask', () => {
+    const shown = (text: string): string => redactor.text(text);
+    expect(shown('/a/the%20password%20is%20hunter2Staple/b?x=a%20b')).to.equal(
+      `/a/the%20password%20is%20${MASK}/b?x=a%20b`,
+    );
+    expect(shown('<n a="1">{&quot;password&quot;:&quot;hunter2Staple&quot;}</n>')).to.equal(
+      `<n a="1">{&quot;password&quot;:&quot;${MASK}&quot;}</n>`,
+    );
+    expect(shown("select 'it''s password=''hunter2''', 'it''s'")).to.equal(
+      `select 'it''s password=''${MASK}''', 'it''s'`,
+    );
+    expect(shown('/a?x=100%25%20of%20it&y=a+b&z=%zz')).to.equal('/a?x=100%25%20of%20it&y=a+b&z=%zz');
+  });
+
+  it('takes linear time', () => {
+    for (const [part, most] of [
+      ['%20', 20_000],
+      ['a+', 30_000],
+      ['&quot;', 10_000],
+      ["''", 30_000],
+      ["'a''b' password ", 4000],
+      ['<&gt;', 13_000],
+      ['password%3D1+', 5000],
+      ['<input name=\\"', 4000],
+    ] as const) {
+      const short = cpuMsOf(() => redactor.text(part.repeat(most / 4)));
+      const long = cpuMsOf(() => redactor.text(part.repeat(most)));
+      expect(long, part).to.be.lessThan(12 * Math.max(short, 5));
+    }
+  });
 });

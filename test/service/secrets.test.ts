@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { Router, type Request, type Response } from 'express';
 import { Client } from 'pg';
 import { createService, readConfig, type Service, type Services } from '../../app/service.ts';
+import { createPlantRouter, leftOf, type Plant, plantings } from '../support/planted-secrets.ts';
 import { exchange } from '../support/raw-http.ts';
 import { WITHIN_MS } from '../support/waiting.ts';
 
@@ -162,11 +163,18 @@ describe('secrets in every place', () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-secrets-'));
     await chmod(folder, 0o755);
     await writeFile(join(folder, 'leak.ejs'), '<p><%= note.length %></p>');
+    await writeFile(join(folder, 'planted.ejs'), '<p><%= notes.length %></p>');
     // The service takes its own way out when it is made; what it writes there is kept from then on.
     capture();
     service = createService({
       config: readConfig({ VAR_DIR: join(folder, 'var'), PORT: '0', ...KNOWN }),
       routes: [
+        {
+          mount: '/',
+          parsers: 'after',
+          router: (given) =>
+            createPlantRouter(() => ({ services: given, profiler: service.profiler!, origin, redis: null })),
+        },
         {
           mount: '/',
           parsers: 'after',
@@ -399,6 +407,33 @@ describe('secrets in every place', () => {
     });
     return [...new Set(found)];
   }
+
+  it('of each kind in SECURITY.md are found nowhere, wherever they stand', async () => {
+    const planted: { plants: readonly Plant[]; token: string }[] = [];
+    const found: string[] = [];
+    capture();
+    const debug = console.debug;
+    try {
+      for (const { plants, path, init, begin, end } of plantings({ every: 16 })) {
+        begin();
+        const token = await ask(path, init);
+        end();
+        planted.push({ plants, token });
+      }
+      for (const { plants, token } of planted) {
+        const text = await (await fetch(`${origin}/_profiler/${token}.json`)).text();
+        for (const plant of plants) if (leftOf(plant, text)) found.push(`${plant.place}: ${plant.text}`);
+      }
+    } finally {
+      console.debug = debug;
+      release();
+    }
+    expect(planted.flatMap(({ plants }) => plants).length).to.be.greaterThan(400);
+    const whole = (await readTable()).join('\n') + answers.join('\n') + lines.join('\n');
+    for (const plant of planted.flatMap(({ plants }) => plants))
+      if (/Zq\d{5}h|FACE\d{5}CAFE/.test(plant.text) && leftOf(plant, whole)) found.push(plant.text);
+    expect(found).to.deep.equal([]);
+  });
 
   it('are found nowhere', async () => {
     const debug = console.debug;

@@ -92,10 +92,13 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-/** Starts a proxy in front of `upstreamPort` on this machine. */
-export async function startTlsProxy(context: Mocha.Context, upstreamPort: number): Promise<TlsProxy> {
+/** Starts a proxy in front of `upstreamPort` on this machine. `context`: the test to skip without nginx; null outside of tests. */
+export async function startTlsProxy(context: Mocha.Context | null, upstreamPort: number): Promise<TlsProxy> {
   const program = findProgram(['nginx']);
-  if (program === null || findProgram(['openssl']) === null) skipOrFail(context, 'nginx and openssl');
+  if (program === null || findProgram(['openssl']) === null) {
+    if (context === null) throw new Error('This needs nginx and openssl.');
+    skipOrFail(context, 'nginx and openssl');
+  }
   const folder = await mkdtemp(join(tmpdir(), 'hindsight-nginx-'));
   const port = await freePort();
   await makeCertificate(folder);

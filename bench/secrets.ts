@@ -1,0 +1,204 @@
+/**
+ * `npm run secrets [-- --places=log,SQL]`: plants each example of SECURITY.md's table in each place that a request can carry it, through the
+ * whole service on a real PostgreSQL and Redis, and looks for it in everything that the profiler stores, shows or writes: rows, pages,
+ * JSON, Markdown, the MCP server, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
+ */
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Profiler } from '../app/index.ts';
+import { createService, readConfig, type Service, type Services } from '../app/service.ts';
+import {
+  createPlantRouter,
+  leftOf,
+  type Plant,
+  plantings,
+  type Planting,
+} from '../test/support/planted-secrets.ts';
+import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
+import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { sharedPart } from '../test/support/shared-part.ts';
+import { startDatabase } from './harness/database.ts';
+
+const { values: options } = parseArgs({ options: { places: { type: 'string', default: '' } } });
+
+interface Asked extends Planting {
+  token: string;
+  response: string;
+}
+
+type Found = Plant & { where: string };
+
+function profilerOf({ profiler }: Service): Profiler {
+  if (profiler === null) throw new Error('The service has no profiler.');
+  return profiler;
+}
+
+/** Text of every file below a folder. */
+function filesBelow(folder: string): string {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+    .map((path) => readFileSync(path, 'latin1'))
+    .join('\n');
+}
+
+async function main(): Promise<void> {
+  const database = await startDatabase();
+  const redis = await sharedPart<string>('redis');
+  const varDir = freshVarDir();
+  writeFileSync(join(varDir, 'planted.ejs'), '<p><%= notes.length %></p>');
+  const output: string[] = [];
+  const write = process.stdout.write.bind(process.stdout);
+  const writeError = process.stderr.write.bind(process.stderr);
+  let services: Services;
+  let origin = '';
+  // The service takes its way out when it is created. What handlers print later goes elsewhere.
+  process.stdout.write = (chunk) => output.push(String(chunk)) > 0;
+  const service = createService({
+    config: readConfig({ ...environmentOf(database.connection), VAR_DIR: varDir, PORT: '0' }),
+    routes: [
+      {
+        mount: '/',
+        parsers: 'after',
+        router: (given) => {
+          services = given;
+          return createPlantRouter(() => ({ services, profiler: profilerOf(service), origin, redis }));
+        },
+      },
+    ],
+    viewFolders: [varDir],
+    migrationsFolder: varDir,
+    log: (line) => output.push(`${line}\n`),
+  });
+  process.stdout.write = () => true;
+  process.stderr.write = () => true;
+  const found: Found[] = [];
+  const looked: Record<string, number> = {};
+  const asked: Asked[] = [];
+
+  function look(where: string, text: string, plants: readonly Plant[]): void {
+    looked[where] = (looked[where] ?? 0) + 1;
+    for (const plant of plants) if (leftOf(plant, text)) found.push({ ...plant, where });
+  }
+
+  async function get(path: string): Promise<string> {
+    const response = await fetch(`${origin}${path}`, { redirect: 'manual' });
+    return `${JSON.stringify([...response.headers])}\n${await response.text()}`;
+  }
+
+  async function ask(planting: Planting): Promise<void> {
+    planting.begin();
+    const response = await fetch(`${origin}${planting.path}`, { redirect: 'manual', ...planting.init });
+    const text = await response.text();
+    planting.end();
+    const token = response.headers.get('x-debug-token') ?? '';
+    asked.push({ ...planting, token, response: text });
+    if (response.status >= 400) look('error page', text, planting.plants);
+  }
+
+  async function askMcp(name: string, args: Record<string, unknown>): Promise<string> {
+    const response = await fetch(`${origin}/_profiler/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name, arguments: args },
+      }),
+    });
+    return response.text();
+  }
+
+  /** `isFirst` of its place: every page; of the others what holds the whole profile. */
+  async function read(
+    { token, plants }: Asked,
+    { next, isFirst }: { next: string; isFirst: boolean },
+  ): Promise<void> {
+    const json = await get(`/_profiler/${token}.json`);
+    look('JSON', json, plants);
+    look(
+      'Markdown',
+      (await get(`/_profiler/${token}.md`)) + (await get(`/_profiler/${token}.md?length=short`)),
+      plants,
+    );
+    look('MCP', await askMcp('get_request', { token }), plants);
+    if (!isFirst) return;
+    const { profile } = JSON.parse(json.slice(json.indexOf('\n') + 1)) as { profile: { panels: object } };
+    for (const panel of Object.keys(profile.panels))
+      look('page', await get(`/_profiler/${token}?panel=${panel}&all=1`), plants);
+    for (const form of ['toolbar', 'toolbar.json'])
+      look('toolbar', await get(`/_profiler/${token}/${form}`), plants);
+    look('comparison', await get(`/_profiler/compare?a=${token}&b=${next}&all=1`), plants);
+  }
+
+  try {
+    service.server.listen(0, '127.0.0.1');
+    await once(service.server, 'listening');
+    origin = `http://127.0.0.1:${(service.server.address() as AddressInfo).port}`;
+    await service.openDatabase();
+    const wanted = options.places.split(',');
+    const all = plantings().filter(({ plants }) => wanted.some((name) => plants[0]?.place.includes(name)));
+    for (const planting of all) await ask(planting);
+    const placeOf = (one: Asked | undefined): string => one?.plants[0]?.place ?? '';
+    for (const [at, one] of asked.entries()) {
+      const before = asked[at - 1];
+      await read(one, { next: before?.token ?? one.token, isFirst: placeOf(before) !== placeOf(one) });
+    }
+    const everything = asked.flatMap(({ plants }) => plants);
+    // Values without a number of their own, such as cards, stand in the requests' own pages or nowhere.
+    const numbered = everything.filter(({ text }) => /Zq\d{5}h|FACE\d{5}CAFE/.test(text));
+    look(
+      'list',
+      (await get('/_profiler/search?limit=200')) + (await get('/_profiler/routes?since=all')),
+      numbered,
+    );
+    await service.close();
+    const knex = openKnex(database.connection);
+    const tables = await knex.raw<{ rows: { name: string }[] }>(
+      "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'localhost'",
+    );
+    let stored = '';
+    for (const { name } of tables.rows) {
+      const { rows } = await knex.raw<{ rows: { text: string }[] }>(`select t::text as text from ${name} t`);
+      stored += rows.map(({ text }) => text).join('\n');
+    }
+    await knex.destroy();
+    look('database', stored, numbered);
+    look('files', filesBelow(varDir), numbered);
+    look('own output', output.join(''), numbered);
+    report(everything);
+  } finally {
+    await database.stop();
+    rmSync(varDir, { recursive: true, force: true });
+  }
+
+  function report(planted: readonly Plant[]): void {
+    process.stdout.write = write;
+    process.stderr.write = writeError;
+    const places = new Set(planted.map(({ place }) => place));
+    const seen = Object.entries(looked).map(([where, count]) => `${count} × ${where}`);
+    console.log(
+      `${planted.length} secrets of ${new Set(planted.map(({ example }) => example)).size} examples in ${places.size} places, ${asked.length} requests.`,
+    );
+    console.log(`Looked through ${seen.join(', ')}.`);
+    const byPlant = new Map<string, Set<string>>();
+    for (const { place, kind, text, where } of found) {
+      const key = `${place}: ${text} (${kind.slice(0, 60)})`;
+      byPlant.set(key, (byPlant.get(key) ?? new Set()).add(where));
+    }
+    for (const [key, where] of byPlant) console.log(`FOUND ${key} in ${[...where].join(', ')}`);
+    console.log(`Found: ${byPlant.size}.`);
+    if (byPlant.size > 0) process.exitCode = 1;
+  }
+}
+
+await offerParts();
+try {
+  await main();
+} finally {
+  await stopParts();
+}
