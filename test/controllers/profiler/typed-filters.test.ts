@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type FilterValues, readFilters } from '../../../app/controllers/profiler/filters.ts';
+import type { FilterValues } from '../../../app/controllers/profiler/filter-names.ts';
+import { readFilters } from '../../../app/controllers/profiler/filters.ts';
 // @ts-expect-error A script of the pages has no types.
 import { FILTERS as COMPLETED } from '../../../public/profiler/find.js';
 import { writeTypedFilters } from '../../../app/controllers/profiler/typed-filters.ts';
