@@ -5,6 +5,7 @@ import { rowOf, sqlOf, transactionsOf } from './shared/queries.ts';
 import { count, duration, placed, shareOf } from './shared/wording.ts';
 
 type Database = Kept['database'];
+type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>;
 
 /** Reported above both. */
 const LONG_MS = 20;
@@ -41,13 +42,24 @@ function holderIn(
   return held === 0 ? null : `statements of this request held ${count(held, 'connection')} during that time`;
 }
 
-export const poolWait: FindingRule<Pick<Kept, 'database'>> = {
+/** What held the connections; nothing is said of others if there were none. */
+function whoIn({ database, runtime }: Given, wait: Query): string {
+  const holder = holderIn(database, waitOf(database, wait), wait);
+  if (holder !== null) return holder;
+  if (wait.opened === true) return 'a new connection was opened meanwhile';
+  return runtime?.concurrent === 1
+    ? 'no other request ran, so something outside requests held them, or a connection was not released'
+    : 'other requests may have held all connections';
+}
+
+export const poolWait: FindingRule<Given> = {
   name: 'pool-wait',
   needs: ['database'],
   labels: ['pool wait'],
   why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
   fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
-  find({ database }, { durationMs: wholeMs, status }) {
+  find(kept, { durationMs: wholeMs, status }) {
+    const { database } = kept;
     const { totals, queries } = database;
     if (totals.waitMs < LONG_MS || (wholeMs !== null && totals.waitMs < wholeMs * LARGE_SHARE)) return [];
     const waiting = queries.filter(({ waitMs }) => waitMs >= 1);
@@ -58,8 +70,7 @@ export const poolWait: FindingRule<Pick<Kept, 'database'>> = {
     if (longest === undefined) return [];
     const index = queries.indexOf(longest);
     const isRefused = sqlOf(database, longest) === '';
-    const holder = holderIn(database, waitOf(database, longest), longest);
-    const who = holder ?? 'other requests may have held all connections';
+    const who = whoIn(kept, longest);
     const sentence = isRefused
       ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
       : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection, ${count(waiting.length, 'time')}; ${who}`;

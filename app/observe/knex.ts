@@ -45,7 +45,7 @@ interface Connection {
 /** State of a connection while one request uses it. */
 interface Lease {
   /** Milliseconds the request waited for it; null once a statement has reported it. */
-  wait: { context: Context; ms: number } | null;
+  wait: { context: Context; ms: number; opened: boolean } | null;
   /** The outermost transaction. */
   transaction: string | null;
 }
@@ -117,11 +117,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return lease.transaction;
   }
 
-  function takeWait(lease: Lease, context: Context): number {
+  function takeWait(lease: Lease, context: Context): Lease['wait'] {
     const { wait } = lease;
-    if (wait?.context !== context) return 0;
+    if (wait?.context !== context) return null;
     lease.wait = null;
-    return wait.ms;
+    return wait;
   }
 
   function record(
@@ -134,6 +134,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const lease = leaseOf(connection);
     const plain = toPlain(Array.isArray(bindings) ? bindings : [], BINDINGS);
     const types = bindingTypes(bindings);
+    const wait = takeWait(lease, context);
     const fact: QueryFact = {
       sql: truncateText(sql, SQL_LENGTH),
       bindings: Array.isArray(plain) ? plain : [],
@@ -143,13 +144,14 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       rows: null,
       connection: textOf(connection.__knexUid),
       transaction: transactionOf(lease, connection),
-      waitMs: takeWait(lease, context),
+      waitMs: wait?.ms ?? 0,
       error: null,
       caller,
       instance,
     };
     if (system !== undefined) fact.system = system;
     if (types !== null) fact.types = types;
+    if (wait?.opened === true) fact.opened = true;
     context.add('query', fact, bytesOf(fact.sql, fact.bindings));
     return fact;
   }
@@ -235,15 +237,21 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
 
   function acquireConnection(this: Client): Promise<Connection> {
     const context = tracker.current();
-    if (context === undefined || !isObserved(this)) return original.acquireConnection.call(this);
+    if (!isObserved(this)) return original.acquireConnection.call(this);
+    if (context === undefined) {
+      const used = original.acquireConnection.call(this);
+      used.then(leaseOf, () => undefined);
+      return used;
+    }
     // Knex's own queries on a new connection are not the application's.
     const acquired = tracker.unobserved(() => original.acquireConnection.call(this));
     const askedMs = context.elapsedMs();
     acquired.then(
       (connection) => {
+        const opened = !leases.has(connection);
         const lease = leaseOf(connection);
         lease.transaction = null;
-        lease.wait = { context, ms: context.elapsedMs() - askedMs };
+        lease.wait = { context, ms: context.elapsedMs() - askedMs, opened };
       },
       (error: unknown) => {
         const waitMs = context.elapsedMs() - askedMs;

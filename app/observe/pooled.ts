@@ -49,9 +49,12 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
 
   function connected(message: Connect): void {
     const asked = connecting.get(message);
-    if (asked === undefined) return;
-    const { context, sinceMs } = asked;
     const { result, error } = message;
+    if (asked === undefined) {
+      if (typeof result === 'object' && result !== null) queries.used({ system, connection: result });
+      return;
+    }
+    const { context, sinceMs } = asked;
     if (error !== undefined)
       queries.refused(context, { system, library, caller: asked.caller }, { sinceMs, error });
     else if (typeof result === 'object' && result !== null)

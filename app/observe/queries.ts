@@ -49,6 +49,8 @@ export interface QueryRecorder {
   callerOf(library: string): string | null;
   /** This request waited for a connection, which its next statement on it reports. */
   waited(context: Context, on: { system: QuerySystem; connection: object }, ms: number): void;
+  /** Something outside all requests got this connection: it is not new any more. */
+  used(on: { system: QuerySystem; connection: object }): void;
   /** No connection was given: a statement without SQL. */
   refused(context: Context, query: Omit<QueryStart, 'sql'>, wait: { sinceMs: number; error: unknown }): void;
   /** Runs the call of a driver whose statement is recorded already. Synchronous: drivers are called so. */
@@ -67,7 +69,7 @@ interface Connection {
   name: string;
   /** The outermost one. */
   transaction: string | null;
-  wait: { context: Context; ms: number } | null;
+  wait: { context: Context; ms: number; opened: boolean } | null;
 }
 
 const SQL_LENGTH = 20_000;
@@ -121,11 +123,11 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     return transaction;
   }
 
-  function takeWait(connection: Connection | null, context: Context): number {
-    if (connection?.wait?.context !== context) return 0;
-    const { ms } = connection.wait;
+  function takeWait(connection: Connection | null, context: Context): Connection['wait'] {
+    if (connection?.wait?.context !== context) return null;
+    const { wait } = connection;
     connection.wait = null;
-    return ms;
+    return wait;
   }
 
   /** By placeholder; those of an object in the order of their names in the statement. */
@@ -159,6 +161,7 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
     const label = labels.getStore();
+    const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
       sql: '',
@@ -169,11 +172,12 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
       rows: null,
       connection: known?.name ?? null,
       transaction,
-      waitMs: takeWait(known, context),
+      waitMs: wait?.ms ?? 0,
       error: null,
       caller: query.caller ?? callerOf(library) ?? calledFrom(query.stack),
       instance,
     };
+    if (wait?.opened === true) fact.opened = true;
     bind(fact, sql, bindings);
     if (label !== undefined) fact.label = label;
     return fact;
@@ -218,7 +222,11 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     },
     callerOf: (library) => (contextOf() === null ? null : callerOf(library)),
     waited(context, { connection, system }, ms) {
-      connectionOf(connection, system).wait = { context, ms };
+      const opened = !connections.has(connection);
+      connectionOf(connection, system).wait = { context, ms, opened };
+    },
+    used({ connection, system }) {
+      connectionOf(connection, system);
     },
     refused(context, query, { sinceMs, error }) {
       if (context.isFull('query')) return;

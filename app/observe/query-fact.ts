@@ -26,6 +26,8 @@ export interface QueryFact {
   transaction: string | null;
   /** Milliseconds between requesting a connection from the pool and getting it. */
   waitMs: number;
+  /** The connection that it waited for had not been used before: it was opened meanwhile. */
+  opened?: true;
   error: string | null;
   /** `file:line` in own code. */
   caller: string | null;

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
-import type { DatabaseData } from '../../app/panels/database/data.ts';
-import { withFindingsDatabase } from '../support/findings-app.ts';
+import { poolWait } from '../../app/findings/pool-wait.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 
 describe('finding pool-wait', () => {
@@ -41,7 +44,30 @@ describe('finding pool-wait', () => {
   );
 
   // Opening connections is waiting too, and nobody holds them.
-  before(() => ask('/hold'));
+  let first: Asked;
+  before(async () => {
+    first = await ask('/hold');
+  });
+
+  it('says that a connection was opened, and accuses nobody', () => {
+    const data = first.profile.panels.database?.data as DatabaseData;
+    expect(data.queries.map(({ opened }) => opened)).to.deep.equal([true, true]);
+    const wait = { ...data.queries[0]!, waitMs: 60 };
+    const find = (query: DatabaseQuery, concurrent: number) => {
+      const database = { ...data, queries: [query], totals: { ...data.totals, waitMs: 60 } };
+      const kept = { database, runtime: { concurrent } as Kept['runtime'] };
+      return poolWait.find(kept, { durationMs: 100, status: 200 } as ProfileHead, {})[0]?.sentence;
+    };
+    expect(find(wait, 2)).to.match(/; a new connection was opened meanwhile$/);
+    const { opened: _new, ...used } = wait;
+    expect(find(used, 2)).to.match(/; other requests may have held all connections$/);
+    expect(find(used, 1)).to.match(/; no other request ran, so something outside requests held them/);
+  });
+
+  it('does not call a connection new that it has used', async () => {
+    const { profile } = await ask('/wait');
+    expect((profile.panels.database?.data as DatabaseData).queries[0]).not.to.have.property('opened');
+  });
 
   it('says that the request itself held the connections', async () => {
     const [finding] = (await ask('/crowd')).of('pool-wait');

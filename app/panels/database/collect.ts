@@ -131,6 +131,7 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
       connection: fact.connection,
       transaction: fact.transaction,
       waitMs: round(fact.waitMs),
+      ...(fact.opened === true ? { opened: true as const } : {}),
       error: fact.error,
       caller: fact.caller,
       instance: fact.instance,

@@ -14,6 +14,8 @@ export interface DatabaseQuery {
   transaction: string | null;
   /** Spent waiting for a connection of the pool. */
   waitMs: number;
+  /** The connection was opened meanwhile. */
+  opened?: true;
   error: string | null;
   caller: string | null;
   instance: string;
