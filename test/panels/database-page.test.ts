@@ -314,6 +314,19 @@ describe('the page of the database panel', () => {
     expect(found('b.ts:9')).to.deep.equal(['q2']);
   });
 
+  it('names the regions of each loop, so that two of them can be told apart', () => {
+    const profile = record((context) => {
+      for (const table of ['lines', 'customers'])
+        for (let i = 0; i < 4; i++)
+          context.add('query', query({ sql: `select * from ${table} where id = $1`, bindings: [i], caller: `src/${table}.ts:7` })); // prettier-ignore
+    });
+    const { $ } = show(profile);
+    expect($('.group')).to.have.length(2);
+    const names = $('[role=region]').toArray().map((region) => $(region).attr('aria-label')); // prettier-ignore
+    expect(names).to.include.members(['Loop 1: suggested statement', 'Loop 2: suggested statement']);
+    expect(new Set(names).size).to.equal(names.length);
+  });
+
   it('stays below 60 KB with a plan, excerpts and two hundred long statements', () => {
     const profile = record((context) => {
       for (let n = 0; n < 200; n++)

@@ -227,6 +227,7 @@ describe('the overview panel', () => {
     ])
       // prettier-ignore
       expect(text).to.contain(`### ${title}\n`);
+    expect(text).to.match(/\| `Response` \| `18\.0 KiB` \| `18\.0 KiB` \|/).and.match(/\| `Time` \| `1\.20 s` \| `40\.0 ms` \|/); // prettier-ignore
   });
 
   it('says what was checked where nothing is wrong, and that nothing was on our own pages', async () => {

@@ -57,7 +57,7 @@ describe('the list', () => {
         found,
         visits: unfolded(rows),
         children,
-        counts: [2001, 2001, 2001, 2001, 2001],
+        counts: Array.from({ length: 7 }, () => 2001),
         histogram: createHistogram(asked, {
           parts: Array.from({ length: asked.parts }, (_, i) => ({ count: 900 + i, errors: 400 - i })),
           since: asked.from + 1,

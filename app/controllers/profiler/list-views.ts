@@ -22,6 +22,8 @@ interface SavedView {
 const VIEWS: readonly SavedView[] = [
   { title: 'All', values: {}, counted: true },
   { title: 'Errors', values: { has: 'error' }, counted: true },
+  { title: '5xx', values: { status: '5xx' }, counted: true },
+  { title: '4xx', values: { status: '4xx' }, counted: true },
   { title: 'Over 1 s', values: { over: '1000' }, counted: true },
   { title: 'N+1', values: { has: 'n+1' }, counted: true },
   { title: 'Pinned', values: { has: 'pin' }, counted: true },

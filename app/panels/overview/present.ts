@@ -1,6 +1,7 @@
 /** The overview as rows, for Markdown and for agents. */
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
+import { valueText } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { findingsOf, noneFound } from './draw.ts';
 import { receivedOf, sentOf } from './exchange.ts';
@@ -37,11 +38,12 @@ function workSections(work: Work | null): Section[] {
   ];
 }
 
+/** As text, because each row has a unit of its own. */
 function measureRow({ label, unit, value, p50, p95, tone }: Measure): Row {
   const fields: Field[] = [
-    { label: 'This one', value, unit },
-    { label: 'Median', value: p50, unit },
-    { label: 'p95', value: p95, unit },
+    { label: 'This one', value: valueText(value, unit) },
+    { label: 'Median', value: valueText(p50, unit) },
+    { label: 'p95', value: valueText(p95, unit) },
   ];
   return { label, tone, fields };
 }

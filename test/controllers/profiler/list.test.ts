@@ -163,7 +163,17 @@ describe('the list', () => {
       $('#views a')
         .map((_i, link) => $(link).text())
         .get(),
-    ).to.deep.equal(['All 3', 'Errors 1', 'Over 1 s 0', 'N+1 3', 'Pinned 0', 'Jobs', 'Profiler’s own pages']);
+    ).to.deep.equal([
+      'All 3',
+      'Errors 1',
+      '5xx 1',
+      '4xx 1',
+      'Over 1 s 0',
+      'N+1 3',
+      'Pinned 0',
+      'Jobs',
+      'Profiler’s own pages',
+    ]);
     expect($('.histogram').attr('aria-label')).to.match(
       /^3 requests from .+ to .+, 1 of them failed; at most 3 in 15\.00 s$/,
     );
