@@ -56,10 +56,10 @@ export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: num
     readSetting: async (name) => now().readSetting(name),
     writeSetting: async (name, value) => now().writeSetting(name, value),
     purge: async (limits) => now().purge(limits),
-    async leaseTokens(key) {
+    async leaseTokens(key, skip) {
       const storage = now();
       if (storage.leaseTokens === undefined) throw new Error('This storage leases no tokens.');
-      return storage.leaseTokens(key);
+      return storage.leaseTokens(key, skip);
     },
     async formKey() {
       const storage = await soon();

@@ -200,8 +200,8 @@ export interface ProfileStorage {
   writeSetting(name: string, value: string | null): Promise<void>;
   /** Applies the retention in short steps; returns how many profiles were deleted. */
   purge(limits: RetentionLimits): Promise<number>;
-  /** Leases a block of numbers for tokens to this process. `key` is stored if the storage has none yet. */
-  leaseTokens?(key?: Buffer): Promise<TokenLease>;
+  /** Leases a block of numbers for tokens to this process. `key` is stored if the storage has none yet. `skip`: so many blocks are left out. */
+  leaseTokens?(key?: Buffer, skip?: number): Promise<TokenLease>;
   /** Secret for signing forms, shared by all processes on the storage; absent: each process has its own. */
   formKey?(): Promise<Buffer>;
   /** Every number below is leased to some process. */

@@ -32,7 +32,7 @@ export interface TokenSource {
 
 export interface TokenSourceOptions {
   /** Absent for a storage of one process. `key`: proposed for a storage that has none yet. */
-  lease?: ((key: Buffer) => Promise<TokenLease>) | undefined;
+  lease?: ((key: Buffer, skip?: number) => Promise<TokenLease>) | undefined;
   reserve?: TokenReserve | undefined;
 }
 
@@ -57,6 +57,8 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
   let sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
   /** First numbers of this process's leases. */
   const leases = new Set(reserved?.starts);
+  /** First number of the newest lease. */
+  let highest = Math.max(-1, ...leases);
   const early = new Set<string>();
   let hasReplied = false;
   let lowWater = LOW_WATER;
@@ -109,11 +111,22 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
       key = shared;
       [blocks, tokens] = [[], []];
       leases.clear();
+      highest = -1;
       unleased = range(LEASED_COUNTERS, SAMPLED_OUT_COUNTERS);
       sampledOut = range(SAMPLED_OUT_COUNTERS, ALL_COUNTERS);
     } else if (!hasReplied) early.clear();
     leases.add(start);
+    highest = Math.max(highest, start);
     blocks.push({ start, count });
+  }
+
+  /** Whoever drops the schema of a running process lets its numbers begin anew: those that it has given out are skipped. */
+  async function askAbove(ask: NonNullable<typeof lease>): Promise<TokenLease> {
+    const got = await ask(key);
+    const behind = highest - got.start;
+    // The numbers also begin anew after the last one.
+    if (!got.key.equals(key) || behind < 0 || behind > LEASED_COUNTERS / 2) return got;
+    return ask(key, behind / LEASE_SIZE);
   }
 
   /** Stores some leases for the next process. */
@@ -122,15 +135,16 @@ export function createTokenSource({ lease, reserve }: TokenSourceOptions = {}): 
     const starts: number[] = [];
     let last = key;
     while (starts.length < RESERVED_LEASES) {
-      const { start, key: shared } = await ask(key);
+      const { start, key: shared } = await askAbove(ask);
       starts.push(start);
+      if (shared.equals(key)) highest = Math.max(highest, start);
       last = shared;
     }
     reserve.store({ key: last, starts });
   }
 
   async function refillFrom(ask: NonNullable<typeof lease>): Promise<void> {
-    do take(await ask(key));
+    do take(await askAbove(ask));
     while (left() <= lowWater);
     if (!hasReplied) storeReserve(ask).catch(() => undefined);
     hasReplied = true;

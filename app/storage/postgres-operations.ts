@@ -46,7 +46,7 @@ export interface Operations {
   leasedUntil: Contract<'leasedUntil'>;
   /** Keys in hexadecimal. */
   formKey(): Promise<string>;
-  leaseTokens(proposed: string | null): Promise<{ start: number; count: number; key: string }>;
+  leaseTokens(proposed: string | null, skip: number): Promise<{ start: number; count: number; key: string }>;
 }
 
 /** `say` receives sentences about degraded operation, such as a missing privilege. */
@@ -73,6 +73,14 @@ export function createOperations(
         'Profiles are searched by parts of their URL without an index, since the extension pg_trgm could not be ' +
           'created; docs/decisions/0009 says how to add it.',
       );
+  }
+
+  /** A clock that jumps ahead must not delete what is young by the database's. */
+  async function clockAheadMs(): Promise<number> {
+    const { rows } = await pool.query<{ at: string }>(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as at',
+    );
+    return Math.max(0, Date.now() - Number(rows[0]?.at ?? Infinity));
   }
 
   const write = (batch: Batch): Promise<string[]> =>
@@ -105,21 +113,30 @@ export function createOperations(
     writeSetting: (name, value) => writeSetting(store, name, value),
     async purge(limits) {
       await checkTrigrams();
+      const { olderThan, keepExceptions } = limits;
+      const aheadMs = await clockAheadMs();
       // Creates the next partition before a profile needs it.
       const now = Date.now();
       await withClient(pool, (client) => partitions.prepare(client, [now, now + partitionMs]));
-      return purgeProfiles(store, limits);
+      return purgeProfiles(store, {
+        ...limits,
+        olderThan: olderThan - aheadMs,
+        ...(keepExceptions === undefined
+          ? {}
+          : { keepExceptions: { ...keepExceptions, olderThan: keepExceptions.olderThan - aheadMs } }),
+      });
     },
     async leasedUntil() {
       const { rows } = await pool.query<{ last: string }>(`select last_value as last from ${sequence}`);
       return Number(rows[0]?.last ?? 0) + LEASE_SIZE;
     },
     formKey: async () => (await formKey(store)).toString('hex'),
-    async leaseTokens(proposed) {
+    async leaseTokens(proposed, skip) {
       const key = await tokenKey(store, proposed === null ? undefined : Buffer.from(proposed, 'hex'));
-      const { rows } = await pool.query<{ start: string }>('select nextval($1::regclass) as start', [
-        sequence,
-      ]);
+      const { rows } = await pool.query<{ start: string }>(
+        'select nextval($1::regclass) as start from generate_series(0, $2::int) order by 1 desc limit 1',
+        [sequence, skip],
+      );
       return { start: Number(rows[0]?.start ?? 0), count: LEASE_SIZE, key: key.toString('hex') };
     },
   };

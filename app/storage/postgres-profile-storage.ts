@@ -113,8 +113,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     purge: (limits) => order('purge', [limits]),
     leasedUntil: () => ask(replyTimeoutMs, 'leasedUntil'),
     formKey: async () => Buffer.from(await ask(replyTimeoutMs, 'formKey'), 'hex'),
-    async leaseTokens(proposed) {
-      const lease = await ask(CHORE_WITHIN_MS, 'leaseTokens', proposed?.toString('hex') ?? null);
+    async leaseTokens(proposed, skip = 0) {
+      const lease = await ask(CHORE_WITHIN_MS, 'leaseTokens', proposed?.toString('hex') ?? null, skip);
       return { ...lease, key: Buffer.from(lease.key, 'hex') };
     },
     async close() {

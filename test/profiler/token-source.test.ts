@@ -58,6 +58,27 @@ describe('the source of tokens', () => {
     }
   });
 
+  it('are not given twice where the storage begins its numbers anew: its schema was dropped', async () => {
+    let next = 0;
+    let dropped = 0;
+    const lease = (key: Buffer, skip = 0): Promise<TokenLease> => {
+      if (++dropped === 40) next = 0;
+      const start = (next + skip) * LEASE_SIZE;
+      next += skip + 1;
+      return Promise.resolve({ start, count: LEASE_SIZE, key });
+    };
+    const source = createTokenSource({ lease });
+    await source.refill();
+    const tokens = new Set<string>();
+    const count = LEASE_SIZE * 100;
+    for (let i = 0; i < count; i++) {
+      tokens.add(source.next());
+      await Promise.resolve();
+    }
+    expect(dropped).to.be.greaterThan(40);
+    expect(tokens.size).to.equal(count);
+  });
+
   it('go on while the storage is away', async () => {
     const source = createTokenSource({ lease: () => Promise.reject(new Error('away')) });
     await source.refill().catch(() => undefined);

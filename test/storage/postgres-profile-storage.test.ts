@@ -66,6 +66,30 @@ function describePostgresStorage(server: () => TestServer): void {
     expect(one?.toString('hex')).to.not.contain((await open().leaseTokens?.())?.key.toString('hex'));
   });
 
+  it('skips as many blocks as it is told', async () => {
+    const storage = open();
+    const first = (await storage.leaseTokens?.())?.start ?? 0;
+    expect((await storage.leaseTokens?.(undefined, 3))?.start).to.equal(first + 4 * LEASE_SIZE);
+  });
+
+  it('deletes nothing that is young by the clock of the database, where that of the process is ahead', async () => {
+    const young = profileOf(1, { startedAt: Date.now() });
+    const storage = open();
+    await storage.write([young]);
+    const { now } = Date;
+    const day = 24 * 3_600_000;
+    try {
+      Date.now = () => now() + 20 * 365 * day;
+      const keepExceptions = { olderThan: Date.now() - 7 * day, count: 10 };
+      await storage.purge({ ...everything, olderThan: Date.now() - day, keepExceptions });
+    } finally {
+      Date.now = now;
+    }
+    expect(await storage.read('000001')).to.not.equal(null);
+    await storage.purge({ ...everything, olderThan: Date.now() + day });
+    expect(await storage.read('000001')).to.equal(null);
+  });
+
   it('begins the counters anew when they are used up', async () => {
     await knex.raw(`select setval('"odd ""schema"" é".hindsight_tokens', ${LEASED_COUNTERS - LEASE_SIZE})`);
     expect((await open().leaseTokens?.())?.start).to.equal(0);
