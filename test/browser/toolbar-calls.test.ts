@@ -474,8 +474,8 @@ describe("the calls of a page, in the toolbar's eyes", () => {
         fetch('/api/lost', { method: 'POST', body: 'a' }); fetch('/api/lost', { method: 'POST', body: 'b' }).then(() => 0);
         fetch('/api/lost', { method: 'POST', body: 'c' }).catch(() => 0); fetch('/api/lost', { method: 'POST', body: 'd' }).finally(() => 0).catch(() => 0);
         fetch('/api/none').then(() => { throw new RangeError('own'); });
-        const later = fetch('/api/lost', { method: 'POST', body: 'e' }); setTimeout(() => later.catch(() => 0), 300);
-        await new Promise((done) => setTimeout(done, 600)); return seen.sort();`],
+        const later = fetch('/api/lost', { method: 'POST', body: 'e' }); const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+        while (seen.length < 4) await wait(10); later.catch(() => 0); while (seen.length < 5) await wait(10); await wait(100); return seen.sort();`],
       'XMLHttpRequest of every form': [`
         const seen = [];
         const send = (method, url, body, { sync = false, more = () => 0 } = {}) => new Promise((done) => {
