@@ -154,7 +154,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|var|\\.dist-|bench/(peers|hosts))' },
+    exclude: { path: '^(dist|var|\\.dist-|bench/(peers|hosts)|examples/(apollo|feathers|loopback|nest))' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

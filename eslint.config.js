@@ -79,7 +79,16 @@ function readable(names) {
 
 export default tseslint.config(
   {
-    ignores: ['dist/', '.dist-*/', 'var/', 'node_modules/', '.tmp/', 'bench/peers/', 'bench/results/'],
+    ignores: [
+      'dist/',
+      '.dist-*/',
+      'var/',
+      'node_modules/',
+      '.tmp/',
+      'bench/peers/',
+      'bench/results/',
+      'examples/nest/',
+    ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error', reportUnusedInlineConfigs: 'error' } },
   {

@@ -1,5 +1,6 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
 export { hindsight, hindsight as default } from './compose/hindsight.ts';
+export { type ApolloPlugin, apolloPlugin } from './compose/apollo-plugin.ts';
 export { HindsightModule } from './compose/nestjs-module.ts';
 export { createProfiler } from './compose/create-profiler.ts';
 export type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';

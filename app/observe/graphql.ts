@@ -10,6 +10,7 @@ import {
   createResolverWrapping,
   graphqlChannels,
   type GraphqlExecuted,
+  type GraphqlRefused,
   type GraphqlResolved,
   type GraphqlSchemaUsed,
   type ResolveInfo,
@@ -215,6 +216,16 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     resolving.delete(message);
   }
 
+  function refuse({ query, operationName, variables, errors }: GraphqlRefused): void {
+    const context = tracker.observed();
+    if (context === undefined || context.isFull('graphql')) return;
+    const source = { loc: { source: { body: query } } };
+    const operation = { name: { value: operationName } };
+    const entry = begin(context, { operation, source, variables, byResolvers: false });
+    entry.fact.durationMs = 0;
+    for (const each of errors) fail(entry, each, pathOf(each));
+  }
+
   const undo = [
     ...[graphqlChannels.execute, graphqlChannels.published].map((channel) =>
       subscribeToCalls<GraphqlExecuted>(channel, { start, end, asyncStart: end }),
@@ -226,6 +237,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
       },
       asyncStart: resolved,
     }),
+    subscribeTo<GraphqlRefused>(graphqlChannels.refused, refuse),
     subscribeTo<GraphqlSchemaUsed>(graphqlChannels.schema, ({ schema }) => {
       resolvers.wrap(schema);
     }),

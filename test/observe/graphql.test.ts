@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import type * as graphql from 'graphql';
 import type { createHandler as CreateHandler } from 'graphql-http/lib/use/express';
+import { apolloPlugin } from '../../app/index.ts';
 import { graphqlPatches } from '../../app/observe/channels/graphql.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { GraphqlData } from '../../app/panels/graphql/index.ts';
@@ -152,6 +153,54 @@ describe('graphql-http', () => {
     const { operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations.map(({ operation }) => operation)).to.deep.equal(['Stock']);
     expect(profile.route).to.equal('/graphql · Stock');
+  });
+});
+
+describe('a request that Apollo Server refuses', () => {
+  const { parse } = require('graphql') as typeof graphql;
+  const ask = withFindingsApp((app) => {
+    app.get('/graphql', async (req, res) => {
+      const plugin = apolloPlugin();
+      const { query } = req.query as { query?: string };
+      if (query === undefined) await plugin.invalidRequestWasReceived({ error: new Error('Possible CSRF') });
+      const { didEncounterErrors } = await plugin.requestDidStart();
+      const request = { query, operationName: 'Cart', variables: { id: 7 } };
+      try {
+        parse(query ?? '{ sku }');
+        await didEncounterErrors({ request, operation: {}, errors: [new Error('Thrown by a resolver')] });
+      } catch (error) {
+        await didEncounterErrors({ request, errors: [error] });
+      }
+      res.status(400).end();
+    });
+  });
+  const operationsOf = async (path: string) =>
+    ((await ask(path)).profile.panels.graphql?.data as GraphqlData | null)?.operations;
+
+  it('is recorded with its document, variables and error', async () => {
+    const { profile } = await ask('/graphql?query=query Cart {');
+    const { operations } = profile.panels.graphql?.data as GraphqlData;
+    expect(operations).to.have.length(1);
+    const errors = [{ message: 'Syntax Error: Expected Name, found <EOF>.', path: '' }];
+    expect(operations[0]).to.deep.include({
+      operation: 'Cart',
+      type: null,
+      document: 'query Cart {',
+      errors,
+    });
+    expect(operations[0]).to.deep.include({ variables: { id: 7 }, durationMs: 0, resolvers: [] });
+    expect(profile.error).to.include({ message: 'Syntax Error: Expected Name, found <EOF>.' });
+  });
+
+  it('is recorded if it never came to a document', async () => {
+    const operations = await operationsOf('/graphql');
+    expect(operations?.map(({ document, errors }) => [document, errors[0]?.message])).to.deep.equal([
+      ['', 'Possible CSRF'],
+    ]);
+  });
+
+  it('is not recorded twice if its operation ran', async () => {
+    expect(await operationsOf('/graphql?query={ sku }')).to.equal(undefined);
   });
 });
 

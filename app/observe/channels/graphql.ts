@@ -35,6 +35,14 @@ export interface ResponsePath {
   prev?: ResponsePath | undefined;
 }
 
+/** A request that a server refused: it was not executed. */
+export interface GraphqlRefused {
+  query?: unknown;
+  operationName?: unknown;
+  variables?: unknown;
+  errors: readonly unknown[];
+}
+
 /** A schema is about to be used. */
 export interface GraphqlSchemaUsed {
   schema: unknown;
@@ -58,6 +66,7 @@ export const graphqlChannels = {
   published: tracingChannel('graphql:execute'),
   resolve: tracingChannel('express-hindsight:graphql:resolve'),
   schema: channel('express-hindsight:graphql:schema'),
+  refused: channel('express-hindsight:graphql:refused'),
 };
 
 function wrapResolver(field: Field, name: string): (() => void) | null {

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { HindsightModule } from 'express-hindsight';
+import { ParcelsController } from './parcels.controller';
+import { ParcelsService } from './parcels.service';
+
+@Module({
+  imports: [HindsightModule.forRoot()],
+  controllers: [ParcelsController],
+  providers: [ParcelsService],
+})
+export class AppModule {}
