@@ -3,7 +3,7 @@ import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import { timesOf } from '../shared/query-groups.ts';
-import { totalMs } from '../shared/rows.ts';
+import { concurrentNote, totalMs } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
@@ -191,7 +191,13 @@ export function presentQueries(
         label: 'Different statements',
         value: unkept === undefined ? asked.filter(Boolean).length : totals.statements,
       },
-      { label: 'Query time', value: totals.durationMs, unit: 'ms', compare: 'cost' },
+      {
+        label: 'Query time',
+        value: totals.durationMs,
+        unit: 'ms',
+        note: concurrentNote(totals),
+        compare: 'cost',
+      },
       { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
       { label: 'Waiting for a connection', value: totals.waitMs, unit: 'ms', compare: 'cost' },
       { label: 'Rows', value: totals.rows },

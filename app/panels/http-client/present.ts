@@ -1,6 +1,7 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { concurrentNote } from '../shared/rows.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
@@ -58,7 +59,13 @@ export function presentCalls(
       },
       { label: 'Hosts', value: totals.hosts },
       { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
-      { label: 'Time in outgoing calls', value: totals.durationMs, unit: 'ms', compare: 'cost' },
+      {
+        label: 'Time in outgoing calls',
+        value: totals.durationMs,
+        unit: 'ms',
+        note: concurrentNote(totals),
+        compare: 'cost',
+      },
       { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
     ],
     sections: [

@@ -2,6 +2,7 @@
  * Limits what a page shows, by number of rows and by their estimated length, so that a page stays below 60 KB whatever was
  * recorded. The rest is behind a link.
  */
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 /** Rows on a page at most. */
 const MOST_ROWS = 200;
@@ -94,6 +95,12 @@ export function withRoundedTimes<T extends Timed>(fact: T): T {
 /** Sum of the durations; concurrent work counts twice. */
 export function totalMs(all: readonly Pick<Timed, 'durationMs'>[]): number {
   return all.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
+}
+
+/** `15.0 ms of the request`, beside a sum of durations that ran concurrently in part; undefined if none did. */
+export function concurrentNote(totals: { durationMs: number; busyMs: number }): string | undefined {
+  const { durationMs, busyMs } = totals;
+  return durationMs - busyMs < 0.05 ? undefined : `${numberHelpers.durationText(busyMs)} of the request`;
 }
 
 /** Milliseconds covered by any of the intervals: concurrent work counts once. */
