@@ -11,6 +11,8 @@ export interface LedgerService {
   said(): string;
   /** Exit code after SIGTERM, and how long that took. */
   end(): Promise<{ code: number | null; ms: number }>;
+  /** By SIGKILL. */
+  kill(): Promise<void>;
 }
 
 const START_WITHIN_MS = 30_000;
@@ -54,6 +56,11 @@ export async function startService(port: number, env: Record<string, string>): P
   }
   return {
     said: () => text,
+    async kill() {
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    },
     async end() {
       const startedAt = performance.now();
       if (child.exitCode === null && child.signalCode === null) {
