@@ -1,34 +1,14 @@
-/** The door for tests of your own panels: the facts of a request -> the data that the panel stores, masked, and its rows. */
-import { Context } from './profiler/context.ts';
-import type { Panel } from './profiler/panel.ts';
-import { createRecorder } from './profiler/recorder.ts';
-import { createRedactor } from './profiler/redact.ts';
-import type { Presentation } from './profiler/rows.ts';
-
-export interface ShownPanel<Data> {
-  /** null: nothing to show. */
-  data: Data | null;
-  rows: Presentation | null;
-}
-
-/** Throws what the panel throws. `addFacts` adds facts to the context as an observer would. */
-export function showPanel<Data>(panel: Panel<Data>, addFacts: (context: Context) => void): ShownPanel<Data> {
-  const context = new Context({ token: '000000', kind: 'request' });
-  addFacts(context);
-  const recorder = createRecorder({
-    panels: [panel],
-    redactor: createRedactor(),
-    nextToken: () => '000000',
-    write: () => undefined,
-    process: 'test',
-    warn: (sentence) => {
-      throw new Error(sentence);
-    },
-  });
-  const profile = recorder.snapshot(context);
-  const { data = null, error } = profile.panels[panel.name] ?? {};
-  if (typeof error === 'string') throw new Error(error);
-  const found = data as Data | null;
-  const rows = found === null ? null : (panel.present?.(found, { profile, amendments: {} }) ?? null);
-  return { data: found, rows };
-}
+/** The package's door for tests: what a request may cost, and what your own panels show. */
+export { showPanel, type ShownPanel } from './compose/testing/show-panel.ts';
+export {
+  called,
+  cpuBelow,
+  noFindings,
+  noNPlusOne,
+  notCalled,
+  queriesBelow,
+} from './compose/testing/assertions.ts';
+export { hindsightChai } from './compose/testing/chai-plugin.ts';
+export { hindsightMatchers, type HindsightMatchers } from './compose/testing/matchers.ts';
+export type { FindingsAllowed } from './compose/testing/checks.ts';
+export type { TestedResponse } from './compose/testing/read-response.ts';

@@ -15,7 +15,7 @@ import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
 import type { Redactor } from '../profiler/redact.ts';
 import { createSampler, type Sampler } from '../profiler/sampling.ts';
-import type { ProfileStorage } from '../profiler/storage.ts';
+import type { ProfileStorage, StoredProfile } from '../profiler/storage.ts';
 import { createTokenReserve } from '../profiler/token-reserve.ts';
 import { createTokenSource } from '../profiler/token-source.ts';
 import { createWriter, type Writer } from '../profiler/writer.ts';
@@ -41,6 +41,8 @@ export interface CoreOptions {
   tokenFolder?: string | undefined;
   /** Where what can't be stored is left for the next start; null: it is lost. */
   blackBoxFolder: string | null;
+  /** Called with each profile that is passed to the writer. */
+  onProfile?: (profile: StoredProfile) => void;
   warn: (sentence: string) => void;
 }
 
@@ -63,7 +65,8 @@ export interface Core {
 }
 
 export function createCore(options: CoreOptions): Core {
-  const { storage, panels, rules, redactor, settings, limits, tokenFolder, blackBoxFolder, warn } = options;
+  const { storage, panels, rules, redactor, settings, limits, tokenFolder, blackBoxFolder, onProfile, warn } =
+    options;
   const isShared = storage.writeSync !== undefined;
   const ledger = createLedger();
   const blackBox =
@@ -121,8 +124,12 @@ export function createCore(options: CoreOptions): Core {
     ledger,
     write(profile, shared, fate) {
       const { kind, startedAt } = profile.index;
-      if (kind === 'profiler' || !recording.leavesOut(startedAt)) writer.enqueue(profile, shared, fate);
-      else if (fate !== undefined) ledger.leftOut(fate, 'recording paused');
+      if (kind !== 'profiler' && recording.leavesOut(startedAt)) {
+        if (fate !== undefined) ledger.leftOut(fate, 'recording paused');
+        return;
+      }
+      onProfile?.(profile);
+      writer.enqueue(profile, shared, fate);
     },
     process: options.process,
     limits,

@@ -32,6 +32,7 @@ import { createObservers } from './create-observers.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
+import { createTestable } from './testing/testable.ts';
 import { createLazyPages } from './lazy-pages.ts';
 import { createOffProfiler } from './off-profiler.ts';
 import { noteProfiler } from './process-profilers.ts';
@@ -89,9 +90,11 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     limits: options.limits,
     tokenFolder: options.tokenFolder,
     blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),
+    onProfile: (stored) => testable.add(stored),
     warn,
   });
   const { tracker, recorder, recording, profiles, writer } = core;
+  const testable = createTestable({ recorder, panels, rules });
 
   const explainer =
     explainMs > 0
@@ -257,6 +260,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     },
     async close(timeoutMs = CLOSE_WITHIN) {
       noteEnd();
+      testable.close();
       for (const detach of detaching.splice(0)) detach();
       live.close();
       explainer?.close();

@@ -1,19 +1,43 @@
 /**
- * A profiler that the code creates replaces the one of `express-hindsight/register`. The state is global, not of this module, because the
- * two may come from different copies of this package (ES module, CommonJS).
+ * What the profilers of a process know of each other: one that the code creates replaces the one of `express-hindsight/register`, and
+ * `express-hindsight/testing` reads all of them. The state is global, not of this module, because they may come from different copies of
+ * this package (ES module, CommonJS).
  */
+import type { RuleTexts } from '../profiler/finding-rule.ts';
+import type { Panel } from '../profiler/panel.ts';
+import type { Profile } from '../profiler/profile.ts';
+
+/** A profile, and what is needed to present it. */
+export interface TestedProfile {
+  profile: Profile;
+  panels: readonly Panel[];
+  rules: RuleTexts;
+}
+
+/** How `express-hindsight/testing` reads a profiler. */
+export interface Testable {
+  /** From now on the newest profiles stay readable, wherever they are stored. */
+  begin(): void;
+  /** null: not one of this profiler, or no longer readable. */
+  read(token: string): TestedProfile | null;
+}
+
 interface ProcessProfilers {
   /** Number of open profilers that the code created. */
   made: number;
   /** Closes the profiler of `register`. */
   stepAside: (() => void) | null;
+  /** Whether `express-hindsight/testing` is loaded. */
+  isTested: boolean;
+  /** One per open profiler. */
+  testables: Set<Testable>;
 }
 
 const KEY = Symbol.for('express-hindsight.profilers');
 
 export function processProfilers(): ProcessProfilers {
   const holder = globalThis as { [KEY]?: ProcessProfilers };
-  return (holder[KEY] ??= { made: 0, stepAside: null });
+  return (holder[KEY] ??= { made: 0, stepAside: null, isTested: false, testables: new Set() });
 }
 
 /** Counts a profiler that the code creates; returns the function that reports its end. */

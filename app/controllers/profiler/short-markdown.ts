@@ -103,11 +103,15 @@ function evidenceOf({ anchor, place }: Finding, presented: Presentation | null):
   ]);
 }
 
-function findingParts({ findings, profile, panels, amendments }: ShortMarkdownOptions): string[] {
-  const all = [...findings.shown, ...findings.folded];
-  if (all.length === 0) return ['Nothing wrong was found.'];
+/** Findings, each as a part, with what proves them. */
+export function findingParts({
+  findings,
+  profile,
+  panels,
+  amendments,
+}: Pick<ShortMarkdownOptions, 'findings' | 'profile' | 'panels' | 'amendments'>): string[] {
   const seen = new Set<string>();
-  return all.map((finding, index) => {
+  return [...findings.shown, ...findings.folded].map((finding) => {
     const { label, severity, sentence, place, panel } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
     const owner = panels.find(({ name }) => name === panel);
@@ -116,7 +120,7 @@ function findingParts({ findings, profile, panels, amendments }: ShortMarkdownOp
     const isNew = evidence !== '' && !seen.has(evidence);
     seen.add(evidence);
     return blocks([
-      `${index === 0 ? `${heading(2, 'What is wrong')}\n\n` : ''}**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
+      `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
       // Markdown already.
       texts === undefined ? '' : `How to fix it: ${texts.fix}`,
       isNew ? evidence : '',
@@ -145,13 +149,19 @@ const lastRows = (most: number) => (section: Section) => ({
   left: (section.left ?? 0) + Math.max(0, section.rows.length - most),
 });
 
+function whatIsWrong(options: ShortMarkdownOptions): string[] {
+  const [first, ...others] = findingParts(options);
+  if (first === undefined) return ['Nothing wrong was found.'];
+  return [blocks([heading(2, 'What is wrong'), first]), ...others];
+}
+
 function shortMarkdown(options: ShortMarkdownOptions): string {
   const { profile, panels, longest = LONGEST } = options;
   const parts = [
     headOf(options),
     ...sectionParts(options, 'exception', (section) => (section.id.endsWith('-trace') ? null : section)),
     ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
-    ...findingParts(options),
+    ...whatIsWrong(options),
     ...sectionParts(options, OVERVIEW, (section) => (OF_OVERVIEW.has(section.id) ? section : null)),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
     ...sectionParts(options, 'request', (section) =>

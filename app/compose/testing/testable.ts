@@ -1,0 +1,60 @@
+/** Lets `express-hindsight/testing` read the profiles of one profiler without waiting, wherever they are stored. */
+import { type FindingRule, ruleTexts } from '../../profiler/finding-rule.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import type { Profile, ProfileDocument } from '../../profiler/profile.ts';
+import type { Recorder } from '../../profiler/recorder.ts';
+import type { StoredProfile } from '../../profiler/storage.ts';
+import { processProfilers, type Testable } from '../process-profilers.ts';
+
+/** A test looks at the request that it has just sent, or at a few before it. */
+const MOST_ENDED = 100;
+
+export interface ProfilerTestable {
+  /** Called with each profile that is stored. */
+  add(stored: StoredProfile): void;
+  close(): void;
+}
+
+export function createTestable(options: {
+  recorder: Recorder;
+  panels: readonly Panel[];
+  rules: readonly FindingRule[];
+}): ProfilerTestable {
+  const { recorder, panels, rules } = options;
+  const { isTested, testables } = processProfilers();
+  /** Documents by token, the newest last; null: nobody tests. Not global: Jest reports globals that are used after a file has ended. */
+  let ended: Map<string, string> | null = isTested ? new Map() : null;
+
+  function readProfile(token: string): Profile | null {
+    const context = recorder.running(token);
+    if (context !== undefined) return recorder.snapshot(context);
+    const document = ended?.get(token);
+    return document === undefined
+      ? null
+      : recorder.complete(JSON.parse(document) as ProfileDocument, new Map());
+  }
+
+  const testable: Testable = {
+    begin() {
+      ended ??= new Map();
+    },
+    read(token) {
+      const profile = readProfile(token);
+      return profile === null ? null : { profile, panels, rules: ruleTexts(rules) };
+    },
+  };
+  testables.add(testable);
+
+  return {
+    add({ index: { token }, document }) {
+      if (ended === null) return;
+      ended.delete(token);
+      ended.set(token, document);
+      const [oldest] = ended.keys();
+      if (ended.size > MOST_ENDED && oldest !== undefined) ended.delete(oldest);
+    },
+    close() {
+      testables.delete(testable);
+    },
+  };
+}
