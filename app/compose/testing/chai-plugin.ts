@@ -33,7 +33,7 @@ interface ChaiUtils {
 
 export function hindsightChai({ Assertion, AssertionError }: ChaiParts, { flag }: ChaiUtils): void {
   for (const [name, check] of Object.entries(checks)) {
-    // sinon-chai and chai-spies also have a `called`: theirs is for functions.
+    // sinon-chai also has a `called`: its own is for functions.
     const other = Object.getOwnPropertyDescriptor(Assertion.prototype, name);
 
     function get(this: object): unknown {
