@@ -249,10 +249,10 @@ describe('the overview panel', () => {
     );
   });
 
-  it('keeps to the contract: without a panel the request is shown, or the exception', async () => {
+  it('is what a profile opens on', async () => {
     const { token } = await fixture.record({});
     const $ = load(await (await fetch(`${server.address}/_profiler/${token}`)).text());
-    expect($('.panels [aria-current]').text()).to.match(/^\s*Request/);
+    expect($('.panels [aria-current]').text()).to.match(/^\s*Overview/);
     expect($('.panels a').first().attr('href')).to.equal(`/_profiler/${token}?panel=overview`);
     expect(createPanels({ describe: () => ({}) as never, configuration: {} as never })[0]?.name).to.equal(
       'overview',

@@ -57,8 +57,8 @@ export function createProfileController(
       }
       if (found === null) throw await createUnknownTokenError(services, token);
       const { profile, amendments } = found;
-      const name = wanted ?? defaultPanel(profile);
       const panels = panelsOf(profile, services.panels);
+      const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const [children, routePercentiles, redirects, csrf, beside] = await Promise.all([

@@ -75,7 +75,9 @@ export function droppedTexts(
     .map(([name, count]) => `${numberHelpers.count(count)} ${nouns.get(name) ?? `“${name}”`}`);
 }
 
-export function defaultPanel(profile: Profile): string {
+/** What an address without a panel shows; a host may have left the overview out. */
+export function defaultPanel(profile: Profile, panels: readonly Panel[]): string {
+  if (panels.some(({ name }) => name === OVERVIEW) && hasContent(profile, OVERVIEW)) return OVERVIEW;
   if (hasContent(profile, 'exception')) return 'exception';
   return profile.kind === 'job' ? 'jobs' : profile.kind === 'command' ? 'timeline' : 'request';
 }
@@ -105,7 +107,7 @@ function truncate(text: string): string {
 }
 
 function titleOf(profile: Profile, panel: Panel): string {
-  if (profile.error !== null && panel.name === 'exception')
+  if (profile.error !== null && (panel.name === 'exception' || panel.name === OVERVIEW))
     return `${truncate(profile.error.message)} (${profile.status ?? 'no response'})`;
   return `${truncate(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
 }

@@ -111,7 +111,7 @@ describe('the findings at the head of a profile', () => {
         ({ profile } = await running.ask(path));
         return profile.findings.every(({ rule: found }) => found !== 'event-loop-blocked');
       }, 'nothing blocked the event loop');
-      const answer = await fetch(`${running.origin}/_profiler/${profile?.token}`);
+      const answer = await fetch(`${running.origin}/_profiler/${profile?.token}?panel=request`);
       return load(await answer.text());
     }
 

@@ -63,7 +63,7 @@ describe('pages of the profiler', () => {
       expect(headers.get('access-control-allow-origin')).to.equal(null);
     });
 
-    it('opens with the exception where there is one, else with the request', async () => {
+    it('opens with the exception where there is one, else with the request, if a host has no overview', async () => {
       const plain = await fixture.record();
       const failed = await fixture.record({
         status: 500,
