@@ -95,10 +95,11 @@ function p99(tookMs: number[]): string {
 interface Row {
   fault: string;
   given: number;
-  failed: number;
+  /** Not counted where the service is killed: what was on its way fails. */
+  failed: number | 'not counted';
   p99: string;
   missing: number;
-  dropped: number;
+  dropped: number | 'not counted';
   recovered: string;
   isHeld: boolean;
 }
@@ -155,7 +156,7 @@ async function kill(name: string, state: RelayState, scene: Scene): Promise<Row>
   const stored = await storedTokens(scene.place);
   const lost = load.given.filter(({ token }) => !stored.has(token));
   const oldest = Math.max(0, ...lost.map(({ at }) => killedAt - at));
-  return { fault: `${name}: oldest lost ${oldest.toFixed(0)} ms before`, given: load.given.length, failed: 0, p99: p99(load.tookMs), missing: lost.length, dropped: 0, recovered: `${(recoveredMs / 1000).toFixed(1)} s`, isHeld: oldest <= KILL_MAY_COST }; // prettier-ignore
+  return { fault: `${name}: oldest lost ${oldest.toFixed(0)} ms before`, given: load.given.length, failed: 'not counted', p99: p99(load.tookMs), missing: lost.length, dropped: 'not counted', recovered: `${(recoveredMs / 1000).toFixed(1)} s`, isHeld: oldest <= KILL_MAY_COST }; // prettier-ignore
 }
 
 interface Scene {
