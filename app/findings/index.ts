@@ -18,6 +18,7 @@ import { createEtagChanges } from './etag-changes.ts';
 import { eventLoopBlocked } from './event-loop-blocked.ts';
 import { failedCall } from './failed-call.ts';
 import { failedStatement } from './failed-statement.ts';
+import { failureSent } from './failure-sent.ts';
 import { garbageCollection } from './garbage-collection.ts';
 import { headerOverwritten } from './header-overwritten.ts';
 import { jsonTwice } from './json-twice.ts';
@@ -90,6 +91,7 @@ export function createFindingRules(): FindingRule[] {
     pendingMigrations,
     unknownMigrations,
     errorThrown,
+    failureSent,
     rootCause,
     unhandledRejection,
     errorAnswered2xx,

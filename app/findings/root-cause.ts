@@ -3,7 +3,7 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
-import { count, placed } from './shared/wording.ts';
+import { count, excerpt, placed } from './shared/wording.ts';
 
 function ownFrame(frames: readonly ThrownFrame[] | undefined): ThrownFrame | undefined {
   return frames?.find(({ kind }) => kind === 'own');
@@ -19,12 +19,12 @@ function findingOf({ chain, chainEnd }: Thrown, index: number): Finding[] {
   const root = chain.at(-1);
   if (first === undefined || root === undefined || chain.length < 2 || chainEnd === 'circular') return [];
   const frame = ownFrame(root.frames);
-  const where = frame?.function === null || frame === undefined ? '' : ` in ${frame.function}`;
+  const where = frame?.function === null || frame === undefined ? '' : `, thrown in ${frame.function},`;
   const finding: Finding = {
     label: 'root cause',
     broke: 'response',
     severity: 'bad',
-    sentence: `${root.class}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`,
+    sentence: `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`,
     panel: 'exception',
     anchor: `error-${index + 1}`,
   };

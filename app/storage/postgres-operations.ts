@@ -23,6 +23,9 @@ export interface OperationOptions {
   findTimeoutMs: number;
 }
 
+/** More than reading the database's clock takes; profiles live for hours. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
 type Contract<Name extends keyof ProfileStorage> = Required<ProfileStorage>[Name];
 
 export interface Operations {
@@ -75,12 +78,13 @@ export function createOperations(
       );
   }
 
-  /** A clock that jumps ahead must not delete what is young by the database's. */
+  /** By how much this process's clock is ahead: one that jumped must not delete what is young by the database's. */
   async function clockAheadMs(): Promise<number> {
     const { rows } = await pool.query<{ at: string }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as at',
     );
-    return Math.max(0, Date.now() - Number(rows[0]?.at ?? Infinity));
+    const aheadMs = Date.now() - Number(rows[0]?.at ?? Infinity);
+    return aheadMs > CLOCK_TOLERANCE_MS ? aheadMs : 0;
   }
 
   const write = (batch: Batch): Promise<string[]> =>

@@ -24,7 +24,7 @@ describe('finding root-cause', () => {
     const [finding] = (await ask('/wrapped')).of('root-cause');
     expect(finding).to.include({
       severity: 'bad',
-      sentence: 'RangeError in readPrice caused this Error (1 level down)',
+      sentence: 'RangeError: no price, thrown in readPrice, caused this Error (1 level down)',
       anchor: 'error-1',
     });
     expect(finding?.place).to.equal('test/findings/root-cause.test.ts:5');

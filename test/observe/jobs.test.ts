@@ -126,7 +126,7 @@ for (const [version, library] of [
       const { profile } = await ask('/failing');
       const job = await jobOf(profile.token);
       expect(job.error).to.equal('TypeError: no such template');
-      const page = load(await ask.page(urls.profile(job.token)));
+      const page = load(await ask.page(urls.profile(job.token, 'exception')));
       expect(page.text()).to.contain('no such template').and.contain('jobs.test.ts');
     });
 

@@ -78,9 +78,9 @@ async function query(server: EmbeddedServer, sql: string): Promise<unknown> {
   }
 }
 
-async function until(condition: () => boolean, withinMs: number): Promise<number> {
+async function until(condition: () => boolean | Promise<boolean>, withinMs: number): Promise<number> {
   const started = Date.now();
-  while (!condition() && Date.now() - started < withinMs) await sleep(20);
+  while (!(await condition()) && Date.now() - started < withinMs) await sleep(20);
   return Date.now() - started;
 }
 
@@ -422,9 +422,11 @@ describe('embedded PostgreSQL', function () {
       const servers = (): number => new Set(users.map(({ pid }) => pid)).size;
       for (let round = 0; round < 3; round++) {
         await killWatchers(varDir);
-        // Who looked just before another replaced the server finds out with its next connection.
-        for (let tries = 0; tries === 0 || (tries < 5 && servers() > 1); tries++)
+        // Who looked just before another replaced the server finds out with a later connection.
+        await until(async () => {
           await Promise.all(users.map((user) => user.ensure()));
+          return servers() === 1;
+        }, 30_000);
         expect(servers()).to.equal(1);
       }
       const last = users.pop()!;

@@ -244,7 +244,7 @@ describe('a page that gets no toolbar', () => {
     });
     const { header, body } = await host.ask('/', headers);
     expect(tagsIn(body.toString())).to.deep.equal([]);
-    const page = await host.ask(`/_profiler/${header('x-debug-token') ?? ''}`, NAVIGATION);
+    const page = await host.ask(`/_profiler/${header('x-debug-token') ?? ''}?panel=request`, NAVIGATION);
     expect(tagsIn(page.body.toString()), 'on the profiler’s own page').to.deep.equal([]);
     await host.close();
     return load(page.body.toString())('p.note#no-toolbar').text();

@@ -1,0 +1,53 @@
+/** The application responded with a 5xx by itself: nothing was thrown or passed to `next()`, so no exception names the place. */
+import type { ExceptionData } from '../panels/exception/data.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
+import { fromLayerRow } from '../panels/shared/layer-rows.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { nameOfLayer } from './shared/http.ts';
+import type { Kept } from './shared/kept.ts';
+import { excerpt, placed } from './shared/wording.ts';
+
+const IN_LIBRARY = /(?:^|\/)node_modules\//;
+
+type Given = Partial<Pick<Kept, 'logs' | 'database' | 'http_client'>> & {
+  routing: KeptRouting;
+  exception?: ExceptionData;
+};
+
+export const failureSent: FindingRule<Given> = {
+  name: 'failure-sent',
+  needs: ['routing'],
+  labels: ['5xx sent'],
+  why: 'The status is a 5xx, and no error was thrown, rejected or passed to `next()`: the code set the status itself, often in a `catch` block.',
+  fix: 'Pass the error to `next(error)` or throw it again, so that the error handler, the logs and this page get it with its stack.',
+  find({ routing, exception, logs, database, http_client: calls }, { status }) {
+    if (status === null || status < 500) return [];
+    const errors = exception?.errors ?? [];
+    if (errors.some(({ origin }) => origin !== 'logged')) return [];
+    // Their own rules name the place.
+    if ((database?.totals.failed ?? 0) > 0 || (calls?.totals.failed ?? 0) > 0) return [];
+    const layer = routing.layers
+      .map(fromLayerRow)
+      .findLast(({ outcome, kind }) => outcome === 'running' && kind !== 'router');
+    if (layer === undefined) return [];
+    const line = logs?.lines.findLast(({ level }) => level === 'error' || level === 'warn');
+    const { file = null, line: number = null } = errors[0]?.place?.frame ?? {};
+    const loggedAt = IN_LIBRARY.test(line?.caller ?? '') ? null : (line?.caller ?? null);
+    const place = file === null || number === null ? (loggedAt ?? layer.source) : `${file}:${number}`;
+    const logged = line === undefined ? '' : `; logged before: ${excerpt(line.message)}`;
+    const sentence = `${nameOfLayer(layer)} responded ${status}, and nothing was thrown or passed to next()${logged}`;
+    return [
+      placed(
+        {
+          label: '5xx sent',
+          broke: 'response',
+          severity: 'bad',
+          sentence,
+          panel: 'routing',
+          anchor: 'match',
+        },
+        place,
+      ),
+    ];
+  },
+};

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withQuietConsole } from '../support/quiet-console.ts';
+
+describe('finding failure-sent', () => {
+  withQuietConsole();
+  const ask = withFindingsApp((app) => {
+    app.get('/dropped', (_req, res) => {
+      try {
+        throw new RangeError('out of stock');
+      } catch {
+        res.status(500).json({ problem: 'Try again.' });
+      }
+    });
+    app.get('/logged', (_req, res) => {
+      console.error('the warehouse does not respond');
+      res.status(503).end();
+    });
+    app.get('/error-logged', (_req, res) => {
+      try {
+        throw new RangeError('out of stock');
+      } catch (error) {
+        console.error(error);
+        res.status(500).end();
+      }
+    });
+    app.get('/thrown', () => {
+      throw new Error('it broke');
+    });
+    app.get('/passed', (_req, _res, next) => {
+      next(Object.assign(new Error('not now'), { status: 503 }));
+    });
+    app.get('/refused', (_req, res) => {
+      console.error('no such order');
+      res.status(404).end();
+    });
+  });
+
+  it('names the handler that sent a 5xx, and where', async () => {
+    const [finding] = (await ask('/dropped')).of('failure-sent');
+    expect(finding).to.include({ label: '5xx sent', severity: 'bad', broke: 'response', panel: 'routing' });
+    expect(finding?.sentence).to.equal(
+      'GET /dropped responded 500, and nothing was thrown or passed to next()',
+    );
+    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:8$/);
+  });
+
+  it('quotes what was logged, and names the line of it', async () => {
+    const [finding] = (await ask('/logged')).of('failure-sent');
+    expect(finding?.sentence).to.match(/ responded 503, .+; logged before: the warehouse does not respond$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:16$/);
+  });
+
+  it('names where the error was thrown that was only logged', async () => {
+    const [finding] = (await ask('/error-logged')).of('failure-sent');
+    expect(finding?.sentence).to.contain('logged before: RangeError: out of stock');
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:21$/);
+  });
+
+  it('leaves errors that reached the error handler, and other statuses, alone', async () => {
+    for (const path of ['/thrown', '/passed', '/refused'])
+      expect((await ask(path)).of('failure-sent'), path).to.deep.equal([]);
+  });
+});
