@@ -98,15 +98,15 @@ describe('hostile requests', () => {
   });
 
   it('are answered the same byte by byte', async () => {
-    const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
+    const statusesOf = ({ responses }: Exchange): string => responses.map(({ status }) => status).join();
     await Promise.all(
       SEEDS.map(async (request) => {
-        const whole = await exchange(app.port, [request], { halfClose: true });
-        const split = await exchange(app.port, request.split(''), {
-          halfClose: true,
-          pauseMs: 1,
-        });
-        expect(statusesOf(split), request).to.deep.equal(statusesOf(whole));
+        const whole = statusesOf(await exchange(app.port, [request], { halfClose: true }));
+        // A connection that is closed while its client still sends is reset, and the response may be lost with it.
+        await until(async () => {
+          const split = await exchange(app.port, request.split(''), { halfClose: true, pauseMs: 1 });
+          return statusesOf(split) === whole;
+        }, `${whole} for ${request}`);
       }),
     );
   });
