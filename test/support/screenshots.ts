@@ -69,6 +69,7 @@ function pagesOf(tokens: Tokens): Record<string, string> {
     list: '/_profiler/',
     routes: '/_profiler/routes',
     compare: `/_profiler/compare?a=${tokens.order ?? ''}&b=${tokens.orders ?? ''}`,
+    overview: of('report', 'overview'),
     request: of('checkout', 'request'),
     timeline: of('orders', 'timeline'),
     exception: of('quote', 'exception'),
@@ -88,6 +89,7 @@ function pagesOf(tokens: Tokens): Record<string, string> {
     'error-500': '/api/quote',
     'error-404': '/product/1',
     'error-405': '/api/payments',
+    health: '/_profiler/health',
     'unknown-token': '/_profiler/abcdef',
     toolbar: '/orders',
     'unknown-panel': of('orders', 'nosuch'),
@@ -160,7 +162,8 @@ async function makeSheet(page: Page, shots: readonly Shot[]): Promise<Buffer> {
 }
 
 const [folder = 'docs/pages', ...wanted] = process.argv.slice(2);
-const executablePath = process.env.CHROMIUM_PATH ?? findProgram(['chromium', 'chromium-browser']);
+const executablePath =
+  process.env.CHROMIUM_PATH ?? findProgram(['chromium-headless-shell', 'chromium', 'chromium-browser']);
 if (executablePath === null) throw new Error('Pictures need Chromium.');
 const flags = [
   '--no-sandbox',
