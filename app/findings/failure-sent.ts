@@ -1,13 +1,12 @@
 /** The application responded with a 5xx by itself: nothing was thrown or passed to `next()`, so no exception names the place. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
-import { fromLayerRow } from '../panels/shared/layer-rows.ts';
+import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
+import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
 import { excerpt, placed } from './shared/wording.ts';
-
-const IN_LIBRARY = /(?:^|\/)node_modules\//;
 
 type Given = Partial<Pick<Kept, 'logs' | 'database' | 'http_client'>> & {
   routing: KeptRouting;
@@ -26,14 +25,11 @@ export const failureSent: FindingRule<Given> = {
     if (errors.some(({ origin }) => origin !== 'logged')) return [];
     // Their own rules name the place.
     if ((database?.totals.failed ?? 0) > 0 || (calls?.totals.failed ?? 0) > 0) return [];
-    const layer = routing.layers
-      .map(fromLayerRow)
-      .findLast(({ outcome, kind }) => outcome === 'running' && kind !== 'router');
+    const layer = lastRunning(routing.layers.map(fromLayerRow));
     if (layer === undefined) return [];
     const line = logs?.lines.findLast(({ level }) => level === 'error' || level === 'warn');
-    const { file = null, line: number = null } = errors[0]?.place?.frame ?? {};
-    const loggedAt = IN_LIBRARY.test(line?.caller ?? '') ? null : (line?.caller ?? null);
-    const place = file === null || number === null ? (loggedAt ?? layer.source) : `${file}:${number}`;
+    const lineAt = isInLibrary(line?.caller) ? null : line?.caller;
+    const place = loggedErrorPlace(exception) ?? lineAt ?? layer.source;
     const logged = line === undefined ? '' : `; logged before: ${excerpt(line.message)}`;
     const sentence = `${nameOfLayer(layer)} responded ${status}, and nothing was thrown or passed to next()${logged}`;
     return [

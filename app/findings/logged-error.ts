@@ -2,20 +2,13 @@
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
+import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
 import { count, excerpt, placed } from './shared/wording.ts';
 
 /** Express prints what no error handler took, which is an exception of this profile if it came before the end. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
-const IN_LIBRARY = /(?:^|\/)node_modules\//;
 
 type Given = Pick<Kept, 'logs'> & { exception?: ExceptionData };
-
-/** Where the first error that was only logged came from. */
-function originIn(exception: ExceptionData | undefined): string | null {
-  const { file = null, line = null } =
-    exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};
-  return file === null || line === null ? null : `${file}:${line}`;
-}
 
 export const loggedError: FindingRule<Given> = {
   name: 'logged-error',
@@ -39,7 +32,7 @@ export const loggedError: FindingRule<Given> = {
         ? `An error was logged${response}: ${message}`
         : `${count(errors)} errors were logged${response}; first: ${message}`;
     const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
-    const place = IN_LIBRARY.test(first.caller ?? '') ? (originIn(exception) ?? first.caller) : first.caller;
+    const place = isInLibrary(first.caller) ? (loggedErrorPlace(exception) ?? first.caller) : first.caller;
     return [placed({ ...common, broke: 'unseen', severity: 'warn', sentence }, place)];
   },
 };

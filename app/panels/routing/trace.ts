@@ -3,7 +3,7 @@
  * `routing` has them. Nothing is matched again.
  */
 import type { ProfileHead } from '../../profiler/profile.ts';
-import type { RanLayer } from '../shared/layer-rows.ts';
+import { lastRunning, type RanLayer } from '../shared/layer-rows.ts';
 import type { Asked, Considered, Trace, TraceRow } from './data.ts';
 import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
 
@@ -40,7 +40,7 @@ interface Outcome {
 
 /** The middleware or handler that responded, as far as the layers show it. */
 function answeredBy(ran: readonly RanLayer[], { status, route }: ProfileHead): RanLayer | null {
-  const last = ran.findLast((layer) => layer.outcome === 'running' && layer.kind !== 'router');
+  const last = lastRunning(ran);
   if (last === undefined || status === null) return null;
   // A 404 without a route after the last middleware is Express's own: nothing shows whether that middleware called next().
   return status === 404 && last.kind === 'middleware' && route === null ? null : last;

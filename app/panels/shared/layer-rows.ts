@@ -76,3 +76,8 @@ export function fromLayerRow(row: LayerRow): RanLayer {
 export function hasThrown(row: LayerRow): boolean {
   return OUTCOMES[row[6]] === 'threw';
 }
+
+/** The last middleware or handler that neither called `next()` nor failed; it is taken for the one that responded. */
+export function lastRunning(layers: readonly RanLayer[]): RanLayer | undefined {
+  return layers.findLast(({ outcome, kind }) => outcome === 'running' && kind !== 'router');
+}

@@ -1,0 +1,15 @@
+/** Helpers of rules about log lines: whose line it is, and where an error came from that was only logged. */
+import type { ExceptionData } from '../../panels/exception/data.ts';
+
+const IN_LIBRARY = /(?:^|\/)node_modules\//;
+
+export function isInLibrary(caller: string | null | undefined): boolean {
+  return IN_LIBRARY.test(caller ?? '');
+}
+
+/** `file:line` where the first error that was only logged came from; null if unknown. */
+export function loggedErrorPlace(exception: ExceptionData | undefined): string | null {
+  const { file = null, line = null } =
+    exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};
+  return file === null || line === null ? null : `${file}:${line}`;
+}
