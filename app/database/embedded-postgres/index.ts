@@ -88,8 +88,10 @@ async function joinRunning(places: Places): Promise<Running | 'wait' | null> {
   if (state === 'open' && hold !== null) return { postmaster, hold };
   hold?.release();
   if (state === 'open') await stopUnwatched(places, postmaster);
-  if (state === 'gone') await clearStale(places, postmaster);
-  return state === 'gone' ? null : 'wait';
+  // A server writes the file before it listens: one that is still watched and not ready yet is starting.
+  if (state !== 'gone' || (hold !== null && !postmaster.ready)) return 'wait';
+  await clearStale(places, postmaster);
+  return null;
 }
 
 /** Starts a server on the folder; null if another process was faster. */

@@ -58,7 +58,7 @@ export function stopUnwatched(places: Places, seen: Postmaster): Promise<void> {
  * that no system assigns, because PostgreSQL uses it to find sessions of the old server that still run.
  */
 export function clearStale(places: Places, seen: Postmaster): Promise<void> {
-  const command = `sed '1s/.*/2147483647/' postmaster.pid >postmaster.pid.new && mv postmaster.pid.new postmaster.pid`;
+  const command = `sed "1s/^$2\\$/2147483647/" postmaster.pid >postmaster.pid.new && mv postmaster.pid.new postmaster.pid`;
   return end(places, seen, command);
 }
 
