@@ -44,6 +44,7 @@ export const urls = {
   profileRow: (token: string, panel: string, row: string) =>
     `${withQuery(`${PROFILER_PREFIX}/${token}`, { panel, open: row })}#${row}`,
   profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
+  profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
   /** Of one panel, or of all. */
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,

@@ -2,6 +2,7 @@
 import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
+import { createHarController } from './har-controller.ts';
 import { createHealthController } from './health-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
@@ -19,6 +20,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createListController(services),
     ...createProfileController(services),
     ...createMarkdownController(services),
+    ...createHarController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),
     ...createRoutesController(services),

@@ -166,6 +166,7 @@ describe('pages of the profiler', () => {
       for (const path of [
         '',
         '.json',
+        '.har',
         '/exception',
         '/exception.css',
         '/toolbar',

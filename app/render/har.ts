@@ -1,0 +1,132 @@
+/**
+ * A profile as HAR 1.2, which browsers and HTTP tools open: the request, then its outgoing calls. Unknown sizes and optional times
+ * are -1; `send` must not be negative (http://www.softwareishard.com/blog/har-12-spec/#timings), so it is 0.
+ */
+import type { Profile } from '../profiler/profile.ts';
+import type { NamedValue } from '../profiler/raw-headers.ts';
+import { callEntry, type StoredCall } from './har-call.ts';
+import { commentOf, headerOf } from './har-fields.ts';
+import { requestTimings, timeOf } from './har-timings.ts';
+
+/** What is read of the request panel. */
+interface StoredRequest {
+  httpVersion: string;
+  client: { scheme: string };
+  query: NamedValue[];
+  headers: NamedValue[];
+  jar: { name: string; length: number }[];
+  body: StoredBody | null;
+  response: StoredResponse | null;
+}
+
+interface StoredBody {
+  bytes: number;
+  contentType: string | null;
+  fields: { name: string; value: unknown }[] | null;
+  files: { field: string; name: string; contentType: string }[];
+  text: string | null;
+  truncated: boolean;
+}
+
+interface StoredResponse {
+  headers: NamedValue[];
+  headersLost: boolean;
+  headersAtMs: number | null;
+  contentType: string | null;
+  bytes: number;
+  text: string | null;
+  truncated: boolean;
+  toolbarBytes: number;
+}
+
+const TRUNCATED = 'Truncated: only the beginning was recorded.';
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function postDataOf({ contentType, fields, files, text, truncated }: StoredBody) {
+  const mimeType = contentType ?? '';
+  if (text !== null) return { mimeType, params: [], text, ...commentOf(truncated ? TRUNCATED : null) };
+  const params = [
+    ...(fields ?? []).map(({ name, value }) => ({ name, value: textOf(value) })),
+    ...files.map(({ field, name, contentType: type }) => ({
+      name: field,
+      fileName: name,
+      contentType: type,
+    })),
+  ];
+  return { mimeType, params, text: '', comment: 'The body was not recorded as text.' };
+}
+
+function contentOf({ headers, contentType, bytes, text, truncated, toolbarBytes }: StoredResponse) {
+  const isEncoded = headerOf(headers, 'content-encoding') !== '';
+  return {
+    size: isEncoded ? -1 : bytes - toolbarBytes,
+    mimeType: contentType ?? '',
+    ...(text === null ? {} : { text }),
+    ...commentOf(truncated ? TRUNCATED : null),
+  };
+}
+
+function responseOf(profile: Profile, request: StoredRequest) {
+  const { response } = request;
+  const headers = response?.headers ?? [];
+  const lost = response?.headersLost ? 'Some headers are no longer stored.' : null;
+  return {
+    status: profile.status ?? 0,
+    statusText: profile.statusMessage,
+    httpVersion: `HTTP/${request.httpVersion}`,
+    cookies: [],
+    headers,
+    content: response === null ? { size: -1, mimeType: '' } : contentOf(response),
+    redirectURL: headerOf(headers, 'location'),
+    headersSize: -1,
+    bodySize: response?.bytes ?? -1,
+    ...commentOf(response === null ? 'The response had not begun.' : lost),
+  };
+}
+
+function requestEntry(profile: Profile, data: StoredRequest) {
+  const origin = profile.origin ?? `${data.client.scheme}://localhost`;
+  const timings = requestTimings(data.response?.headersAtMs ?? null, profile.durationMs);
+  return {
+    startedDateTime: new Date(profile.startedAt).toISOString(),
+    time: timeOf(timings),
+    request: {
+      method: profile.method,
+      url: /^[a-z][a-z0-9+.-]*:\/\//i.test(profile.url) ? profile.url : `${origin}${profile.url}`,
+      httpVersion: `HTTP/${data.httpVersion}`,
+      cookies: data.jar.map(({ name, length }) => ({
+        name,
+        value: '',
+        comment: `Not recorded: ${length} characters.`,
+      })),
+      headers: data.headers,
+      queryString: data.query,
+      ...(data.body === null ? {} : { postData: postDataOf(data.body) }),
+      headersSize: -1,
+      bodySize: data.body?.bytes ?? 0,
+    },
+    response: responseOf(profile, data),
+    cache: {},
+    timings,
+    ...commentOf(profile.durationMs === null ? 'The request had not ended.' : null),
+  };
+}
+
+/** Without the first entry if the profile is of a job or a command. */
+export function profileHar(profile: Profile, creator: { name: string; version: string }) {
+  const request = profile.panels.request?.data as StoredRequest | null | undefined;
+  const http = profile.panels.http_client?.data as { calls: StoredCall[] } | null | undefined;
+  return {
+    log: {
+      version: '1.2',
+      creator,
+      entries: [
+        ...(request ? [requestEntry(profile, request)] : []),
+        ...(http?.calls ?? []).map((call) => callEntry(profile.startedAt, call)),
+      ],
+    },
+  };
+}
