@@ -9,6 +9,7 @@ import type { Profiler } from './profiler-options.ts';
 import { createAccessLog } from '../middleware/access-log.ts';
 import { alignExpress, createOriginMiddleware } from '../middleware/attach-origin.ts';
 import { createBodyLimit } from '../middleware/body-limit.ts';
+import { createErrorLog } from './repeated-lines.ts';
 import { addRouting } from './describe-routing.ts';
 import { createDryMatcher, type DryMatcher } from '../middleware/dry-match.ts';
 import { createErrorHandler } from '../middleware/errors.ts';
@@ -24,7 +25,6 @@ import { createRobots } from '../middleware/robots.ts';
 import { createMountedApplications } from '../observe/mounted-applications.ts';
 import { packageRoot, requirePackage } from '../paths.ts';
 import type { Redactor } from '../profiler/redact.ts';
-import { stackText } from '../profiler/thrown-value.ts';
 import type { RouteEntry, Services } from '../routes/services.ts';
 
 export interface AppOptions {
@@ -47,7 +47,7 @@ export interface App {
   app: Express;
   /** Lets the error page respond to what the HTTP parser refuses, too. */
   refuse(server: Server): void;
-  /** Removes its listeners from the process. */
+  /** Removes its listeners from the process, and logs how often errors came again. */
   close(): void;
 }
 
@@ -77,19 +77,18 @@ export function createApp(options: AppOptions): App {
     applications: createMountedApplications(),
     ...(profiler === null ? {} : { sourceOf: profiler.sourceOf }),
   });
+  const errorLog = createErrorLog({ print: log, redactText: (text) => redactor.text(text) });
   const errorPages =
     profiler === null
       ? createErrorHandler({
           maySee: () => false,
           renderError: () => '',
           redactText: (text) => redactor.text(text),
-          log: (error) => {
-            log(redactor.text(stackText(error)));
-          },
+          log: errorLog.log,
         })
       : { handler: profiler.errors, respond: profiler.respondWithError };
 
-  const close = routeAllTargets(app, errorPages.respond);
+  const restoreTargets = routeAllTargets(app, errorPages.respond);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
   if (profiler !== null) {
@@ -116,7 +115,10 @@ export function createApp(options: AppOptions): App {
   const methods = (): string[] => matcher.routes().map(({ method }) => method);
   return {
     app,
-    close,
+    close() {
+      restoreTargets();
+      errorLog.close();
+    },
     refuse(server) {
       if (profiler === null)
         createRefusal({

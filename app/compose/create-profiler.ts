@@ -24,7 +24,6 @@ import { escapeLogEntry } from '../profiler/escape-controls.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import { readHealth } from '../profiler/health.ts';
 import { createRedactor } from '../profiler/redact.ts';
-import { stackText } from '../profiler/thrown-value.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
@@ -37,6 +36,7 @@ import { createLazyPages } from './lazy-pages.ts';
 import { createOffProfiler } from './off-profiler.ts';
 import { noteProfiler } from './process-profilers.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+import { createErrorLog, createRepeatedLines } from './repeated-lines.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
@@ -44,12 +44,16 @@ const CLOSE_WITHIN = 5000;
 /** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
   const { warn: print = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
-  const warn = (sentence: string): void => {
+  const say = (sentence: string): void => {
     print(escapeLogEntry(sentence));
   };
-  for (const sentence of unknownOptions(options)) warn(sentence);
-  if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn });
+  for (const sentence of unknownOptions(options)) say(sentence);
+  if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn: say });
   const noteEnd = note();
+  const warnings = createRepeatedLines({ what: 'warning', print: say });
+  const warn = (sentence: string): void => {
+    warnings.say(sentence, () => sentence);
+  };
   const {
     storage = createHostStorage(options.databaseUrl, warn),
     sourceOf = createHostSource(),
@@ -65,6 +69,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   const { explainMs, editor, toolbar: withToolbar } = settings;
   const frontEnds = new Set(settings.toolbarOrigins);
   const redactText = (text: string): string => redactor.text(text);
+  const errorLog = createErrorLog({ print: say, redactText });
 
   const files = createSourceFiles({ roots: [root, packageRoot()] });
   const maps = createSourceMaps({ files });
@@ -160,9 +165,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     guard,
     redactText,
     warn,
-    log: (error) => {
-      warn(redactText(stackText(error)));
-    },
+    log: errorLog.log,
   });
   const respondWithError: ErrorPages['respond'] = (error, req, res) => {
     pages.whenRenderable(() => {
@@ -267,6 +270,8 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       observers.close();
       watch.close();
       await core.close(timeoutMs);
+      errorLog.close();
+      warnings.close();
       return writer.counters();
     },
   };
