@@ -109,6 +109,14 @@ module.exports = {
     room('controllers', [PROFILER, ERRORS, URLS, SHARED]),
     // `services.ts` is the type of what the owner's routers get.
     room('routes', ['^app/controllers/', '^app/middleware/', URLS], { except: '^app/routes/services\\.ts$' }),
+    room('cli', [ERRORS, URLS, '^app/profiler/escape-controls\\.ts$']),
+    {
+      name: 'only-its-door-imports-cli',
+      comment: 'The command line is a program of its own; a host never loads it.',
+      severity: 'error',
+      from: { path: '^(app|bin|bench|examples|migrations)/', pathNot: '^app/cli(\\.ts$|/)' },
+      to: { path: '^app/cli(\\.ts$|/)' },
+    },
     room('view-helpers', [PROFILER, URLS]),
     room('render', [PROFILER, ERRORS, '^app/view-helpers/']),
     {
@@ -139,6 +147,7 @@ module.exports = {
       from: { path: '^(app|migrations|bin)/' },
       to: { path: '^(test|examples|bench)/' },
     },
+    without('commander-is-the-command-lines', '^app/(?!cli/)', ['commander']),
     without('core-is-free', '^app/profiler/', ['express', 'knex', 'ejs', 'pg'], { types: true }),
     without('observers-import-types', '^app/observe/', ['express', 'knex', 'ejs', 'pg'], { types: true }),
     without('panels-ask-nobody', '^app/panels/', ['express', 'knex', 'ejs', 'pg']),

@@ -163,6 +163,11 @@ export default tseslint.config(
     rules: { 'no-restricted-syntax': ['error', environmentRead, ...topLevelAwait] },
   },
   {
+    // A program of its own, which reads three variables: the settings of a service are not its concern.
+    files: ['app/cli.ts'],
+    rules: { 'no-restricted-syntax': ['error', importMetaUrl, functionToProperty, ...topLevelAwait] },
+  },
+  {
     // Runs in every process of a NODE_OPTIONS: it reads two variables and finds its bundle without loading either file.
     files: ['app/register.ts'],
     rules: { 'no-restricted-syntax': ['error', ...topLevelAwait] },

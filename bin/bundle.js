@@ -13,6 +13,7 @@ const ENTRIES = [
   'service',
   'server',
   'migrate',
+  'cli',
   'errors',
   'urls',
   'storage/postgres-thread',

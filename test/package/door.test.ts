@@ -145,7 +145,22 @@ describe('the package', () => {
     const { scripts, dependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
     const atInstall = ['preinstall', 'install', 'postinstall', 'prepare'].filter((name) => name in scripts!);
     expect(atInstall).to.deep.equal([]);
-    expect(Object.keys(dependencies!), 'what a host installs').to.deep.equal(['ejs', 'sugar-high']);
+    expect(Object.keys(dependencies!), 'what a host installs').to.deep.equal([
+      'commander',
+      'ejs',
+      'sugar-high',
+    ]);
+  });
+
+  it('has a command line, which runs without the rest', async () => {
+    const cli = join(folder, 'node_modules/express-hindsight/dist/app/cli.js');
+    const { stdout } = await run(process.execPath, [cli, '--help'], { cwd: folder });
+    expect(stdout).to.include('express-hindsight').and.include('tail');
+    expect(await readFile(cli, 'utf8')).to.match(/^#!\/usr\/bin\/env node\n/);
+    const { bin } = JSON.parse(
+      await readFile(join(folder, 'node_modules/express-hindsight/package.json'), 'utf8'),
+    ) as { bin: Record<string, string> };
+    expect(bin).to.deep.equal({ 'express-hindsight': 'dist/app/cli.js' });
   });
 
   for (const host of Object.keys(HOSTS)) {

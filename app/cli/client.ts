@@ -1,0 +1,107 @@
+/** Requests to the profiler's pages. Whatever goes wrong becomes a sentence with an exit code. */
+
+/** Nothing matches. */
+export const NOTHING_FOUND = 1;
+/** Wrong arguments, or no profiler that responds. */
+export const FAILED = 2;
+
+export class CommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export interface Client {
+  /** `path` is an address of urls.ts. */
+  text(path: string): Promise<string>;
+  json(path: string): Promise<unknown>;
+  /** The parts of a response without an end, as they arrive. */
+  stream(path: string): AsyncIterable<string>;
+}
+
+export interface ClientOptions {
+  /** Of the application, perhaps with a path. */
+  url: string;
+  password: string | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+const NO_ADDRESS = { protocol: '', username: '', password: '' };
+
+function readBase(url: string): string {
+  const { protocol, username, password } = URL.canParse(url) ? new URL(url) : NO_ADDRESS;
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new CommandError(`"${url}" is no address; give one such as http://127.0.0.1:3000.`, FAILED);
+  if (username !== '' || password !== '')
+    throw new CommandError('Set the password as PROFILER_PASSWORD, not in the address.', FAILED);
+  return url.replace(/\/+$/, '');
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  const { code } = (cause ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : message;
+}
+
+/** Error pages begin with their message in a comment. */
+function messageOf(body: string): string | null {
+  return /^<!-- (.*?)(?: \(\d{3} [^)]*\))? -->/.exec(body)?.[1] ?? null;
+}
+
+export function createClient({ url, password }: ClientOptions): Client {
+  const base = readBase(url);
+  const headers = {
+    accept: '*/*',
+    ...(password === undefined
+      ? {}
+      : { authorization: `Basic ${Buffer.from(`hindsight:${password}`).toString('base64')}` }),
+  };
+
+  async function refusal(response: Response): Promise<CommandError> {
+    const { status } = response;
+    const message = messageOf(await response.text());
+    if (status === 401)
+      return password === undefined
+        ? new CommandError(`${base} requires a password; set PROFILER_PASSWORD.`, FAILED)
+        : new CommandError(`${base} refused the password in PROFILER_PASSWORD.`, FAILED);
+    if (status === 404 && message?.startsWith('Token ') === true)
+      return new CommandError(message, NOTHING_FOUND);
+    if (status === 404) return new CommandError(`There is no profiler at ${base} (404).`, FAILED);
+    return new CommandError(
+      `${base} responded with ${status}${message === null ? '.' : `: ${message}`}`,
+      FAILED,
+    );
+  }
+
+  async function get(path: string, signal: AbortSignal): Promise<Response> {
+    const response = await fetch(`${base}${path}`, { headers, signal }).catch((error: unknown) => {
+      throw new CommandError(`${base} can’t be reached: ${reasonOf(error)}.`, FAILED);
+    });
+    if (!response.ok) throw await refusal(response);
+    return response;
+  }
+
+  const text = async (path: string): Promise<string> =>
+    (await get(path, AbortSignal.timeout(TIMEOUT_MS))).text();
+
+  return {
+    text,
+    async json(path) {
+      try {
+        return JSON.parse(await text(path)) as unknown;
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw new CommandError(`There is no profiler at ${base}: the response is not JSON.`, FAILED);
+      }
+    },
+    async *stream(path) {
+      const { body } = await get(path, new AbortController().signal);
+      if (body === null) return;
+      const decoder = new TextDecoder();
+      for await (const chunk of body) yield decoder.decode(chunk as Uint8Array, { stream: true });
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/** Profiles as table, JSON or Markdown. Recorded text can't send control characters to the terminal. */
+import { escapeControls } from '../profiler/escape-controls.ts';
+
+export const LIST_FORMATS = ['table', 'json', 'markdown'] as const;
+export type ListFormat = (typeof LIST_FORMATS)[number];
+
+/** What is printed of a row of `search.json`. */
+export interface ListedProfile {
+  token: string;
+  startedAt: number;
+  state: string;
+  method: string;
+  url: string;
+  status: number | null;
+  durationMs: number | null;
+  queries: number;
+  error: string | null;
+  marks: readonly { label: string }[];
+}
+
+export interface Screen {
+  write: (text: string) => void;
+  colours: boolean;
+  /** Characters in a line; undefined if it isn't a terminal. */
+  columns: number | undefined;
+}
+
+const HEADINGS = ['TOKEN', 'AT', 'STATUS', 'METHOD', 'TIME', 'QUERIES', 'URL', 'FINDINGS'] as const;
+const STATUS = HEADINGS.indexOf('STATUS');
+const NUMERIC = new Set(['TIME', 'QUERIES']);
+const LONGEST_CELL = 60;
+const RED = 31;
+const YELLOW = 33;
+const GREEN = 32;
+const BOLD = 1;
+
+/** Controls that JSON.stringify leaves as they are. */
+const CONTROLS_IN_JSON = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** Escapes all but line breaks and tabs. */
+export function printableText(text: string): string {
+  return text.replace(/[^\n\t]+/g, escapeControls);
+}
+
+export function printableJson(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  return `${text.replace(CONTROLS_IN_JSON, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`;
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`;
+}
+
+function cellsOf(row: ListedProfile): string[] {
+  const findings = row.marks.map(({ label }) => label).join(', ');
+  return [
+    row.token,
+    new Date(row.startedAt).toISOString().replace('T', ' ').slice(0, 19),
+    row.status === null ? '-' : String(row.status),
+    row.method,
+    row.durationMs === null ? '-' : `${row.durationMs.toFixed(1)} ms`,
+    String(row.queries),
+    row.url,
+    row.error === null ? findings : [findings, row.error].filter((part) => part !== '').join(': '),
+  ].map(escapeControls);
+}
+
+function paint(text: string, code: number): string {
+  return `\u001b[${code}m${text}\u001b[0m`;
+}
+
+function colourOf(status: string | undefined): number {
+  if (status?.startsWith('5') === true) return RED;
+  return status?.startsWith('4') === true ? YELLOW : GREEN;
+}
+
+/** `isMore`: rows that follow others, without headings. */
+export function table(rows: readonly ListedProfile[], screen: Screen, isMore = false): string {
+  const body = rows.map((row) => {
+    const cells = cellsOf(row);
+    return cells.map((cell, at) => (at === cells.length - 1 ? cell : cut(cell, LONGEST_CELL)));
+  });
+  const widths = HEADINGS.map((heading, at) =>
+    Math.max(heading.length, ...body.map((cells) => cells[at]?.length ?? 0)),
+  );
+  const lineOf = (cells: readonly string[]): string =>
+    cells
+      .map((cell, at) =>
+        NUMERIC.has(HEADINGS[at] ?? '') ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  const fit = (line: string): string => (screen.columns === undefined ? line : cut(line, screen.columns));
+  const lines = body.map((cells) => {
+    const line = fit(lineOf(cells));
+    if (!screen.colours) return line;
+    const from = widths.slice(0, STATUS).reduce((sum, width) => sum + width + 2, 0);
+    const status = line.slice(from, from + 3);
+    return `${line.slice(0, from)}${paint(status, colourOf(cells[STATUS]))}${line.slice(from + 3)}`;
+  });
+  const head = fit(lineOf(HEADINGS));
+  return [...(isMore ? [] : [screen.colours ? paint(head, BOLD) : head]), ...lines]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+export function markdownTable(rows: readonly ListedProfile[], isMore = false): string {
+  const lineOf = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`;
+  const head = isMore ? [] : [lineOf(HEADINGS), lineOf(HEADINGS.map(() => '---'))];
+  return [...head, ...rows.map((row) => lineOf(cellsOf(row)))].join('');
+}

@@ -1,0 +1,135 @@
+/** The command line: arguments -> a request to the profiler's pages -> text. The profiler itself is not loaded. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { TOKEN_PATTERN, urls } from '../urls.ts';
+import { type Client, CommandError, createClient, FAILED, NOTHING_FOUND } from './client.ts';
+import {
+  LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableText, type Screen, table,
+} from './print.ts'; // prettier-ignore
+import { tail } from './tail.ts';
+
+export interface ProgramOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  screen: Screen;
+  /** Messages that are no result. */
+  note: (sentence: string) => void;
+}
+
+type PageFormat = 'markdown' | 'json';
+
+const DEFAULT_URL = 'http://127.0.0.1:3000';
+const HELP = `
+Filters are those of the list's search box: status:5xx route:/orders time>500 has:n+1 since:10m
+PROFILER_PASSWORD is sent as the password. Exit codes: 0, 1 nothing found, 2 wrong arguments or no profiler.`;
+
+function readToken(text: string): string {
+  const token = text.toLowerCase();
+  if (!TOKEN_PATTERN.test(token)) throw new InvalidArgumentError('A token has six hexadecimal digits.');
+  return token;
+}
+
+const listFormat = (): Option =>
+  new Option('-f, --format <format>', 'form of the output').choices(LIST_FORMATS).default('table');
+const pageFormat = (): Option =>
+  new Option('-f, --format <format>', 'form of the output').choices(['markdown', 'json']).default('markdown');
+
+function createProgram({ env, screen, note }: ProgramOptions): Command {
+  const program = new Command('express-hindsight');
+  const connect = (): Client =>
+    createClient({ url: program.opts<{ url: string }>().url, password: env.PROFILER_PASSWORD });
+  const printRows = (rows: readonly ListedProfile[], format: ListFormat, isMore = false): void => {
+    screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
+  };
+
+  async function show(client: Client, token: string, format: PageFormat, query = ''): Promise<void> {
+    if (format === 'json') screen.write(printableJson(await client.json(urls.profileJson(token))));
+    else screen.write(printableText(await client.text(`${urls.profileMarkdown(token)}${query}`)));
+  }
+
+  async function find(
+    client: Client,
+    query: Record<string, string | number>,
+  ): Promise<{ profiles: readonly ListedProfile[] }> {
+    const found = (await client.json(urls.searchJson(query))) as { profiles: readonly ListedProfile[] };
+    if (found.profiles.length === 0) throw new CommandError('No recorded request matches.', NOTHING_FOUND);
+    return found;
+  }
+
+  program
+    .description('Recorded requests of an application that runs with Hindsight.')
+    .option('-u, --url <url>', 'address of the application (default: PROFILER_URL, or port 3000)', env.PROFILER_URL || DEFAULT_URL)
+    .addHelpText('after', HELP)
+    .exitOverride()
+    .configureOutput({ writeOut: screen.write, writeErr: (text) => note(text.trimEnd()) }); // prettier-ignore
+
+  program
+    .command('list')
+    .description('recorded requests, newest first')
+    .argument('[filters...]', 'as in the search box')
+    .option('-n, --limit <number>', 'at most so many, up to 200', '25')
+    .addOption(listFormat())
+    .action(async (filters: string[], { limit, format }: { limit: string; format: ListFormat }) => {
+      const found = await find(connect(), { q: filters.join(' '), limit });
+      if (format === 'json') screen.write(printableJson(found));
+      else printRows(found.profiles, format);
+    });
+
+  program
+    .command('show')
+    .description('one request with all panels')
+    .argument('<token>', 'its token', readToken)
+    .addOption(pageFormat())
+    .action((token: string, { format }: { format: PageFormat }) => show(connect(), token, format));
+
+  program
+    .command('why')
+    .description('what is wrong with a request, in short; the newest that failed, without a token')
+    .argument('[token]', 'its token', readToken)
+    .addOption(pageFormat())
+    .action(async (given: string | undefined, { format }: { format: PageFormat }) => {
+      const client = connect();
+      const token = given ?? (await find(client, { has: 'error', limit: 1 })).profiles[0]?.token ?? '';
+      await show(client, token, format, '?length=short');
+    });
+
+  program
+    .command('compare')
+    .description('what differs between two requests')
+    .argument('<a>', 'token of the earlier', readToken)
+    .argument('<b>', 'token of the later', readToken)
+    .addOption(pageFormat())
+    .action(async (a: string, b: string, { format }: { format: PageFormat }) => {
+      const client = connect();
+      if (format === 'json') screen.write(printableJson(await client.json(urls.compareJson({ a, b }))));
+      else screen.write(printableText(await client.text(urls.compareMarkdown({ a, b }))));
+    });
+
+  program
+    .command('tail')
+    .description('new requests as they end, until interrupted')
+    .option('--filter <filters>', 'as in the search box', '')
+    .addOption(listFormat())
+    .action(async ({ filter, format }: { filter: string; format: ListFormat }) => {
+      let isMore = false;
+      const print = (rows: readonly ListedProfile[]): void => {
+        if (format === 'json') for (const row of rows) screen.write(printableJson(row));
+        else printRows(rows, format, isMore);
+        isMore = true;
+      };
+      await tail({ client: connect(), filter, print, note });
+    });
+  return program;
+}
+
+/** Returns the exit code. */
+export async function runProgram(args: readonly string[], options: ProgramOptions): Promise<number> {
+  try {
+    await createProgram(options).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // Commander has printed its message.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : FAILED;
+    if (!(error instanceof CommandError)) throw error;
+    options.note(printableText(error.message));
+    return error.exitCode;
+  }
+}
