@@ -5,6 +5,7 @@ import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { RequestPanelData } from './data.ts';
 import { authorsText, type NamedStep } from '../shared/header-authors.ts';
 import { addressOf } from '../shared/rows.ts';
+import { toTest } from './as-test.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
 import { mediaTypeOf } from './http-text.ts';
 import { type RawHttp, toHttp } from './raw-http.ts';
@@ -32,6 +33,8 @@ export interface HeaderRow extends NamedValue {
 export interface RequestPage {
   tabs: { id: string; title: string; count: number | null }[];
   curl: string[];
+  /** A test that fails while the fault is there; empty if there is none. */
+  test: string[];
   bodyLeftOut: boolean;
   http: RawHttp;
   /** The request body as parsed, or by its type; null if it is shown as sent. */
@@ -113,7 +116,7 @@ function headerRows(response: RequestPanelData['response']): HeaderRow[] {
 function tabsOf(
   data: RequestPanelData,
   masked: readonly MaskedValue[],
-  cookies: number,
+  { cookies, hasTest }: { cookies: number; hasTest: boolean },
 ): RequestPage['tabs'] {
   const tab = (id: string, title: string, count: number | null = null) => ({ id, title, count });
   return [
@@ -125,6 +128,7 @@ function tabsOf(
     tab('client', 'Client'),
     tab('masked', 'Masked', masked.length),
     tab('curl-h', 'cURL'),
+    ...(hasTest ? [tab('test-h', 'Test')] : []),
     tab('http-h', 'HTTP'),
   ];
 }
@@ -138,10 +142,15 @@ export function drawRequest(data: RequestPanelData, { profile, query }: PanelPag
   const text = data.body?.text ?? null;
   const raw = text === null || text === '' ? null : cutAt(text, limit);
   const answered = showText(data.response?.text ?? null, data.response?.contentType ?? null, limit);
+  const test = toTest(data, profile);
   const isCut = [received, raw, answered].some((body) => body !== null && body.cut > 0);
   return {
-    tabs: tabsOf(data, profile.masked, data.jar.length + setCookies.length),
+    tabs: tabsOf(data, profile.masked, {
+      cookies: data.jar.length + setCookies.length,
+      hasTest: test.length > 0,
+    }),
     curl: toCurl(data),
+    test,
     bodyLeftOut: leavesBodyOut(data),
     http: toHttp(data),
     received,
