@@ -20,9 +20,9 @@ import { redisPatches } from '../observe/channels/redis.ts';
 import { redis4Patches } from '../observe/channels/redis-4.ts';
 import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { observeConsole } from '../observe/console.ts';
-import { createDump, type Dump } from '../observe/dump.ts';
-import type { Explainer } from '../observe/explain.ts';
-import { type CompilingEngine, observeViews, type RenderingApp } from '../observe/ejs.ts';
+import { createDump } from '../observe/dump.ts';
+import { createExplainer } from '../observe/explain.ts';
+import { observeViews } from '../observe/ejs.ts';
 import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
 import { observeKnex } from '../observe/knex.ts';
@@ -35,12 +35,7 @@ import { observeMail } from '../observe/mail.ts';
 import { createMountedApplications, type MountedApplications } from '../observe/mounted-applications.ts';
 import { observeNest } from '../observe/nestjs.ts';
 import { observeOutput } from '../observe/output.ts';
-import {
-  type FoundLibrary,
-  type Libraries,
-  type LibraryPatch,
-  watchLibraries,
-} from '../observe/libraries.ts';
+import { type FoundLibrary, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
 import { observeMongodb } from '../observe/mongodb.ts';
 import { observeMysql } from '../observe/mysql.ts';
 import { observePg } from '../observe/pg.ts';
@@ -53,10 +48,12 @@ import { createQueryRecorder } from '../observe/queries.ts';
 import { observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
 import { observeRuntime } from '../observe/runtime.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
-import { observeWinston, type WinstonLibrary } from '../observe/winston.ts';
+import { observeWinston } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Profiles } from '../profiler/profiles.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { IncomingMessage } from 'node:http';
+import type { Profiler } from './profiler-options.ts';
 
 /** Libraries of the database panel. */
 const DATABASES = new Set(
@@ -74,36 +71,45 @@ export interface ObserverOptions {
   maps: SourceMaps;
   /** The Router of the host's Express, if it can't be found, as in a bundle. */
   Router?: RouterLibrary | undefined;
-  /** Plans slow statements after the response; absent: none. */
-  explainer?: Explainer | undefined;
+  /** Milliseconds from which a statement's plan is recorded, after the response; 0: none is. */
+  explainMs: number;
+  profiles: Profiles;
+  warn: (sentence: string) => void;
   /** Libraries that are observed: all of them, none, or these by name. */
   observe?: boolean | readonly string[] | undefined;
 }
 
 export interface Observers {
-  libraries: Libraries;
   /** The libraries found that send queries, and the Knex instances that were passed in. */
   databases: () => readonly FoundLibrary[];
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp: (req: IncomingMessage) => void;
-  dump: Dump;
-  manual: Manual;
-  /** `file:line` where a layer was registered; null if unknown. */
-  sourceOf: (layer: object) => string | null;
+  /** What a host calls, as it is on its profiler. */
+  host: Manual & Pick<Profiler, HostCalls>;
+  /** Also for the description of routes. */
+  sourceOf: Profiler['sourceOf'];
   applications: MountedApplications;
   /** The response is over. */
   onFinish: (context: Context) => void;
-  watchKnex(knex: Knex, instance?: string): void;
-  watchApp(app: RenderingApp): void;
-  watchEngine(engine: CompilingEngine): void;
-  watchWinston(library: WinstonLibrary): void;
   close(): void;
 }
 
+type HostCalls =
+  'dump' | 'observe' | 'sourceOf' | 'libraries' | 'watchKnex' | 'watchApp' | 'watchEngine' | 'watchWinston';
+
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, recorder, takes, root, maps, Router, explainer, observe = true } = options;
+  const { tracker, recorder, takes, root, maps, Router, explainMs, profiles, warn, observe = true } = options;
+  const explainer =
+    explainMs > 0
+      ? createExplainer({
+          overMs: explainMs,
+          mask: (context, plans) => recorder.mask(context, plans),
+          store: (token, plans) => profiles.amend(token, 'plan', plans),
+          unobserved: (work) => tracker.unobserved(work),
+        })
+      : undefined;
   const findCaller = createCallerFinder(root, maps);
   const registrations = observeRegistrations({ captureCaller: findCaller.capture });
   const runtime = observeRuntime();
@@ -175,7 +181,6 @@ export function createObservers(options: ObserverOptions): Observers {
   ];
   let knexes = 0;
   return {
-    libraries,
     databases: () => [
       ...(knexes === 0 ? [] : [{ name: 'knex', version: null }]),
       ...libraries.found().filter(({ name }) => DATABASES.has(name)),
@@ -189,31 +194,42 @@ export function createObservers(options: ObserverOptions): Observers {
     onFinish: layers.onFinish,
     sourceOf,
     applications,
-    dump: createDump({ tracker, findCaller }),
-    manual: createManual({ tracker, recorder, takes, findCaller }),
-    watchKnex(knex, instance) {
-      knexes++;
-      closing.push(
-        observeKnex(knex, {
-          tracker,
-          queries,
-          findCaller,
-          explainer,
-          ...(instance === undefined ? {} : { instance }),
-        }),
-      );
-    },
-    watchApp: (app) => {
-      views.watchApp(app);
-      applications.watch(app);
-    },
-    watchEngine: (engine) => {
-      views.watchEngine(engine);
-    },
-    watchWinston(library) {
-      closing.push(observeWinston(library, { tracker, gate, findCaller }));
+    host: {
+      ...createManual({ tracker, recorder, takes, findCaller }),
+      dump: createDump({ tracker, findCaller }),
+      sourceOf,
+      observe(name, exports) {
+        if (!libraries.observe(name, exports))
+          warn(
+            `observe('${name}', …): this is not a library that is known here, or not the object it exports.`,
+          );
+      },
+      libraries: () => libraries.found(),
+      watchKnex(knex: Knex, instance) {
+        knexes++;
+        closing.push(
+          observeKnex(knex, {
+            tracker,
+            queries,
+            findCaller,
+            explainer,
+            ...(instance === undefined ? {} : { instance }),
+          }),
+        );
+      },
+      watchApp(app) {
+        views.watchApp(app);
+        applications.watch(app);
+      },
+      watchEngine(engine) {
+        views.watchEngine(engine);
+      },
+      watchWinston(library) {
+        closing.push(observeWinston(library, { tracker, gate, findCaller }));
+      },
     },
     close() {
+      explainer?.close();
       for (const observer of closing.splice(0).reverse()) observer.close();
     },
   };

@@ -6,33 +6,27 @@ import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
 import { isEnabled, isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
-import { createLive } from '../controllers/profiler/live.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
-import { createGuard } from '../middleware/guard.ts';
 import { createHostSource } from '../middleware/host-source.ts';
 import { createPublicAddressNotice } from '../middleware/public-address.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
 import type { RenderingApp } from '../observe/ejs.ts';
-import { createExplainer } from '../observe/explain.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
 import { escapeLogEntry } from '../profiler/escape-controls.ts';
-import { createFormSigner } from '../profiler/form-signature.ts';
-import { readHealth } from '../profiler/health.ts';
 import { createRedactor } from '../profiler/redact.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
-import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createObservers } from './create-observers.ts';
+import { createHostPages } from './create-host-pages.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
 import { createTestable } from './testing/testable.ts';
-import { createLazyPages } from './lazy-pages.ts';
 import { createOffProfiler } from './off-profiler.ts';
 import { noteProfiler } from './process-profilers.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
@@ -66,7 +60,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     }),
   } = options;
   const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
-  const { explainMs, editor, toolbar: withToolbar } = settings;
+  const { explainMs, toolbar: withToolbar } = settings;
   const frontEnds = new Set(settings.toolbarOrigins);
   const redactText = (text: string): string => redactor.text(text);
   const errorLog = createErrorLog({ print: say, redactText });
@@ -98,18 +92,9 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     onProfile: (stored) => testable.add(stored),
     warn,
   });
-  const { tracker, recorder, recording, profiles, writer } = core;
+  const { tracker, recorder, profiles, writer } = core;
   const testable = createTestable({ recorder, panels, rules });
 
-  const explainer =
-    explainMs > 0
-      ? createExplainer({
-          overMs: explainMs,
-          mask: (context, plans) => recorder.mask(context, plans),
-          store: (token, plans) => profiles.amend(token, 'plan', plans),
-          unobserved: (work) => tracker.unobserved(work),
-        })
-      : undefined;
   const observers = createObservers({
     tracker,
     recorder,
@@ -117,61 +102,27 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     root,
     maps,
     Router: options.Router,
-    explainer,
+    explainMs,
+    profiles,
     observe: options.observe,
+    warn,
   });
 
-  const guard = createGuard({
-    password: settings.password,
-    authorize: options.authorize,
-    hosts: settings.hosts,
-    isFromProxy: (req) => sourceOf(req).origin.trusted,
-    addressOf: (req) => sourceOf(req).origin.clientAddress,
-    warn: (sentence) => {
-      warn(redactText(sentence));
-    },
-  });
-  const live = createLive({ find: (query) => profiles.find(query) });
-  const pages = createLazyPages({
-    profiles,
-    recording,
-    forms: createFormSigner({ sharedKey: storage.formKey?.bind(storage) }),
-    live,
+  const { guard, live, pages, errors, respondWithError, handlers } = createHostPages({
+    options,
+    core,
+    settings,
     panels,
     rules,
-    settings,
+    storage,
     process: name,
-    editor: editor === null ? undefined : { url: editor, paths: settings.editorPaths, root },
-    originOf: (req) => sourceOf(req).origin.origin,
-    clientOf: (req) => sourceOf(req).origin.clientAddress,
+    root,
+    sourceOf,
     frontEnds,
-    redactText,
-    lastEnd: core.lastEnd,
-    health: () =>
-      readHealth({
-        process: name,
-        storageName: () => storage.name,
-        ledger: core.ledger,
-        writer,
-        lastEnd: core.lastEnd,
-      }),
-    storageName: () => storage.name,
-    guard,
-  });
-  const errors = createErrorPages({
-    recorder,
-    tracker,
-    renderErrorPage: pages.renderErrorPage,
-    guard,
     redactText,
     warn,
     log: errorLog.log,
   });
-  const respondWithError: ErrorPages['respond'] = (error, req, res) => {
-    pages.whenRenderable(() => {
-      errors.respond(error, req, res);
-    });
-  };
 
   const routing = createHostRouting(observers);
   const isLookedAt = withToolbar || !isProduction();
@@ -207,26 +158,17 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     isOn: true,
     attach(app) {
       const detach = attach(app, profiler);
-      observers.watchApp(app as RenderingApp);
+      observers.host.watchApp(app as RenderingApp);
       detaching.push(detach);
       return detach;
     },
     watch,
-    pages(req, res, next) {
-      pages.dispatch(req, res, (error) => {
-        if (error === undefined) next();
-        else respondWithError(error, req, res);
-      });
-    },
-    errors: function errorPage(error, req, res, _next) {
-      respondWithError(error, req, res);
-    },
+    ...handlers,
     notFound(req, res) {
       const context = tracker.of(req);
       if (context !== undefined) routing.onMiss(context, req);
       respondWithError(createPageNotFound(req, redactText), req, res);
     },
-    respondWithError,
     refuse(server, { resolver, methods }) {
       // Refused requests get their response synchronously, so the error page has to be loaded by then.
       pages.whenRenderable(() => undefined);
@@ -239,20 +181,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
         redactText,
       }).attach(server);
     },
-    ...observers.manual,
-    dump: observers.dump,
-    sourceOf: observers.sourceOf,
-    observe(name, exports) {
-      if (!observers.libraries.observe(name, exports))
-        warn(
-          `observe('${name}', …): this is not a library that is known here, or not the object it exports.`,
-        );
-    },
-    libraries: () => observers.libraries.found(),
-    watchKnex: observers.watchKnex,
-    watchApp: observers.watchApp,
-    watchEngine: observers.watchEngine,
-    watchWinston: observers.watchWinston,
+    ...observers.host,
     profiles,
     redactor,
     refillTokens: core.refill,
@@ -266,7 +195,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       testable.close();
       for (const detach of detaching.splice(0)) detach();
       live.close();
-      explainer?.close();
       observers.close();
       watch.close();
       await core.close(timeoutMs);

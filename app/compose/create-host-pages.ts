@@ -1,0 +1,134 @@
+/** What shows profiles: the guard, the pages with their live list, and the pages of errors. */
+import type { IncomingMessage } from 'node:http';
+import type { ProfilerSettings } from '../config/settings.ts';
+import { createLive, type Live } from '../controllers/profiler/live.ts';
+import { createGuard, type Guard } from '../middleware/guard.ts';
+import type { RequestSource } from '../middleware/request-fact.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { createFormSigner } from '../profiler/form-signature.ts';
+import { readHealth } from '../profiler/health.ts';
+import type { Panel } from '../profiler/panel.ts';
+import type { ProfileStorage } from '../profiler/storage.ts';
+import type { Core } from './create-core.ts';
+import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
+import { createLazyPages, type LazyPages } from './lazy-pages.ts';
+import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+
+interface HostPagesParts {
+  options: ProfilerOptions;
+  core: Core;
+  settings: ProfilerSettings;
+  panels: readonly Panel[];
+  rules: readonly FindingRule[];
+  storage: ProfileStorage;
+  process: string;
+  root: string;
+  sourceOf: (req: IncomingMessage) => RequestSource;
+  frontEnds: ReadonlySet<string>;
+  redactText: (text: string) => string;
+  warn: (sentence: string) => void;
+  /** Prints an error that was thrown. */
+  log: (error: unknown) => void;
+}
+
+export interface HostPages {
+  guard: Guard;
+  live: Live;
+  pages: LazyPages;
+  errors: ErrorPages;
+  /** Loads the pages first, if nothing has needed them yet. */
+  respondWithError: ErrorPages['respond'];
+  /** As they are on the profiler. */
+  handlers: Pick<Profiler, 'pages' | 'errors' | 'respondWithError'>;
+}
+
+export function createHostPages(parts: HostPagesParts): HostPages {
+  const {
+    options,
+    core,
+    settings,
+    panels,
+    rules,
+    storage,
+    process: name,
+    root,
+    sourceOf,
+    frontEnds,
+    redactText,
+    warn,
+  } = parts;
+  const { editor } = settings;
+  const { tracker, recorder, recording, profiles, writer } = core;
+
+  const guard = createGuard({
+    password: settings.password,
+    authorize: options.authorize,
+    hosts: settings.hosts,
+    isFromProxy: (req) => sourceOf(req).origin.trusted,
+    addressOf: (req) => sourceOf(req).origin.clientAddress,
+    warn: (sentence) => {
+      warn(redactText(sentence));
+    },
+  });
+  const live = createLive({ find: (query) => profiles.find(query) });
+  const pages = createLazyPages({
+    profiles,
+    recording,
+    forms: createFormSigner({ sharedKey: storage.formKey?.bind(storage) }),
+    live,
+    panels,
+    rules,
+    settings,
+    process: name,
+    editor: editor === null ? undefined : { url: editor, paths: settings.editorPaths, root },
+    originOf: (req) => sourceOf(req).origin.origin,
+    clientOf: (req) => sourceOf(req).origin.clientAddress,
+    frontEnds,
+    redactText,
+    lastEnd: core.lastEnd,
+    health: () =>
+      readHealth({
+        process: name,
+        storageName: () => storage.name,
+        ledger: core.ledger,
+        writer,
+        lastEnd: core.lastEnd,
+      }),
+    storageName: () => storage.name,
+    guard,
+  });
+  const errors = createErrorPages({
+    recorder,
+    tracker,
+    renderErrorPage: pages.renderErrorPage,
+    guard,
+    redactText,
+    warn,
+    log: parts.log,
+  });
+  const respondWithError: ErrorPages['respond'] = (error, req, res) => {
+    pages.whenRenderable(() => {
+      errors.respond(error, req, res);
+    });
+  };
+
+  return {
+    guard,
+    live,
+    pages,
+    errors,
+    respondWithError,
+    handlers: {
+      pages(req, res, next) {
+        pages.dispatch(req, res, (error) => {
+          if (error === undefined) next();
+          else respondWithError(error, req, res);
+        });
+      },
+      errors: function errorPage(error, req, res, _next) {
+        respondWithError(error, req, res);
+      },
+      respondWithError,
+    },
+  };
+}
