@@ -9,6 +9,7 @@ import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
+import { createServerTiming } from '../middleware/server-timing.ts';
 import { createHostSource } from '../middleware/host-source.ts';
 import { createPublicAddressNotice } from '../middleware/public-address.ts';
 import { createRefusal } from '../middleware/refuse.ts';
@@ -134,6 +135,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     takes: core.takes,
     observeApp: observers.observeApp,
     exposeToken: createTokenExposure(frontEnds),
+    serverTiming: settings.serverTiming ? createServerTiming() : undefined,
     toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
     presetPrototypes: options.presetPrototypes ?? true,
     onServer: guard.isSet ? undefined : createPublicAddressNotice(warn),

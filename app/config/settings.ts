@@ -270,6 +270,13 @@ export const profilerSettings = {
     fallback: [],
     meaning: 'origins of separate front ends that load the toolbar: `http://localhost:5173,…`',
   }),
+  serverTiming: setting({
+    name: 'PROFILER_SERVER_TIMING',
+    read: onOff,
+    fallback: false,
+    meaning:
+      'whether responses carry `Server-Timing`, which browsers show: time until the headers, counts and times of queries, calls, views and cache commands; everyone who gets a response can read it',
+  }),
 } satisfies SettingsTable;
 
 /** Settings of a host alone; the service has its own for the same. Read by `hindsight()` and `express-hindsight/register`. */

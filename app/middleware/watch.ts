@@ -15,6 +15,7 @@ import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts'
 import type { ExposeToken } from './expose-token.ts';
 import { createPrototypePreset } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
+import type { AddServerTiming } from './server-timing.ts';
 import { oncePerServer } from './server-of.ts';
 import { createUpgradeWatch } from './upgrades.ts';
 import { createResponseWatch } from './watched-response.ts';
@@ -29,6 +30,8 @@ export interface WatchOptions {
   takes?: Sampler['takes'];
   /** Called when headers are sent; absent: no response is changed. */
   exposeToken?: ExposeToken | undefined;
+  /** Adds `server-timing` when headers are sent; absent: nothing is added. */
+  serverTiming?: AddServerTiming | undefined;
   /** HTML documents get the toolbar's tag; default: none does. */
   toolbar?: ToolbarOptions | undefined;
   /** Goes with Node 22. Whether servers create their objects with the application's prototypes; default: they do not. */
@@ -170,6 +173,7 @@ export function createWatch(options: WatchOptions): Watch {
     tracker,
     previewBytes,
     exposeToken: options.exposeToken,
+    serverTiming: options.serverTiming,
     onHeaders: (context, req) => {
       const body = context.sampledOut ? undefined : context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;

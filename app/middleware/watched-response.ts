@@ -1,5 +1,5 @@
 /**
- * Observes a response and never changes it: its methods are replaced by functions that pass their arguments on unchanged and record
+ * Observes a response and changes at most its headers, where options say so: its methods are replaced by functions that pass their arguments on unchanged and record
  * them. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,6 +10,7 @@ import { createBlockReader } from './header-block.ts';
 import { HeaderNotes, noteRefused, noticeHook, observeHeaders } from './header-writes.ts';
 import { createSharedResponses } from './node-22/shared-responses.ts';
 import { WatchedResponse } from './response-notes.ts';
+import type { AddServerTiming } from './server-timing.ts';
 
 export interface ResponseWatchOptions {
   tracker: ContextTracker;
@@ -21,6 +22,8 @@ export interface ResponseWatchOptions {
   onClose: (context: Context, req: IncomingMessage) => void;
   /** Changes the arguments of `writeHead`; absent: they stay as they are. */
   exposeToken?: ExposeToken | undefined;
+  /** The same, for the header `server-timing`. */
+  serverTiming?: AddServerTiming | undefined;
 }
 
 type ResponseMethods = Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'emit'>;
@@ -48,7 +51,7 @@ function isChunk(given: unknown): boolean {
 }
 
 export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
-  const { previewBytes, onHeaders, onClose, tracker, exposeToken } = options;
+  const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming } = options;
   const open = createOpenList<Watched>();
   const watched = createSlot<Watched | undefined>('watched response');
   const readBlock = createBlockReader();
@@ -62,9 +65,11 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     };
     return {
       writeHead: function observedWriteHead(this: Observed, ...args: unknown[]): unknown {
-        const given = exposeToken === undefined ? args : exposeToken(this, args);
-        const result: unknown = Reflect.apply(methods.writeHead, this, given);
+        let given = exposeToken === undefined ? args : exposeToken(this, args);
         const known = find(this);
+        if (serverTiming !== undefined && known !== undefined)
+          given = serverTiming(this, given, known.context);
+        const result: unknown = Reflect.apply(methods.writeHead, this, given);
         if (known?.fact.headersAtMs === null) {
           known.fact.noteHeaders(this, known.context.elapsedMs());
           onHeaders(known.context, this.req);

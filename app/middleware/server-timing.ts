@@ -1,0 +1,118 @@
+/**
+ * Appends what was recorded until the headers are sent to the response's Server-Timing (W3C, https://www.w3.org/TR/server-timing/):
+ * only kinds, counts and durations, because everyone who gets the response can read them.
+ */
+import { ServerResponse } from 'node:http';
+import { type Context, createSlot } from '../profiler/context.ts';
+import { headerPairs, withHeaders } from './head-arguments.ts';
+
+const HEADER = 'server-timing';
+/** Of the whole header, with the application's entries. */
+const MOST_ENTRIES = 10;
+const MOST_BYTES = 2048;
+
+const KINDS = [
+  { fact: 'query', name: 'db', one: 'query', many: 'queries' },
+  { fact: 'call', name: 'http', one: 'outgoing call', many: 'outgoing calls' },
+  { fact: 'view', name: 'view', one: 'view', many: 'views' },
+  { fact: 'cache', name: 'cache', one: 'cache command', many: 'cache commands' },
+] as const;
+
+interface Stretch {
+  startMs: number;
+  durationMs: number | null;
+}
+
+/** Time in which at least one ran: parallel and nested ones count once. */
+function timeOf(stretches: readonly Stretch[], nowMs: number): number {
+  let sum = 0;
+  let reached = 0;
+  for (const { startMs, durationMs } of stretches.toSorted((a, b) => a.startMs - b.startMs)) {
+    const end = durationMs === null ? nowMs : Math.min(nowMs, startMs + durationMs);
+    sum += Math.max(0, end - Math.max(reached, startMs));
+    reached = Math.max(reached, end);
+  }
+  return sum;
+}
+
+function entry(name: string, desc: string, ms: number): string {
+  return `${name};desc="${desc}";dur=${ms.toFixed(1)}`;
+}
+
+function entriesOf(context: Context): string[] {
+  const nowMs = context.elapsedMs();
+  const entries = [entry('total', 'until headers', nowMs)];
+  if (context.sampledOut) return entries;
+  for (const { fact, name, one, many } of KINDS) {
+    const facts: readonly Stretch[] = context.all(fact);
+    const beyond = context.beyond(fact);
+    const count = facts.length + (beyond?.count ?? 0);
+    if (count === 0) continue;
+    const ms = timeOf([...facts, ...(beyond?.stretches(nowMs) ?? [])], nowMs);
+    entries.push(entry(name, `${count} ${count === 1 ? one : many}`, ms));
+  }
+  return entries;
+}
+
+/** Commas in quotes separate nothing. */
+function countEntries(list: string): number {
+  return list
+    .replace(/"(?:[^"\\]|\\.)*"/g, '')
+    .split(',')
+    .filter((text) => text.trim() !== '').length;
+}
+
+/** What of the entries still fits behind the application's; empty if nothing does. */
+function fitting(given: string, entries: readonly string[]): string {
+  if (given.length > MOST_BYTES) return '';
+  let free = MOST_ENTRIES - countEntries(given);
+  let bytes = given.length;
+  const taken = entries.filter((text) => {
+    bytes += text.length + 2;
+    return free-- > 0 && bytes <= MOST_BYTES;
+  });
+  return taken.join(', ');
+}
+
+function isTiming([name]: readonly [string, unknown]): boolean {
+  return name.toLowerCase() === HEADER;
+}
+
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
+}
+
+/** Called when headers are sent, with the arguments of `writeHead`; returns those to use. */
+export type AddServerTiming = (res: ServerResponse, args: unknown[], context: Context) => unknown[];
+
+export function createServerTiming(): AddServerTiming {
+  /** `writeHead` may be called again inside itself, or after it threw. */
+  const added = createSlot<string>('server timing');
+
+  function add(res: ServerResponse, args: unknown[], context: Context): unknown[] {
+    const pairs = headerPairs(args);
+    const passed = pairs.filter(isTiming).map(([, value]) => textOf(value));
+    const given = passed.length > 0 ? passed.join(', ') : textOf(res.getHeader(HEADER));
+    const before = added.get(context);
+    if (before !== undefined && given.endsWith(before)) return args;
+    const ours = fitting(given, entriesOf(context));
+    if (ours === '') return args;
+    added.set(context, ours);
+    const list = given === '' ? ours : `${given}, ${ours}`;
+    if (passed.length > 0)
+      return withHeaders(args, [...pairs.filter((pair) => !isTiming(pair)), [HEADER, list]]);
+    // Node's own method, so that the header is not recorded as set by the handler.
+    if (res instanceof ServerResponse) ServerResponse.prototype.setHeader.call(res, HEADER, list);
+    return args;
+  }
+
+  return (res, args, context) => {
+    if (context.kind !== 'request' || res.headersSent) return args;
+    try {
+      return add(res, args, context);
+    } catch {
+      // The response stays as the host left it.
+      return args;
+    }
+  };
+}
