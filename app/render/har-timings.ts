@@ -1,6 +1,6 @@
 /** Recorded times -> `timings` of HAR 1.2. Bytes are not timed as they are sent, so `wait` includes sending. */
 
-interface HarTimings {
+export interface HarTimings {
   blocked: number;
   dns: number;
   connect: number;
