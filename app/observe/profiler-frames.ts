@@ -10,7 +10,7 @@ const FRAME = /^\s+at /;
 /** Of Node.js, called by ours. */
 const RUN = /^\s+at AsyncLocalStorage\.run \(node:/;
 /** It mounts the routers; other files of that folder may be the owner's. */
-const MOUNTS = /app[\\/]compose[\\/](?:attach|create-profiler|lazy-pages)\./;
+const MOUNTS = /app[\\/]compose[\\/](?:attach|create-host-pages|create-profiler|lazy-pages)\./;
 
 /** Without our frames, but for those at the top: an error that we made began there. */
 function withoutOurs(stack: string): string {
