@@ -24,7 +24,6 @@ interface HostPagesParts {
   process: string;
   root: string;
   sourceOf: (req: IncomingMessage) => RequestSource;
-  frontEnds: ReadonlySet<string>;
   redactText: (text: string) => string;
   warn: (sentence: string) => void;
   /** Prints an error that was thrown. */
@@ -53,7 +52,6 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     process: name,
     root,
     sourceOf,
-    frontEnds,
     redactText,
     warn,
   } = parts;
@@ -83,7 +81,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     editor: editor === null ? undefined : { url: editor, paths: settings.editorPaths, root },
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,
-    frontEnds,
+    frontEnds: new Set(settings.toolbarOrigins),
     redactText,
     lastEnd: core.lastEnd,
     health: () =>

@@ -18,7 +18,6 @@ import type { RenderingApp } from '../observe/ejs.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
-import { escapeLogEntry } from '../profiler/escape-controls.ts';
 import { createRedactor } from '../profiler/redact.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
@@ -27,44 +26,39 @@ import { createHostPages } from './create-host-pages.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
+import { createHostLog } from './host-log.ts';
 import { createTestable } from './testing/testable.ts';
 import { createOffProfiler } from './off-profiler.ts';
 import { noteProfiler } from './process-profilers.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
-import { createErrorLog, createRepeatedLines } from './repeated-lines.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
+const OTHER_PROFILER =
+  'another profiler records these requests already, and this one leaves them to it; mount one of the two.';
 
 /** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
-  const { warn: print = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`) } = options;
-  const say = (sentence: string): void => {
-    print(escapeLogEntry(sentence));
-  };
-  for (const sentence of unknownOptions(options)) say(sentence);
-  if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn: say });
-  const noteEnd = note();
-  const warnings = createRepeatedLines({ what: 'warning', print: say });
-  const warn = (sentence: string): void => {
-    warnings.say(sentence, () => sentence);
-  };
   const {
-    storage = createHostStorage(options.databaseUrl, warn),
-    sourceOf = createHostSource(),
-    root = process.cwd(),
-    process: name = `${hostname()}:${process.pid}`,
     redactor = createRedactor({
       secrets: options.secrets,
       names: options.secretNames,
       publicValues: options.publicValues,
     }),
   } = options;
-  const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
-  const { explainMs, toolbar: withToolbar } = settings;
-  const frontEnds = new Set(settings.toolbarOrigins);
   const redactText = (text: string): string => redactor.text(text);
-  const errorLog = createErrorLog({ print: say, redactText });
+  const log = createHostLog({ print: options.warn, redactText });
+  const { warn } = log;
+  for (const sentence of unknownOptions(options)) log.say(sentence);
+  if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn: log.say });
+  const noteEnd = note();
+  const {
+    storage = createHostStorage(options.databaseUrl, warn),
+    sourceOf = createHostSource(),
+    root = process.cwd(),
+    process: name = `${hostname()}:${process.pid}`,
+  } = options;
+  const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
 
   const files = createSourceFiles({ roots: [root, packageRoot()] });
   const maps = createSourceMaps({ files });
@@ -103,7 +97,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     root,
     maps,
     Router: options.Router,
-    explainMs,
+    explainMs: settings.explainMs,
     profiles,
     observe: options.observe,
     warn,
@@ -119,14 +113,13 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     process: name,
     root,
     sourceOf,
-    frontEnds,
     redactText,
     warn,
-    log: errorLog.log,
+    log: log.error,
   });
 
   const routing = createHostRouting(observers);
-  const isLookedAt = withToolbar || !isProduction();
+  const isLookedAt = settings.toolbar || !isProduction();
   const watch = createWatch({
     recorder,
     tracker,
@@ -134,15 +127,13 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     previewBytes: settings.previewBytes,
     takes: core.takes,
     observeApp: observers.observeApp,
-    exposeToken: createTokenExposure(frontEnds),
+    exposeToken: createTokenExposure(new Set(settings.toolbarOrigins)),
     serverTiming: settings.serverTiming ? createServerTiming() : undefined,
-    toolbar: withToolbar ? { script: () => pages.toolbarScript() } : undefined,
+    toolbar: settings.toolbar ? { script: () => pages.toolbarScript() } : undefined,
     presetPrototypes: options.presetPrototypes ?? true,
     onServer: guard.isSet ? undefined : createPublicAddressNotice(warn),
     onOtherProfiler: () => {
-      warn(
-        'another profiler records these requests already, and this one leaves them to it; mount one of the two.',
-      );
+      warn(OTHER_PROFILER);
     },
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     // Process figures over hours are meaningless, and every other request would count as concurrent.
@@ -200,8 +191,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       observers.close();
       watch.close();
       await core.close(timeoutMs);
-      errorLog.close();
-      warnings.close();
+      log.close();
       return writer.counters();
     },
   };

@@ -113,6 +113,8 @@ function sourcePosition(
 
 /** The profiler's files between a library and its caller; elsewhere in `app` there may be code of the owner. */
 const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js/;
+/** `compose/app.ts` mounts the owner's routers, and is changed by the owner. */
+const MOUNTING = /^compose[\\/](?!app\.)/;
 /** The same for original sources, where the build joined several files into one. */
 const OURS_WRITTEN = /(?:^|[\\/])app[\\/](?:observe|profiler|middleware)[\\/][^\\/]+\.ts$/;
 
@@ -126,9 +128,18 @@ function ownFolder(): string {
 
 /** Whether a line of a stack, or a file, is ours; elsewhere in `app` there may be code of the owner. */
 export function isProfilerFile(text: string): boolean {
+  return isBelowOurFolder(text, OURS);
+}
+
+/** Whether a line of a stack is of what mounts the profiler in an application. */
+export function isMountingFrame(line: string): boolean {
+  return isBelowOurFolder(line, MOUNTING);
+}
+
+function isBelowOurFolder(text: string, files: RegExp): boolean {
   return profilerFolders().some((folder) => {
     const at = text.indexOf(folder);
-    return at !== -1 && OURS.test(text.slice(at + folder.length));
+    return at !== -1 && files.test(text.slice(at + folder.length));
   });
 }
 

@@ -3,19 +3,17 @@
  * the emitters that it binds to a request. Errors that a host catches before keep them (docs/architecture.md).
  */
 import { field, isError, isObject } from '../profiler/thrown-value.ts';
-import { isProfilerFile, profilerFolders } from './caller.ts';
+import { isMountingFrame, isProfilerFile, profilerFolders } from './caller.ts';
 
 const LONGEST_CHAIN = 5;
 const FRAME = /^\s+at /;
 /** Of Node.js, called by ours. */
 const RUN = /^\s+at AsyncLocalStorage\.run \(node:/;
-/** It mounts the routers; other files of that folder may be the owner's. */
-const MOUNTS = /app[\\/]compose[\\/](?:attach|create-host-pages|create-profiler|lazy-pages)\./;
 
 /** Without our frames, but for those at the top: an error that we made began there. */
 function withoutOurs(stack: string): string {
   const lines = stack.split('\n');
-  const isOurs = lines.map((line) => FRAME.test(line) && (isProfilerFile(line) || MOUNTS.test(line)));
+  const isOurs = lines.map((line) => FRAME.test(line) && (isProfilerFile(line) || isMountingFrame(line)));
   const top = lines.findIndex((line, index) => FRAME.test(line) && isOurs[index] !== true);
   const isHidden = (index: number): boolean =>
     isOurs[index] === true || (RUN.test(lines[index] ?? '') && isOurs[index + 1] !== false);

@@ -199,8 +199,8 @@ describe('the timeline panel', () => {
     });
     const show = spans.find(({ label }) => label.includes('show'));
     // 58 ms more stand in rows of their own: nothing is known to have run.
-    expect(show?.ownMs).to.equal(2);
-    expect(spans.filter(({ kind }) => kind === 'db').every(({ ownMs }) => ownMs === undefined)).to.equal(
+    expect(show?.selfMs).to.equal(2);
+    expect(spans.filter(({ kind }) => kind === 'db').every(({ selfMs }) => selfMs === undefined)).to.equal(
       true,
     );
   });

@@ -22,7 +22,7 @@ describe('the panel of views', () => {
   it('tells what each template took without its partials', () => {
     const data = collect(addBusyPage);
     expect(data?.totals).to.deep.equal({ views: 4, templates: 4, durationMs: 18.2, engines: ['ejs'] });
-    expect(data?.views.map(({ name, ownMs }) => `${name} ${ownMs ?? ''}`)).to.deep.equal([
+    expect(data?.views.map(({ name, selfMs }) => `${name} ${selfMs ?? ''}`)).to.deep.equal([
       'orders/show 5.1',
       'partials/layout.ejs 2.6',
       'orders/_items.ejs 9.4',
@@ -69,7 +69,7 @@ describe('the panel of views', () => {
     });
     expect(present(data).page.rows, 'they alternate').to.have.length(7);
     expect(
-      present(data).templates.map(({ name, count, sumMs, ownMs }) => [name, count, sumMs, ownMs]),
+      present(data).templates.map(({ name, count, sumMs, selfMs }) => [name, count, sumMs, selfMs]),
     ).to.deep.equal([
       ['orders/show', 1, 10, 5.5],
       ['b.ejs', 3, 3, 3],

@@ -14,7 +14,7 @@ export interface Span {
   /** Index of its parent; null for the request itself. */
   parent: number | null;
   /** Self time: without its children; absent if it has none. */
-  ownMs?: number;
+  selfMs?: number;
   /** The parts of its time: work and waiting. Absent if it is one piece. */
   parts?: SpanPart[];
   /** The row with its details; layers are in the routing panel. Absent if there is none. */

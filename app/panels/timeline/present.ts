@@ -69,7 +69,7 @@ export function presentTimeline(
         id: 'spans',
         title: 'Spans',
         columns: { text: 'Span' },
-        rows: spans.map(({ kind, label, startMs, durationMs, ownMs, depth }, index) => ({
+        rows: spans.map(({ kind, label, startMs, durationMs, selfMs, depth }, index) => ({
           id: `s${index}`,
           text: label,
           depth: Math.min(DEEPEST, depth),
@@ -77,7 +77,7 @@ export function presentTimeline(
           fields: [
             { label: 'Kind', value: (SPAN_KINDS[kind] ?? SPAN_KINDS.work).one },
             { label: 'Start', value: startMs, unit: 'at' },
-            { label: 'Self time', value: ownMs, unit: 'ms' },
+            { label: 'Self time', value: selfMs, unit: 'ms' },
           ],
         })),
       },

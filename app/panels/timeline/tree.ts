@@ -38,7 +38,7 @@ function childrenOf({ root, layers, others }: TreeOptions): Map<SpanDraft, SpanD
 }
 
 /** Milliseconds of a span in which none of its children, in the order of their start, ran. */
-function ownOf(draft: SpanDraft, inside: readonly SpanDraft[]): number {
+function selfTimeOf(draft: SpanDraft, inside: readonly SpanDraft[]): number {
   const end = endOf(draft);
   let covered = 0;
   let until = -Infinity;
@@ -62,7 +62,7 @@ export function spansOf(options: TreeOptions): Span[] {
     const inside = children.get(draft);
     const durationMs = round(draft.durationMs);
     const span: Span = { kind, label, startMs: round(startMs), durationMs, depth, parent };
-    if (inside !== undefined) span.ownMs = round(ownOf(draft, inside));
+    if (inside !== undefined) span.selfMs = round(selfTimeOf(draft, inside));
     if (parts !== undefined) span.parts = parts;
     else if (pieces !== undefined) span.parts = pieces.map((piece) => ({ kind, ...piece }));
     if (panel !== undefined) span.panel = panel;

@@ -7,7 +7,7 @@ export interface ViewEntry {
   startMs: number;
   durationMs: number | null;
   /** Without the partials inside. */
-  ownMs: number | null;
+  selfMs: number | null;
   depth: number;
   parent: number | null;
   locals: Json;
@@ -20,7 +20,7 @@ export interface ViewEntry {
 /** What each profile stores. */
 export interface KeptViews {
   /** With the engine if the file name does not show it. */
-  views: (Omit<ViewEntry, 'ownMs' | 'engine'> & { engine?: string })[];
+  views: (Omit<ViewEntry, 'selfMs' | 'engine'> & { engine?: string })[];
   /** Past the recording limit; absent if all were kept. */
   unkept?: Unkept;
 }

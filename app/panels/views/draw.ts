@@ -11,7 +11,7 @@ export interface ViewRow {
   /** Consecutive partials of one template are one row. */
   count: number;
   sumMs: number;
-  ownMs: number;
+  selfMs: number;
   failure: TemplateError | null;
 }
 
@@ -20,7 +20,7 @@ export interface TemplateRow {
   name: string;
   count: number;
   sumMs: number;
-  ownMs: number;
+  selfMs: number;
   longestMs: number;
   /** Its first render in the tree. */
   anchor: string;
@@ -36,41 +36,41 @@ const TREE_LINE_COST = 110;
 function rowsOf(views: readonly ViewEntry[], open: string | undefined): ViewRow[] {
   const rows: ViewRow[] = [];
   views.forEach((view, index) => {
-    const { name, parent, durationMs, ownMs, error } = view;
+    const { name, parent, durationMs, selfMs, error } = view;
     const last = rows.at(-1);
     const same = last?.view.parent === parent && last.view.name === name && parent !== null;
     const id = `v${index + 1}`;
     if (last !== undefined && same && error === null && id !== open) {
       last.count++;
       last.sumMs += durationMs ?? 0;
-      last.ownMs += ownMs ?? 0;
+      last.selfMs += selfMs ?? 0;
       return;
     }
     const failure = error === null ? null : readTemplateError(error);
-    rows.push({ view, id, count: 1, sumMs: durationMs ?? 0, ownMs: ownMs ?? 0, failure });
+    rows.push({ view, id, count: 1, sumMs: durationMs ?? 0, selfMs: selfMs ?? 0, failure });
   });
   return rows;
 }
 
 function templatesOf(views: readonly ViewEntry[]): TemplateRow[] {
   const byFile = new Map<string, TemplateRow>();
-  views.forEach(({ name, file, durationMs, ownMs }, index) => {
+  views.forEach(({ name, file, durationMs, selfMs }, index) => {
     const key = file ?? name;
     const row = byFile.get(key) ?? {
       name,
       count: 0,
       sumMs: 0,
-      ownMs: 0,
+      selfMs: 0,
       longestMs: 0,
       anchor: `v${index + 1}`,
     };
     row.count++;
     row.sumMs = round(row.sumMs + (durationMs ?? 0));
-    row.ownMs = round(row.ownMs + (ownMs ?? 0));
+    row.selfMs = round(row.selfMs + (selfMs ?? 0));
     row.longestMs = Math.max(row.longestMs, durationMs ?? 0);
     byFile.set(key, row);
   });
-  return [...byFile.values()].sort((a, b) => b.ownMs - a.ownMs);
+  return [...byFile.values()].sort((a, b) => b.selfMs - a.selfMs);
 }
 
 function costOf({ view, failure }: ViewRow): number {

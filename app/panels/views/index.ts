@@ -43,8 +43,8 @@ function derive(kept: KeptViews | null): ViewsData | null {
   }
   const views = kept.views.map((view, index): ViewEntry => {
     const { durationMs } = view;
-    const ownMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
-    return { ...view, ownMs, engine: engineOf(view) };
+    const selfMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
+    return { ...view, selfMs, engine: engineOf(view) };
   });
   const { unkept } = kept;
   return {

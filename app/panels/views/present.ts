@@ -22,10 +22,10 @@ export function presentViews({ views, unkept, totals }: ViewsData, { profile }: 
         title: 'Views',
         columns: { text: 'Template', number: 'Self time', place: 'Rendered from' },
         card: 'largest',
-        rows: views.map(({ name, file, startMs, durationMs: ms, ownMs, depth, caller, error, locals }, index) => ({
+        rows: views.map(({ name, file, startMs, durationMs: ms, selfMs, depth, caller, error, locals }, index) => ({
           id: `v${index + 1}`,
           text: name,
-          number: ownMs,
+          number: selfMs,
           depth,
           tone: error === null ? 'plain' : 'bad',
           badges: error === null ? [] : ['failed'],
