@@ -32,6 +32,8 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/search`, query),
   searchJson: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/search.json`, query),
+  searchMarkdown: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/search.md`, query),
   searchBar: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/search_bar`, query),
   live: (query: Record<string, string | number | undefined> = {}) =>
@@ -43,9 +45,9 @@ export const urls = {
   /** A row of a panel, on whichever page of it. */
   profileRow: (token: string, panel: string, row: string) =>
     `${withQuery(`${PROFILER_PREFIX}/${token}`, { panel, open: row })}#${row}`,
-  profileJson: (token: string) => `${PROFILER_PREFIX}/${token}.json`,
-  profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
   /** Of one panel, or of all. */
+  profileJson: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.json${panelQuery(panel)}`,
+  profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,
   older: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/older${panelQuery(panel)}`,
@@ -74,6 +76,9 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/compare.md`, query),
   health: () => `${PROFILER_PREFIX}/health`,
   healthJson: () => `${PROFILER_PREFIX}/health.json`,
+  /** The JSON Schema of all JSON forms; `form`: the part that describes one. */
+  schema: (form?: string) =>
+    `${PROFILER_PREFIX}/schema.json${form === undefined ? '' : `#/definitions/${form}`}`,
   asset: (file: string) => `${PROFILER_PREFIX}/assets/${file}`,
   action: (name: string) => `${PROFILER_PREFIX}/-/${name}`,
 } as const;

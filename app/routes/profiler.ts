@@ -4,6 +4,7 @@
  *
  * `/_profiler/-/<action>` is for what changes state (POST only, signed).
  */
+import { byAccept } from '../controllers/profiler/by-accept.ts';
 import {
   createDispatch,
   type Dispatch,
@@ -11,6 +12,7 @@ import {
   type PageRoute,
 } from '../controllers/profiler/dispatch.ts';
 import type { ProfilerControllers } from '../controllers/profiler/index.ts';
+import type { PageAction } from '../controllers/profiler/page-services.ts';
 import { PROFILER_PREFIX, urls } from '../urls.ts';
 
 const TOKEN = '(?<token>[0-9a-f]{6})';
@@ -29,10 +31,41 @@ function shared(route: PageRoute): PageRoute {
   return { ...route, shared: true };
 }
 
+/** Pages whose address also gives JSON and Markdown, as `Accept` says; each form has an address of its own, too. */
+function createNegotiated(controllers: ProfilerControllers): Record<
+  'profile' | 'routes' | 'health' | 'compare',
+  PageAction
+> & {
+  list: (page: PageAction) => PageAction;
+} {
+  const { searchJson, searchMarkdown, json, markdown } = controllers;
+  return {
+    list: (page) => byAccept({ page, json: searchJson, markdown: searchMarkdown }),
+    profile: byAccept({ page: controllers.profile, json, markdown }),
+    routes: byAccept({
+      page: controllers.routes,
+      json: controllers.routesJson,
+      markdown: controllers.routesMarkdown,
+    }),
+    health: byAccept({
+      page: controllers.health,
+      json: controllers.healthJson,
+      markdown: controllers.healthMarkdown,
+    }),
+    compare: byAccept({
+      page: controllers.compare,
+      json: controllers.compareJson,
+      markdown: controllers.compareMarkdown,
+    }),
+  };
+}
+
 export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
+  const { list, profile, routes, health, compare } = createNegotiated(controllers);
   return [
-    get('_profiler_home', '/', controllers.home),
-    get('_profiler_search', '/search', controllers.search),
+    get('_profiler_home', '/', list(controllers.home)),
+    get('_profiler_search', '/search', list(controllers.search)),
+    get('_profiler_search_markdown', '/search\\.md', controllers.searchMarkdown),
     get('_profiler_search_bar', '/search_bar', controllers.searchBar),
     get('_profiler_live', '/live', controllers.live),
     get('_profiler_latest', '/latest', controllers.latest),
@@ -40,13 +73,16 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_json', `/${TOKEN}\\.json`, controllers.json),
     get('_profiler_markdown', `/${TOKEN}\\.md`, controllers.markdown),
     get('_profiler_har', `/${TOKEN}\\.har`, controllers.har),
-    get('_profiler_routes', '/routes', controllers.routes),
+    get('_profiler_routes', '/routes', routes),
     get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
-    get('_profiler_health', '/health', controllers.health),
+    get('_profiler_routes_markdown', '/routes\\.md', controllers.routesMarkdown),
+    get('_profiler_health', '/health', health),
     get('_profiler_health_json', '/health\\.json', controllers.healthJson),
-    get('_profiler_compare', '/compare', controllers.compare),
+    get('_profiler_health_markdown', '/health\\.md', controllers.healthMarkdown),
+    get('_profiler_compare', '/compare', compare),
     get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
     get('_profiler_compare_markdown', '/compare\\.md', controllers.compareMarkdown),
+    get('_profiler_schema', '/schema\\.json', controllers.schema),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
     shared({ ...get('_profiler_toolbar_script', '/toolbar\\.js', controllers.toolbarScript), open: true }),
     get('_profiler_newer', `/${TOKEN}/newer`, controllers.newer),
@@ -57,7 +93,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     shared(get('_profiler_origin_calls', '/calls\\.json', controllers.originCalls)),
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
-    get('_profiler', `/${TOKEN}`, controllers.profile),
+    get('_profiler', `/${TOKEN}`, profile),
     { name: '_profiler_mcp', method: 'POST', path: new RegExp(`^${urls.mcp()}$`), action: controllers.mcp },
     post('pin', controllers.pin),
     post('unpin', controllers.unpin),

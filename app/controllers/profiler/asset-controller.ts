@@ -1,4 +1,4 @@
-/** Styles and scripts, cached for a year under their content hash; two of them also have a fixed name. */
+/** Styles and scripts, cached for a year under their content hash, and the JSON Schema; some have a fixed name, too. */
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { requireProfile } from './require-profile.ts';
@@ -12,6 +12,7 @@ export function createAssetController(services: PageServices): {
   asset: PageAction;
   exceptionCss: PageAction;
   toolbarScript: PageAction;
+  schema: PageAction;
 } {
   const respond = createRespond(services);
   return {
@@ -23,6 +24,9 @@ export function createAssetController(services: PageServices): {
     async exceptionCss(page) {
       await requireProfile(services, page);
       respond(page, services.assets.plain('hindsight.css'));
+    },
+    schema(page) {
+      respond(page, services.assets.plain('schema.json'));
     },
     toolbarScript(page) {
       const { toolbarScript, frontEnds } = services;

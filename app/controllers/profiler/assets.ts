@@ -25,6 +25,7 @@ export interface Assets {
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=UTF-8',
   '.js': 'text/javascript; charset=UTF-8',
+  '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
 const IMPORT = /(from\s*|import\s*)'\.\/([a-z0-9-]+\.js)'/g;

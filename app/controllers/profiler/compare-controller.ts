@@ -9,11 +9,10 @@ import { createCompareModel } from './compare-model.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { type CompareQuery, readCompareQuery } from './compare-query.ts';
 import { summarizeComparison } from './compare-summary.ts';
+import { jsonForm } from './json-form.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respond.ts';
 
-/** Version of the JSON form. */
-const COMPARE_VERSION = 1;
 /** Requests offered as a choice. */
 const OFFERED = 12;
 
@@ -105,14 +104,13 @@ export function createCompareController(
     async compareJson(page) {
       const { a, b } = await readPair(page);
       const comparison = compareProfiles(a, b, panels);
-      const body = {
-        version: COMPARE_VERSION,
+      const body = jsonForm('comparison', {
         a: a.profile.token,
         b: b.profile.token,
         summary: summarizeComparison(a.profile, b.profile, comparison.figures),
         ...comparison,
-      };
-      respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+      });
+      respond(page, { type: JSON_TYPE, body });
     },
     async compareMarkdown(page) {
       const { a, b } = await readPair(page);

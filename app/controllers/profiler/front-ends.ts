@@ -4,21 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TOOLBAR_HEADER } from '../../urls.ts';
+import { addVary } from './vary.ts';
 
 /** Response headers that scripts of another origin may read. */
 const EXPOSED = 'x-debug-token, x-debug-token-link';
 /** Seconds for which browsers cache a preflight. */
 const PREFLIGHT_FOR = '600';
-
-function addVary(res: ServerResponse): void {
-  const given = res.getHeader('vary');
-  const names = (Array.isArray(given) ? given.join(', ') : String(given ?? ''))
-    .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '');
-  if (!names.includes('origin') && !names.includes('*'))
-    res.setHeader('vary', [...names, 'origin'].join(', '));
-}
 
 /** Lets a front end read the response, errors included; false for any other origin. */
 export function grantFrontEnd(
@@ -27,7 +18,7 @@ export function grantFrontEnd(
   res: ServerResponse,
 ): boolean {
   if (frontEnds.size === 0) return false;
-  addVary(res);
+  addVary(res, 'origin');
   const { origin } = headers;
   if (origin === undefined || !frontEnds.has(origin)) return false;
   res.setHeader('access-control-allow-origin', origin);

@@ -1,12 +1,13 @@
-/** What the profiler stored, lost and still has in this process, as page or JSON. */
+/** What the profiler stored, lost and still has in this process, as page, JSON or Markdown. */
 import type { Health } from '../../profiler/health.ts';
 import type { LedgerCounts } from '../../profiler/ledger.ts';
 import { urls } from '../../urls.ts';
+import { blocks, code, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
+import { jsonForm } from './json-form.ts';
 import type { PageAction, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE } from './respond.ts';
+import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
 
-/** Version of the JSON form. */
-const HEALTH_VERSION = 1;
+const COLUMNS = ['Application', 'Profiler’s own pages', 'Left by earlier processes'] as const;
 
 interface HealthRow {
   label: string;
@@ -45,30 +46,48 @@ function rowsOf(parts: readonly LedgerCounts[]): HealthRow[] {
   ];
 }
 
-export function createHealthController(services: PageServices): Record<'health' | 'healthJson', PageAction> {
+function countsOf({ application, profiler, earlier }: Health): HealthRow[] {
+  return rowsOf([application, profiler, earlier]);
+}
+
+function healthMarkdown(health: Health): string {
+  const { process, storage } = health;
+  const columns = COLUMNS.map((title, index): Column<HealthRow> => ({
+    title,
+    value: ({ counts }) => String(counts[index] ?? 0),
+    plain: true,
+  }));
+  return `${blocks([
+    heading(1, 'Health'),
+    `Process ${code(process)}; storage ${prose(storage.name)}${storage.failing ? ', failing' : ''}.`,
+    table([{ title: 'Tokens', value: ({ label }) => label, plain: true }, ...columns], countsOf(health)),
+  ])}\n`;
+}
+
+export function createHealthController(
+  services: PageServices,
+): Record<'health' | 'healthJson' | 'healthMarkdown', PageAction> {
   const { health: read, renderPage, foot } = services;
   const respond = createRespond(services);
 
-  const healthJson: PageAction = async (page) => {
-    const body = JSON.stringify({ version: HEALTH_VERSION, ...(await read()) });
-    respond(page, { type: JSON_TYPE, body, headers: { vary: 'accept' } });
-  };
-
   return {
     async health(page) {
-      const { accept = '' } = page.req.headers;
-      if (accept.includes('application/json') && !accept.includes('text/html')) return healthJson(page);
       const health = await read();
       const model: HealthModel = {
         title: 'Health',
         health,
-        columns: ['Application', 'Profiler’s own pages', 'Left by earlier processes'],
-        rows: rowsOf([health.application, health.profiler, health.earlier]),
+        columns: COLUMNS,
+        rows: countsOf(health),
         json: urls.healthJson(),
         foot,
       };
-      respond(page, { type: HTML, body: renderPage('profiler/health', model), headers: { vary: 'accept' } });
+      respond(page, { type: HTML, body: renderPage('profiler/health', model) });
     },
-    healthJson,
+    async healthJson(page) {
+      respond(page, { type: JSON_TYPE, body: jsonForm('health', await read()) });
+    },
+    async healthMarkdown(page) {
+      respond(page, { type: MARKDOWN_TYPE, body: healthMarkdown(await read()) });
+    },
   };
 }

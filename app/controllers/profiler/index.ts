@@ -4,6 +4,7 @@ import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
 import { createHarController } from './har-controller.ts';
 import { createHealthController } from './health-controller.ts';
+import { createJsonController } from './json-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createMarkdownController } from './markdown-controller.ts';
@@ -19,6 +20,7 @@ export function createProfilerControllers(services: PageServices) {
   return {
     ...createListController(services),
     ...createProfileController(services),
+    ...createJsonController(services),
     ...createMarkdownController(services),
     ...createHarController(services),
     ...createMcpController(services),

@@ -1,17 +1,17 @@
-/** The list, the newest profile and the search form, as page, fragment or JSON. */
+/** The list as page, JSON or Markdown, the newest profile and the search form. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import { type Filters, isNewestFirst, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
+import { jsonForm } from './json-form.ts';
+import { listMarkdown } from './list-markdown.ts';
 import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createHistogram, histogramQuery } from './request-histogram.ts';
-import { createRespond, HTML, JSON_TYPE, redirect } from './respond.ts';
+import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respond.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
-/** Version of the JSON form of the list. */
-const LIST_VERSION = 1;
 /** An error page starts at most this many milliseconds after the end of its request. */
 const CHILD_WINDOW = 60_000;
 const MOST_CHILDREN = 1000;
@@ -21,7 +21,7 @@ const MOST_READ = 5000;
 
 export function createListController(
   services: PageServices,
-): Record<'home' | 'search' | 'searchJson' | 'latest' | 'searchBar', PageAction> {
+): Record<'home' | 'search' | 'searchJson' | 'searchMarkdown' | 'latest' | 'searchBar', PageAction> {
   const { profiles, recording, forms, renderPage, foot } = services;
   const respond = createRespond(services);
   const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));
@@ -123,8 +123,7 @@ export function createListController(
     async searchJson(page) {
       const { query, values, page: number } = filtersOf(page);
       const { rows, total, totalIsExact, notice, pinned = [], looked = null } = await profiles.find(query);
-      const body = {
-        version: LIST_VERSION,
+      const body = jsonForm('list', {
         total,
         totalIsExact,
         page: number,
@@ -134,8 +133,13 @@ export function createListController(
         profiles: rows,
         pinned,
         looked,
-      };
-      respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+      });
+      respond(page, { type: JSON_TYPE, body });
+    },
+    async searchMarkdown(page) {
+      const filters = filtersOf(page);
+      const body = listMarkdown(filters, await profiles.find(filters.query));
+      respond(page, { type: MARKDOWN_TYPE, body });
     },
     async latest(page) {
       const panel = readOne(page.query, 'panel') ?? undefined;

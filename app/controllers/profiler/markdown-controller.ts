@@ -1,6 +1,7 @@
 /** `/_profiler/<token>.md`: a profile as Markdown, one panel of it with `?panel=`, or the short form with `?length=short`. */
 import { createError } from '../../errors.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
+import { cutMarkdown } from './cut-markdown.ts';
 import { readOne } from './filters.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -9,6 +10,9 @@ import { profileMarkdown } from './profile-markdown.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, MARKDOWN_TYPE } from './respond.ts';
 import { readShortMarkdown } from './short-markdown.ts';
+
+/** Characters: more than an issue or a model takes. */
+const LONGEST = 1024 * 1024;
 
 export function createMarkdownController(services: PageServices): { markdown: PageAction } {
   const respond = createRespond(services);
@@ -27,7 +31,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
       const all = panelsOf(profile, services.panels);
       const panels = name === null ? all : all.filter((panel) => panel.name === name);
       if (panels.length === 0) throw createError('UNKNOWN_PANEL', [name ?? '', profile.token]);
-      const body = profileMarkdown({
+      const markdown = profileMarkdown({
         profile,
         findings: createFindingsModel(profile, services.rules ?? {}, amendments),
         amendments,
@@ -35,6 +39,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
         allPanels: all,
         beside: name === OVERVIEW ? await readBeside(services, { profile, amendments }) : undefined,
       });
+      const body = cutMarkdown(markdown, LONGEST, 'Ask for one panel: `?panel=`.');
       respond(page, { type: MARKDOWN_TYPE, body });
     },
   };

@@ -6,22 +6,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { blocks, type Column, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
+import { cutMarkdown } from './cut-markdown.ts';
 import { readFilters } from './filters.ts';
 import { createFindingsModel } from './findings-model.ts';
+import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { panelsOf } from './profile-model.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
+import { routesTable } from './routes-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-const { count, durationText, timestampText } = numberHelpers;
+const { count } = numberHelpers;
 
 type Schema = Readonly<Record<string, unknown>>;
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -106,29 +108,7 @@ function longestOf({ max_tokens: tokens }: Arguments): number {
   return (typeof tokens === 'number' ? tokens : DEFAULT_TOKENS) * PER_TOKEN;
 }
 
-const LIST_COLUMNS: readonly Column<ProfileIndex>[] = [
-  { title: 'Token', value: ({ token }) => token },
-  { title: 'Status', value: ({ status, state }) => String(status ?? state), plain: true },
-  { title: 'Request', value: ({ method, url }) => `${method} ${url}` },
-  { title: 'Route', value: ({ route }) => route },
-  {
-    title: 'Time',
-    value: ({ durationMs }) => (durationMs === null ? null : durationText(durationMs)),
-    plain: true,
-  },
-  { title: 'Queries', value: ({ queries }) => String(queries), plain: true },
-  { title: 'Thrown', value: ({ error }) => error },
-  { title: 'Findings', value: ({ marks }) => marks.map(({ label }) => label).join(', ') || null },
-  { title: 'At', value: ({ startedAt }) => timestampText(startedAt), plain: true },
-];
-
-function cut(markdown: string, longest: number): string {
-  if (markdown.length <= longest) return markdown;
-  const end = markdown.lastIndexOf('\n\n', longest);
-  const kept = markdown.slice(0, end > 0 ? end : longest);
-  const isOpen = (kept.match(/^```/gm)?.length ?? 0) % 2 === 1;
-  return `${kept}${isOpen ? '\n```' : ''}\n\nThe rest does not fit: ${count(markdown.length - kept.length, 'character')}. Ask for fewer panels or more tokens.\n`;
-}
+const HOW_TO_GET_MORE = 'Ask for fewer panels or more tokens.';
 
 export function createMcpTools(services: PageServices): McpTool[] {
   const { profiles, panels, rules = {} } = services;
@@ -192,7 +172,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       properties: FILTERS,
       async run({ args }) {
         const rows = await findRows(args);
-        return rows.length === 0 ? 'No recorded request matches.' : table(LIST_COLUMNS, rows);
+        return rows.length === 0 ? 'No recorded request matches.' : requestsTable(rows);
       },
     },
     {
@@ -217,7 +197,11 @@ export function createMcpTools(services: PageServices): McpTool[] {
         const names = Array.isArray(named) ? named.filter((name) => typeof name === 'string') : [];
         const token = textOf(call.args, 'token');
         if (names.length === 0) return short(token, call);
-        return cut(await panelsMarkdown(await read(token), names), longestOf(call.args));
+        return cutMarkdown(
+          await panelsMarkdown(await read(token), names),
+          longestOf(call.args),
+          HOW_TO_GET_MORE,
+        );
       },
     },
     {
@@ -258,7 +242,11 @@ export function createMcpTools(services: PageServices): McpTool[] {
               )?.token
             : given;
         if (missed === undefined) return 'No recorded request got a 404 or 405 because no route matched.';
-        return cut(await panelsMarkdown(await read(missed), ['routing']), longestOf(call.args));
+        return cutMarkdown(
+          await panelsMarkdown(await read(missed), ['routing']),
+          longestOf(call.args),
+          HOW_TO_GET_MORE,
+        );
       },
     },
     {
@@ -271,7 +259,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       async run({ args }) {
         const [a, b] = await Promise.all([read(textOf(args, 'a')), read(textOf(args, 'b'))]);
         const markdown = compareMarkdown(a.profile, b.profile, compareProfiles(a, b, panels));
-        return cut(markdown, longestOf(args));
+        return cutMarkdown(markdown, longestOf(args), HOW_TO_GET_MORE);
       },
     },
     {
@@ -317,32 +305,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       },
       async run({ args }) {
         const query = summaryQuery(readRoutesFilters(paramsOf(args, ['since'])), Date.now());
-        const { routes, more, looked } = await profiles.summarize(query);
-        if (routes.length === 0) return 'No request was recorded in that time.';
-        const time = (ms: number | null): string | null => (ms === null ? null : durationText(ms));
-        return blocks([
-          `${count(looked, 'request')}${more === 0 ? '' : `; ${count(more, 'more route')} not listed`}.`,
-          table(
-            [
-              {
-                title: 'Route',
-                value: ({ method, route, status }) => `${method} ${route ?? `no route, ${String(status)}`}`,
-              },
-              { title: 'Requests', value: (row) => String(row.count), plain: true },
-              { title: 'Errors', value: ({ errors }) => String(errors), plain: true },
-              { title: 'Total', value: ({ totalMs }) => time(totalMs), plain: true },
-              { title: 'Median', value: ({ p50Ms }) => time(p50Ms), plain: true },
-              { title: '95 %', value: ({ p95Ms }) => time(p95Ms), plain: true },
-              { title: 'Queries', value: ({ queries }) => String(queries), plain: true },
-              {
-                title: 'Findings',
-                value: ({ marks }) => marks.map((mark) => `${mark.mark} × ${mark.count}`).join(', ') || null,
-              },
-              { title: 'Slowest', value: ({ slowest }) => slowest },
-            ],
-            routes.slice(0, MOST_ROWS),
-          ),
-        ]);
+        return routesTable(await profiles.summarize(query), MOST_ROWS);
       },
     },
   ];

@@ -1,9 +1,8 @@
-/** One profile: its page, the body of its exception panel, the toolbar fragment, and JSON. */
+/** One profile: its page, the body of its exception panel, the toolbar fragment. */
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import type { PanelRecord, Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
+import { childrenOf } from './children-of.ts';
 import { readOne } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
@@ -11,39 +10,13 @@ import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
-import { createRespond, HTML, JSON_TYPE } from './respond.ts';
-
-/** Version of the JSON form. */
-const JSON_VERSION = 1;
-
-/** Replaces a panel whose data can't be written as JSON by its error, so that the rest is still sent. */
-function withoutFailing(profile: Profile, jsonOf: (profile: Profile) => string): string {
-  try {
-    return jsonOf(profile);
-  } catch {
-    const panels = Object.entries(profile.panels).map(([name, record]): [string, PanelRecord] => {
-      try {
-        JSON.stringify(record);
-        return [name, record];
-      } catch (error) {
-        return [name, { data: null, summary: null, error: String(error) }];
-      }
-    });
-    return jsonOf({ ...profile, panels: Object.fromEntries(panels) });
-  }
-}
+import { createRespond, HTML } from './respond.ts';
 
 export function createProfileController(
   services: PageServices,
-): Record<'profile' | 'exception' | 'toolbar' | 'json', PageAction> {
+): Record<'profile' | 'exception' | 'toolbar', PageAction> {
   const { profiles, recording, forms, renderPage, foot, rules = {} } = services;
   const respond = createRespond(services);
-
-  /** Most profiles name no child and added no job, which saves the query. */
-  async function childrenOf({ token, child, panels }: Profile): Promise<readonly ProfileIndex[]> {
-    const hasJobs = (panels.jobs?.data ?? null) !== null;
-    return child === null && !hasJobs ? [] : profiles.children(token);
-  }
 
   return {
     async profile(page) {
@@ -62,7 +35,7 @@ export function createProfileController(
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const [children, routePercentiles, redirects, csrf, beside] = await Promise.all([
-        childrenOf(profile),
+        childrenOf(services, profile),
         profiles.routePercentiles(profile),
         findRedirects(profiles, profile),
         forms.sign(),
@@ -95,13 +68,6 @@ export function createProfileController(
     async toolbar(page) {
       const { profile } = await requireProfile(services, page);
       respond(page, { type: HTML, body: renderPage('profiler/toolbar', { profile }) });
-    },
-    async json(page) {
-      const { profile, amendments, source } = await requireProfile(services, page);
-      const children = await childrenOf(profile);
-      const jsonOf = (of: Profile): string =>
-        JSON.stringify({ version: JSON_VERSION, source, profile: of, amendments, children });
-      respond(page, { type: JSON_TYPE, body: withoutFailing(profile, jsonOf) });
     },
   };
 }

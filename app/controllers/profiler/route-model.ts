@@ -20,7 +20,13 @@ interface Bin {
   share: number;
 }
 
-export interface RouteModel {
+/** Of one route. */
+export interface RouteRequests {
+  slowest: readonly ProfileIndex[];
+  newest: readonly ProfileIndex[];
+}
+
+export interface RouteModel extends RouteRequests {
   title: string;
   name: string;
   method: string;
@@ -32,8 +38,6 @@ export interface RouteModel {
   chart: { box: string; max: string; p95: string; p50: string; topMs: number };
   steps: { at: number; step: SummaryStep }[];
   bins: Bin[];
-  slowest: readonly ProfileIndex[];
-  newest: readonly ProfileIndex[];
   requests: string | null;
   /** Compares the newest and the slowest request; null if they are the same. */
   compare: string | null;
@@ -74,14 +78,14 @@ function binsOf(counts: readonly number[]): Bin[] {
   return bins.slice(Math.max(0, bins.findIndex(filled)), bins.findLastIndex(filled) + 1);
 }
 
-export function createRouteModel(options: {
-  filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
-  summaries: RouteSummaries;
-  slowest: readonly ProfileIndex[];
-  newest: readonly ProfileIndex[];
-  notice: string | null;
-  foot: readonly string[];
-}): RouteModel {
+export function createRouteModel(
+  options: RouteRequests & {
+    filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
+    summaries: RouteSummaries;
+    notice: string | null;
+    foot: readonly string[];
+  },
+): RouteModel {
   const { filters, summaries, slowest, newest, notice, foot } = options;
   const { group, period } = filters;
   const summary = summaries.routes[0] ?? null;

@@ -1,21 +1,23 @@
-/** All routes by cost, or one of them, as page or JSON. */
+/** All routes by cost, or one of them, as page, JSON or Markdown. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
+import { jsonForm } from './json-form.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE } from './respond.ts';
-import { createRouteModel } from './route-model.ts';
+import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import { createRouteModel, type RouteRequests } from './route-model.ts';
 import { readRoutesFilters, type RoutesFilters, summaryQuery } from './routes-filters.ts';
+import { routesMarkdown } from './routes-markdown.ts';
 import { createRoutesModel, EMPTY } from './routes-model.ts';
 
-/** Version of the JSON form. */
-const ROUTES_VERSION = 1;
 /** Slowest and newest requests shown for a route. */
 const SHOWN = 8;
 /** Requests read to find those without a route. */
 const CANDIDATES = 50;
 
-export function createRoutesController(services: PageServices): Record<'routes' | 'routesJson', PageAction> {
+export function createRoutesController(
+  services: PageServices,
+): Record<'routes' | 'routesJson' | 'routesMarkdown', PageAction> {
   const { profiles, renderPage, foot } = services;
   const respond = createRespond(services);
 
@@ -45,21 +47,19 @@ export function createRoutesController(services: PageServices): Record<'routes' 
       .slice(0, SHOWN);
   }
 
+  async function endsOf(group: RouteGroup, { routes, from, until }: RouteSummaries): Promise<RouteRequests> {
+    if (routes.length === 0) return { slowest: [], newest: [] };
+    const [slowest, newest] = await Promise.all([
+      requestsOf(group, { from, until, sort: 'durationMs' }),
+      requestsOf(group, { from, until, sort: 'startedAt' }),
+    ]);
+    return { slowest, newest };
+  }
+
   async function showOne(page: PageRequest, filters: RoutesFilters & { group: RouteGroup }): Promise<void> {
     const { summaries, notice } = await summarize(filters);
-    const { from, until } = summaries;
-    const found = summaries.routes.length > 0;
-    const ends = (sort: 'durationMs' | 'startedAt'): Promise<ProfileIndex[]> =>
-      found ? requestsOf(filters.group, { from, until, sort }) : Promise.resolve([]);
-    const [slowest, newest] = await Promise.all([ends('durationMs'), ends('startedAt')]);
-    const model = createRouteModel({
-      filters,
-      summaries,
-      slowest,
-      newest,
-      notice,
-      foot,
-    });
+    const requests = await endsOf(filters.group, summaries);
+    const model = createRouteModel({ filters, summaries, ...requests, notice, foot });
     respond(page, { type: HTML, body: renderPage('profiler/route', model) });
   }
 
@@ -77,8 +77,16 @@ export function createRoutesController(services: PageServices): Record<'routes' 
     async routesJson(page) {
       const filters = filtersOf(page);
       const { summaries, notice } = await summarize(filters);
-      const body = { version: ROUTES_VERSION, since: filters.period.name, notice, ...summaries };
-      respond(page, { type: JSON_TYPE, body: JSON.stringify(body) });
+      const body = jsonForm('routes', { since: filters.period.name, notice, ...summaries });
+      respond(page, { type: JSON_TYPE, body });
+    },
+    async routesMarkdown(page) {
+      const filters = filtersOf(page);
+      const { group } = filters;
+      const { summaries, notice } = await summarize(filters);
+      const requests = group === null ? undefined : await endsOf(group, summaries);
+      const body = routesMarkdown({ filters, summaries, notice, requests });
+      respond(page, { type: MARKDOWN_TYPE, body });
     },
   };
 }

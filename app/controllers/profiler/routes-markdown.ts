@@ -1,0 +1,59 @@
+/** Routes by the time they take, or one of them with its requests, as Markdown. */
+import type { RouteSummaries, RouteSummary } from '../../profiler/route-summary.ts';
+import { blocks, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { requestsTable } from './list-markdown.ts';
+import type { RouteRequests } from './route-model.ts';
+import type { RoutesFilters } from './routes-filters.ts';
+import { titleOf } from './routes-model.ts';
+
+const { count, durationText } = numberHelpers;
+
+const time = (ms: number | null): string | null => (ms === null ? null : durationText(ms));
+
+const COLUMNS: readonly Column<RouteSummary>[] = [
+  { title: 'Route', value: (summary) => `${summary.method} ${titleOf(summary)}`.trim() },
+  { title: 'Requests', value: (row) => String(row.count), plain: true },
+  { title: 'Errors', value: ({ errors }) => String(errors), plain: true },
+  { title: 'Total', value: ({ totalMs }) => time(totalMs), plain: true },
+  { title: 'Median', value: ({ p50Ms }) => time(p50Ms), plain: true },
+  { title: '95 %', value: ({ p95Ms }) => time(p95Ms), plain: true },
+  { title: 'Queries', value: ({ queries }) => String(queries), plain: true },
+  {
+    title: 'Findings',
+    value: ({ marks }) => marks.map((mark) => `${mark.mark} × ${mark.count}`).join(', ') || null,
+  },
+  { title: 'Slowest', value: ({ slowest }) => slowest },
+];
+
+/** `most`: number of routes. */
+export function routesTable({ routes, more, looked }: RouteSummaries, most = routes.length): string {
+  if (routes.length === 0) return 'No request was recorded in that time.';
+  const left = more + Math.max(0, routes.length - most);
+  return blocks([
+    `${count(looked, 'request')}${left === 0 ? '' : `; ${count(left, 'more route')} not listed`}.`,
+    table(COLUMNS, routes.slice(0, most)),
+  ]);
+}
+
+export interface RoutesMarkdownOptions {
+  filters: RoutesFilters;
+  summaries: RouteSummaries;
+  notice: string | null;
+  /** Of a single route. */
+  requests?: RouteRequests | undefined;
+}
+
+export function routesMarkdown({ filters, summaries, notice, requests }: RoutesMarkdownOptions): string {
+  const { group, period } = filters;
+  const title = group === null ? 'Routes' : `${group.method} ${titleOf(group)}`.trim();
+  const { slowest = [], newest = [] } = requests ?? {};
+  return `${blocks([
+    heading(1, title),
+    `Period: ${period.title.toLowerCase()}.`,
+    notice === null ? '' : prose(notice),
+    routesTable(summaries),
+    slowest.length === 0 ? '' : blocks([heading(2, 'Slowest requests'), requestsTable(slowest)]),
+    newest.length === 0 ? '' : blocks([heading(2, 'Newest requests'), requestsTable(newest)]),
+  ])}\n`;
+}
