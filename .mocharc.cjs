@@ -12,7 +12,8 @@ module.exports = {
   extension: ['ts'],
   spec: named ? [] : all,
   recursive: true,
-  'node-option': ['import=tsx', 'enable-source-maps'],
+  // Without tsx's `require`, which mocha would use first: what such a module imports lazily would be loaded twice, under one source map.
+  'node-option': ['import=tsx/esm', 'enable-source-maps'],
   require: ['test/support/run.ts'],
   reporter: 'test/support/summary-reporter.cjs',
   parallel: !named,
