@@ -48,6 +48,7 @@ export const urls = {
   /** Of one panel, or of all. */
   profileJson: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.json${panelQuery(panel)}`,
   profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
+  profileOtlp: (token: string) => `${PROFILER_PREFIX}/${token}.otlp.json`,
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,
   older: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/older${panelQuery(panel)}`,

@@ -5,6 +5,7 @@ import { createProfilerControllers } from '../controllers/profiler/index.ts';
 import type { PageServices } from '../controllers/profiler/page-services.ts';
 import type { Live } from '../controllers/profiler/live.ts';
 import type { Guard } from '../middleware/guard.ts';
+import { exportedBy } from './exported-by.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
@@ -73,6 +74,7 @@ export function createPageHandler(
     foot,
     lastEnd: options.lastEnd,
     health: options.health,
+    exportedBy: exportedBy(settings),
     retention: () => describeRetention(settings, options.storageName()),
   });
   return createPages({

@@ -30,6 +30,7 @@ const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
     'compose',
     'controllers',
     'database',
+    'export',
     'findings',
     'middleware',
     'observe',

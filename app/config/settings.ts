@@ -277,6 +277,19 @@ export const profilerSettings = {
     meaning:
       'whether responses carry `Server-Timing`, which browsers show: time until the headers, counts and times of queries, calls, views and cache commands; everyone who gets a response can read it',
   }),
+  serviceName: setting<string | null>({
+    name: 'OTEL_SERVICE_NAME',
+    read: text,
+    fallback: null,
+    defaultText: '`unknown_service:node`',
+    meaning: 'name of the service in what is exported to OpenTelemetry ([docs/otlp.md](docs/otlp.md))',
+  }),
+  resourceAttributes: setting<string | null>({
+    name: 'OTEL_RESOURCE_ATTRIBUTES',
+    read: text,
+    fallback: null,
+    meaning: 'further attributes of the service there: `deployment.environment.name=staging,…`',
+  }),
 } satisfies SettingsTable;
 
 /** Settings of a host alone; the service has its own for the same. Read by `hindsight()` and `express-hindsight/register`. */

@@ -158,6 +158,10 @@ export function createPageFixture(
         lastEnd: () => Promise.resolve({ process: 'web.1, 4100', at: 1_760_000_000_000, how: 'SIGTERM' }),
       }),
     retention: () => 'Profiles are kept for 24 hours, at most 100000 of them and 512 MiB.',
+    exportedBy: {
+      resource: { 'service.name': 'pages' },
+      scope: { name: 'express-hindsight', version: '0.0.0' },
+    },
   };
   const pages = createPages({
     controllers: createProfilerControllers(services),

@@ -2,7 +2,7 @@
 import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
-import { createHarController } from './har-controller.ts';
+import { createExportController } from './export-controller.ts';
 import { createHealthController } from './health-controller.ts';
 import { createJsonController } from './json-controller.ts';
 import { createListController } from './list-controller.ts';
@@ -22,7 +22,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createProfileController(services),
     ...createJsonController(services),
     ...createMarkdownController(services),
-    ...createHarController(services),
+    ...createExportController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),
     ...createRoutesController(services),

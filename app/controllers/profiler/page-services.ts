@@ -1,5 +1,6 @@
 /** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExportedBy } from '../../export/otlp-profile.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Health } from '../../profiler/health.ts';
@@ -36,6 +37,8 @@ export interface PageServices {
   lastEnd: () => Promise<EndedProcess | null>;
   /** Never rejects. */
   health: () => Promise<Health>;
+  /** The service that profiles are exported for. */
+  exportedBy: ExportedBy;
   /** What is stored and for how long, one sentence; shown if a token is not found. */
   retention: () => string;
 }

@@ -167,6 +167,7 @@ describe('pages of the profiler', () => {
         '',
         '.json',
         '.har',
+        '.otlp.json',
         '/exception',
         '/exception.css',
         '/toolbar',

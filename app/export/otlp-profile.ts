@@ -1,0 +1,121 @@
+/**
+ * A profile -> spans and log records: a span for the request, one for each piece of its work, and a record for each log line. Middleware
+ * has none: a dozen for each request would cost more to store than they say.
+ */
+import type { Level } from '../panels/logs/data.ts';
+import { type Ids, idsOf } from './otlp-ids.ts';
+import {
+  attributesOf,
+  type LogsData,
+  nanoseconds,
+  type OtlpLogRecord,
+  type OtlpSpan,
+  type Scope,
+  STATUS_ERROR,
+  type TracesData,
+} from './otlp-model.ts';
+import { exceptionEvents, rootOf } from './otlp-root.ts';
+import { codeOf, dataOf, errorType, type ExportedProfile, type Work, workOf } from './otlp-work.ts';
+
+/** Of the semantic conventions. */
+const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
+
+/** `TRACE_FLAGS_SAMPLED` of W3C Trace Context, and OTLP's bits that tell whether the parent is of another process. */
+const SAMPLED = 0x001;
+const KNOWS_REMOTE = 0x100;
+
+const SEVERITY: Readonly<Record<Level, number>> = { debug: 5, info: 9, warn: 13, error: 17 };
+
+/** What is sent with each profile of a process. */
+export interface ExportedBy {
+  /** Attributes of the resource: `service.name` and what the environment adds. */
+  resource: Readonly<Record<string, string>>;
+  scope: Scope;
+}
+
+function spanOf(work: Work, ids: Ids, { startedAt, endMs }: { startedAt: number; endMs: number }): OtlpSpan {
+  const { row, inside = 'root', name, kind, startMs, durationMs, error, attributes } = work;
+  const lasted = durationMs ?? Math.max(0, endMs - startMs);
+  const isRoot = row === 'root';
+  return {
+    traceId: ids.traceId,
+    spanId: ids.spanId(row),
+    ...(isRoot ? {} : { parentSpanId: ids.spanId(inside) }),
+    flags: SAMPLED | KNOWS_REMOTE,
+    name,
+    kind,
+    startTimeUnixNano: nanoseconds(startedAt, startMs),
+    endTimeUnixNano: nanoseconds(startedAt, startMs + lasted),
+    attributes: attributesOf({
+      ...attributes,
+      'error.type': error === null ? undefined : (attributes['error.type'] ?? errorType(error)),
+      ...(durationMs === null ? { 'hindsight.unfinished': true } : {}),
+    }),
+    ...(error === null ? {} : { status: { code: STATUS_ERROR, message: error } }),
+  };
+}
+
+function spansOf(profile: ExportedProfile): OtlpSpan[] {
+  const ids = idsOf(profile);
+  const works = workOf(profile);
+  const endMs =
+    profile.durationMs ?? Math.max(0, ...works.map((work) => work.startMs + (work.durationMs ?? 0)));
+  const times = { startedAt: profile.startedAt, endMs };
+  const events = exceptionEvents(profile);
+  const root = spanOf({ row: 'root', startMs: 0, ...rootOf(profile) }, ids, times);
+  return [
+    { ...root, ...(events.length === 0 ? {} : { events }) },
+    ...works.map((work) => spanOf(work, ids, times)),
+  ];
+}
+
+function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
+  const ids = idsOf(profile);
+  const spanId = ids.spanId('root');
+  return (dataOf(profile, 'logs')?.lines ?? []).map((line): OtlpLogRecord => {
+    const { level, channel, message, context = null, caller, atMs } = line;
+    const at = nanoseconds(profile.startedAt, atMs);
+    return {
+      timeUnixNano: at,
+      observedTimeUnixNano: at,
+      severityNumber: SEVERITY[level],
+      severityText: level.toUpperCase(),
+      body: { stringValue: message },
+      attributes: attributesOf({
+        'hindsight.log.channel': channel,
+        'hindsight.log.context': context,
+        'hindsight.token': profile.token,
+        ...codeOf(caller),
+      }),
+      flags: SAMPLED,
+      traceId: ids.traceId,
+      spanId,
+    };
+  });
+}
+
+function resourceOf(
+  { resource }: ExportedBy,
+  instance: string,
+): { attributes: ReturnType<typeof attributesOf> } {
+  return { attributes: attributesOf({ ...resource, 'service.instance.id': instance }) };
+}
+
+/** `instance`: the process that recorded them. */
+function tracesData(spans: OtlpSpan[], by: ExportedBy, instance: string): TracesData {
+  const scopeSpans = [{ scope: by.scope, spans, schemaUrl: SCHEMA_URL }];
+  return { resourceSpans: [{ resource: resourceOf(by, instance), scopeSpans }] };
+}
+
+function logsData(logRecords: OtlpLogRecord[], by: ExportedBy, instance: string): LogsData {
+  const scopeLogs = [{ scope: by.scope, logRecords, schemaUrl: SCHEMA_URL }];
+  return { resourceLogs: [{ resource: resourceOf(by, instance), scopeLogs }] };
+}
+
+/** One profile in OTLP/JSON. Each receiver ignores the part of the other, so the same file goes to `/v1/traces` and to `/v1/logs`. */
+export function profileOtlp(profile: ExportedProfile, by: ExportedBy): TracesData & LogsData {
+  return {
+    ...tracesData(spansOf(profile), by, profile.process),
+    ...logsData(logRecordsOf(profile), by, profile.process),
+  };
+}

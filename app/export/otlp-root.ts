@@ -1,0 +1,125 @@
+/** The span of the request or job itself, with what was thrown as its events. */
+import type { ExceptionData } from '../panels/exception/data.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
+import { attributesOf, nanoseconds, type OtlpEvent, SPAN_KIND } from './otlp-model.ts';
+import { type Attributes, dataOf, type ExportedProfile, methodOf, serverOf, type Work } from './otlp-work.ts';
+
+type Root = Omit<Work, 'row' | 'inside' | 'startMs'>;
+
+function placeOf({ function: name, file, line, column }: ThrownFrame): string {
+  const place = [file ?? 'native', line, column].filter((part) => part !== null).join(':');
+  return name === null ? `    at ${place}` : `    at ${name} (${place})`;
+}
+
+/** As Node.js prints it, with its causes. */
+function stackOf({ chain }: Thrown): string {
+  return chain
+    .map(({ class: name, message, frames }, index) =>
+      [`${index === 0 ? '' : 'Caused by: '}${name}: ${message}`, ...frames.map(placeOf)].join('\n'),
+    )
+    .join('\n');
+}
+
+/** A logged error is a log record already. */
+function errorsOf(profile: ExportedProfile): ExceptionData['errors'] {
+  const { errors = [] } = dataOf(profile, 'exception') ?? {};
+  return errors.filter(({ origin, thrown }) => origin !== 'logged' && thrown.chain.length > 0);
+}
+
+export function exceptionEvents(profile: ExportedProfile): OtlpEvent[] {
+  return errorsOf(profile).map(({ atMs, thrown }) => ({
+    timeUnixNano: nanoseconds(profile.startedAt, atMs),
+    name: 'exception',
+    attributes: attributesOf({
+      'exception.type': thrown.chain[0]?.class,
+      'exception.message': thrown.chain[0]?.message,
+      'exception.stacktrace': stackOf(thrown),
+    }),
+  }));
+}
+
+function headerOf(request: KeptRequest | null, wanted: string): string | undefined {
+  return request?.headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
+}
+
+/** Path and query of a request target; that of a proxy request has an origin, too. */
+function targetOf(url: string): Attributes {
+  const [, path = '', query] = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?]*)?([^?]*)(?:\?(.*))?$/is.exec(url) ?? [];
+  return { 'url.path': path, 'url.query': query };
+}
+
+/** `http.route` has no label behind it. */
+function routeOf({ route }: ExportedProfile): string | undefined {
+  return route?.split(' · ')[0];
+}
+
+function requestRoot(profile: ExportedProfile): Root {
+  const { status, error, origin, outcome = 'finished', durationMs = null } = profile;
+  const request = dataOf(profile, 'request');
+  const method = methodOf(profile.method);
+  const route = routeOf(profile);
+  const isFailed = (status ?? 0) >= 500 || outcome === 'cut off' || (status === null && error !== null);
+  const failure = error === null || error === undefined ? null : `${error.name}: ${error.message}`;
+  return {
+    name: route === undefined ? method.name : `${method.name} ${route}`,
+    kind: SPAN_KIND.server,
+    durationMs,
+    error: isFailed ? (failure ?? (outcome === 'cut off' ? 'cut off' : `status ${String(status)}`)) : null,
+    attributes: {
+      ...method.attributes,
+      ...targetOf(profile.url),
+      'url.scheme': origin?.split(':')[0] ?? request?.client.scheme,
+      ...serverOf(origin),
+      'http.route': route,
+      'http.response.status_code': status,
+      'http.response.body.size': request?.response?.bytes,
+      'network.protocol.version': request?.httpVersion,
+      'network.peer.address': request?.client.peer,
+      'client.address': profile.clientAddress,
+      'user_agent.original': headerOf(request, 'user-agent'),
+      // The convention's value of a response that has a status.
+      'error.type': isFailed && failure === null && status !== null ? String(status) : undefined,
+    },
+  };
+}
+
+function jobRoot(profile: ExportedProfile): Root {
+  const run = dataOf(profile, 'jobs')?.run;
+  const { error, durationMs = null } = profile;
+  return {
+    name: run === undefined ? profile.url : `process ${run.queue}`,
+    kind: run === undefined ? SPAN_KIND.internal : SPAN_KIND.consumer,
+    durationMs,
+    error: error === null || error === undefined ? null : `${error.name}: ${error.message}`,
+    attributes:
+      run === undefined
+        ? {}
+        : {
+            'messaging.system': 'bullmq',
+            'messaging.operation.name': 'process',
+            'messaging.operation.type': 'process',
+            'messaging.destination.name': run.queue,
+            'messaging.message.id': run.id,
+          },
+  };
+}
+
+/** What only Hindsight knows: how to open the profile, what it found, what was past the recording limit. */
+function ownAttributes({ token, origin, findings = [], dropped = {}, outcome }: ExportedProfile): Attributes {
+  return {
+    'hindsight.token': token,
+    'hindsight.link': origin === null || origin === undefined ? undefined : `${origin}/_profiler/${token}`,
+    'hindsight.findings':
+      findings.length === 0 ? undefined : [...new Set(findings.map(({ label }) => label))],
+    'hindsight.outcome': outcome === 'finished' ? undefined : outcome,
+    ...Object.fromEntries(
+      Object.entries(dropped).map(([kind, count]) => [`hindsight.dropped.${kind}`, count]),
+    ),
+  };
+}
+
+export function rootOf(profile: ExportedProfile): Root {
+  const root = profile.kind === 'job' || profile.kind === 'command' ? jobRoot(profile) : requestRoot(profile);
+  return { ...root, attributes: { ...root.attributes, ...ownAttributes(profile) } };
+}
