@@ -1,4 +1,6 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
+import './compose/early-registrations.ts';
+
 export { hindsight, hindsight as default } from './compose/hindsight.ts';
 export { type ApolloPlugin, apolloPlugin } from './compose/apollo-plugin.ts';
 export { HindsightModule } from './compose/nestjs-module.ts';

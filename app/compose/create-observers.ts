@@ -45,7 +45,7 @@ import { observePino } from '../observe/pino.ts';
 import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
-import { observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
+import { endEarlyRegistrations, observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
 import { observeRuntime } from '../observe/runtime.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
 import { observeWinston } from '../observe/winston.ts';
@@ -111,7 +111,7 @@ export function createObservers(options: ObserverOptions): Observers {
         })
       : undefined;
   const findCaller = createCallerFinder(root, maps);
-  const registrations = observeRegistrations({ captureCaller: findCaller.capture });
+  const registrations = observeRegistrations({ findRegistration: findCaller.registration });
   const runtime = observeRuntime();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
@@ -165,6 +165,7 @@ export function createObservers(options: ObserverOptions): Observers {
     },
   }));
   const libraries = watchLibraries([...express, ...observed.flatMap(({ patches }) => patches)]);
+  endEarlyRegistrations();
   const closing: { close(): void }[] = [
     registrations,
     applications,

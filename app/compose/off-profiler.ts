@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
+import { endEarlyRegistrations } from '../observe/registrations.ts';
 import { createRedactor } from '../profiler/redact.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { attach } from './attach.ts';
@@ -19,6 +20,7 @@ const WHY =
 
 export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: string) => void }): Profiler {
   if (options.enabled === undefined && isProduction()) options.warn(WHY);
+  endEarlyRegistrations();
   const redactor = options.redactor ?? createRedactor({});
   const core = createCore({
     storage: createMemoryStorage(),

@@ -12,7 +12,7 @@ import { count, duration, placed } from './shared/wording.ts';
 type Given = Pick<Kept, 'runtime'> & Partial<Pick<Kept, 'routing' | 'views' | 'logs'>>;
 type Block = NonNullable<Kept['runtime']['held']>[number] & {
   /** The request that blocked it, if that is certain. */
-  by?: { profile: string; what: string; where: string };
+  by?: { profile: string; what: string; where: string; place?: string | null };
 };
 
 /** Reported from here on; bad from there on. */
@@ -59,7 +59,7 @@ interface Cause {
 function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   const { by } = block;
   if (by !== undefined && by.profile !== head.token)
-    return { text: `by another request (${by.what}), in ${by.where}`, place: null };
+    return { text: `by another request (${by.what}), in ${by.where}`, place: by.place ?? null };
   const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, block));
   if (view !== undefined) return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller };
   const layer = layerOf(kept, block);

@@ -25,11 +25,11 @@ export interface CallerOptions {
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
 export type FindCaller = (options: CallerOptions) => string | null;
 
-/** Takes the stack now and resolves the place when it is read: reading source maps would delay the start. */
-export type CaptureCaller = (options: Pick<CallerOptions, 'below'>) => () => string | null;
+/** The place in a stack of `registrationSites`; a framework's name if there is no own code in it. */
+export type FindRegistration = (sites: readonly Site[]) => string | null;
 
 /** What we read of V8's CallSite. */
-interface Site {
+export interface Site {
   getFileName(): string | null | undefined;
   getLineNumber(): number | null;
   getColumnNumber(): number | null;
@@ -63,6 +63,11 @@ export function takeSites(frames: number, below?: CallerOptions['below']): reado
     Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
+}
+
+/** The stack of a registration. Places are found in it when they are read: reading source maps would delay the start. */
+export function registrationSites(below: CallerOptions['below']): readonly Site[] {
+  return takeSites(REGISTRATION_FRAMES, below);
 }
 
 /** The frames of a stack's text. */
@@ -167,7 +172,7 @@ function findOwnFolder(): string {
 export function createCallerFinder(
   root: string = process.cwd(),
   maps?: SourceMaps,
-): FindCaller & { capture: CaptureCaller } {
+): FindCaller & { registration: FindRegistration } {
   const files = new Map<string, KnownFile>();
   const above = new WeakMap<NonNullable<CallerOptions['below']>, number>();
   const folder = ownFolder();
@@ -265,12 +270,11 @@ export function createCallerFinder(
     }
   };
 
-  const capture: CaptureCaller = ({ below }) => {
-    const sites = takeSites(REGISTRATION_FRAMES, below);
+  const registration: FindRegistration = (sites) => {
     // Express 4 registers its own middleware with the application's first one.
     const isExpress = sites.slice(0, 2).some((site) => site.getFunctionName?.() === 'lazyrouter');
-    return () => (isExpress ? null : searchOwn(sites, 0)) ?? searchPackage(sites);
+    return (isExpress ? null : searchOwn(sites, 0)) ?? searchPackage(sites);
   };
 
-  return Object.assign(find, { capture });
+  return Object.assign(find, { registration });
 }

@@ -253,17 +253,18 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   );
   diagnostics.subscribe(LOADED, onLoaded);
   diagnostics.subscribe(HANDED_OVER, onHandedOver);
-  const hooks = registerHooks({
-    load(url, context, next) {
-      const loaded = next(url, context);
-      try {
-        if (loaded.format === 'builtin') lookAtBuiltin(url);
-        return amend(url, loaded);
-      } catch {
-        return loaded;
-      }
-    },
-  });
+  const loadModule: Hooks['load'] = (url, context, next) => {
+    const loaded = next(url, context);
+    try {
+      if (loaded.format === 'builtin') lookAtBuiltin(url);
+      return amend(url, loaded);
+    } catch {
+      return loaded;
+    }
+  };
+  // The hook is called for each ES module: not if all libraries are CommonJS.
+  const isModular = patches.some(({ name, module }) => module !== undefined || name.startsWith('node:'));
+  const hooks = isModular ? registerHooks({ load: loadModule }) : undefined;
 
   return {
     observe(name, exports) {

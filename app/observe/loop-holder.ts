@@ -3,6 +3,7 @@
  * time. Called only after a block, which is rare.
  */
 import type { Context } from '../profiler/context.ts';
+import { requestName } from './request-name.ts';
 import type {} from './layer-fact.ts';
 import type {} from './view-trace.ts';
 
@@ -13,6 +14,8 @@ export interface LoopHolder {
   what: string;
   /** Name of the layer or view. */
   where: string;
+  /** `file:line` of its registration, or of the code that renders it; null if unknown. */
+  place?: string | null;
 }
 
 /** Share of the blocked time that has to be covered: the loop is sampled every 20 ms only. */
@@ -29,16 +32,16 @@ function nameOf({ name, pattern }: { name: string; pattern: string }): string {
 }
 
 /** The innermost piece of this request's work that lasted through all of it. */
-function workIn(context: Context, from: number, to: number): string | null {
+function workIn(context: Context, from: number, to: number): Pick<LoopHolder, 'where' | 'place'> | null {
   const covers = ({ startMs, durationMs }: Piece): boolean => {
     if (durationMs === null) return false;
     const start = context.startMark + startMs;
     return Math.min(start + durationMs, to) - Math.max(start, from) >= (to - from) * MOST;
   };
   const view = context.all('view').findLast(covers);
-  if (view !== undefined) return view.name.slice(0, LONGEST);
+  if (view !== undefined) return { where: view.name.slice(0, LONGEST), place: view.caller };
   const layer = context.all('layer').findLast(covers);
-  return layer === undefined ? null : nameOf(layer);
+  return layer === undefined ? null : { where: nameOf(layer), place: layer.source };
 }
 
 /** `from`, `to`: readings of `performance.now()`. */
@@ -47,10 +50,7 @@ export function loopHolder(contexts: Iterable<Context>, from: number, to: number
     // The layers of a sampled-out request are derived once, at its end.
     const where = context.sampledOut ? null : workIn(context, from, to);
     if (where === null) continue;
-    const request = context.first('request');
-    const path = (request?.url ?? '').replace(/\?.*$/s, '');
-    const what = request === undefined ? 'a request' : `${request.method} ${path}`.slice(0, LONGEST);
-    return { profile: context.token, what, where };
+    return { profile: context.token, what: requestName(context), ...where };
   }
   return null;
 }

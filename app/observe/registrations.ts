@@ -1,16 +1,18 @@
 /**
- * Where each layer was registered: `src/app.ts:21`. Each copy of Express or router publishes what is added to its routers:
- * one call site per registration, none per request. Layers registered before have no source.
+ * Where each layer was registered: `src/app.ts:21`. Each copy of Express or router publishes what is added to its routers: one call
+ * site per registration, none per request. Modules register routes while they are imported, mostly before a profiler is created, so
+ * we watch from the moment this package is loaded. Layers registered before have no source.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { stackOf } from '../profiler/express-routers.ts';
-import type { CaptureCaller } from './caller.ts';
+import { type FindRegistration, registrationSites, type Site } from './caller.ts';
 import {
   expressChannels,
   publishRegistrations,
   type Registered,
   routerMethodsOf,
 } from './channels/express.ts';
+import { type LibraryPatch, watchLibraries } from './libraries.ts';
 
 /** The `Router` function of express or router. */
 export interface RouterLibrary {
@@ -25,32 +27,45 @@ export interface RegistrationObserver {
   close(): void;
 }
 
-function placeOf(source: () => string | null): string | null {
-  try {
-    return source();
-  } catch {
-    return null;
-  }
+/** On the process: a profiler reads what was registered before it was created, or while another one recorded. */
+const REGISTERED = Symbol.for('express-hindsight.registered');
+
+/** By layer: the stack, until the first reader has found the place in it. */
+function registered(): WeakMap<object, readonly Site[] | { place: string | null }> {
+  const holder = globalThis as { [REGISTERED]?: WeakMap<object, readonly Site[] | { place: string | null }> };
+  return (holder[REGISTERED] ??= new WeakMap());
+}
+
+function onRegistered(message: unknown): void {
+  const { router, before, below } = message as Registered;
+  const known = registered();
+  const added = (stackOf(router)?.slice(before) ?? []).filter((layer) => !known.has(layer));
+  if (added.length === 0) return;
+  const sites = registrationSites(below);
+  for (const layer of added) known.set(layer, sites);
 }
 
 export function observeRegistrations({
-  captureCaller,
+  findRegistration,
 }: {
-  captureCaller: CaptureCaller;
+  findRegistration: FindRegistration;
 }): RegistrationObserver {
-  const sources = new WeakMap<object, string | null | (() => string | null)>();
   const observed = new WeakSet();
   const restore: (() => void)[] = [];
+  // Of its own, so that it can be unsubscribed while another profiler listens.
+  const listener = (message: unknown): void => {
+    onRegistered(message);
+  };
 
-  function onRegistered(message: unknown): void {
-    const { router, before, below } = message as Registered;
-    const added = stackOf(router)?.slice(before) ?? [];
-    if (added.length === 0) return;
-    const source = captureCaller({ below });
-    for (const layer of added) if (typeof layer === 'object') sources.set(layer, source);
+  function placeIn(sites: readonly Site[]): string | null {
+    try {
+      return findRegistration(sites);
+    } catch {
+      return null;
+    }
   }
 
-  subscribe(expressChannels.register.name, onRegistered);
+  subscribe(expressChannels.register.name, listener);
   return {
     observe(router) {
       const methods = routerMethodsOf(router);
@@ -60,15 +75,42 @@ export function observeRegistrations({
       if (undo !== null) restore.push(undo);
     },
     sourceOf(layer) {
-      const source = sources.get(layer) ?? null;
-      if (typeof source !== 'function') return source;
-      const place = placeOf(source);
-      sources.set(layer, place);
+      const found = registered().get(layer);
+      if (found === undefined) return null;
+      if ('place' in found) return found.place;
+      const place = placeIn(found);
+      registered().set(layer, { place });
       return place;
     },
     close() {
-      unsubscribe(expressChannels.register.name, onRegistered);
+      unsubscribe(expressChannels.register.name, listener);
       for (const undo of restore.splice(0)) undo();
     },
   };
+}
+
+let endEarly: (() => void) | null = null;
+
+/** Notes registrations until the first profiler of this process is created, which goes on. */
+export function watchEarlyRegistrations(): void {
+  if (endEarly !== null) return;
+  const observer = observeRegistrations({ findRegistration: () => null });
+  const patches = ['express', 'router'].map((name): LibraryPatch => ({
+    name,
+    patch(exports) {
+      observer.observe((exports as { Router?: unknown }).Router ?? exports);
+      return () => undefined;
+    },
+  }));
+  const libraries = watchLibraries(patches);
+  endEarly = () => {
+    libraries.close();
+    observer.close();
+  };
+}
+
+/** A profiler watches. */
+export function endEarlyRegistrations(): void {
+  endEarly?.();
+  endEarly = () => undefined;
 }

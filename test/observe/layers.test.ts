@@ -268,7 +268,7 @@ describe('the trace of layers', () => {
 
 describe('places of registration', () => {
   it('are those of the code that registered, through get, use and route', async () => {
-    const registrations = observeRegistrations({ captureCaller: createCallerFinder().capture });
+    const registrations = observeRegistrations({ findRegistration: createCallerFinder().registration });
     registrations.observe(express.Router);
     try {
       const context = await traceOf(
@@ -291,7 +291,7 @@ describe('places of registration', () => {
   it('leave the prototype as it was', () => {
     const { prototype } = express.Router as unknown as { prototype: Record<string, unknown> };
     const { use, route } = prototype;
-    const registrations = observeRegistrations({ captureCaller: createCallerFinder().capture });
+    const registrations = observeRegistrations({ findRegistration: createCallerFinder().registration });
     registrations.observe(express.Router);
     expect(prototype.use).not.to.equal(use);
     expect((prototype.use as { length: number }).length).to.equal((use as { length: number }).length);

@@ -42,7 +42,7 @@ describe('own code', () => {
   });
 
   it('names the framework where it registered a layer by itself', async () => {
-    const registrations = observeRegistrations({ captureCaller: createCallerFinder().capture });
+    const registrations = observeRegistrations({ findRegistration: createCallerFinder().registration });
     registrations.observe(express.Router);
     const router = express.Router();
     const frameworks = runInThisContext(

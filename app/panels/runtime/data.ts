@@ -7,7 +7,7 @@ interface Interval {
 export interface BlockedTime extends Interval {
   /** CPU time of the process meanwhile; absent in profiles of earlier releases. */
   cpuMs?: number;
-  by?: { profile: string; what: string; where: string };
+  by?: { profile: string; what: string; where: string; place?: string | null };
 }
 
 export interface RuntimeData {

@@ -126,7 +126,7 @@ export const database: Fault[] = [
     ask: (shop) => shop.get('/reports/dashboard'),
     symptom: isSlow,
     says: /ran one after the other/,
-    at: ['reports.js: const orders = await'],
+    at: ["reports.js: const orders = await db('orders').select(db.raw"],
   },
   {
     name: 'several middlewares ask for the same row',

@@ -1,0 +1,69 @@
+/** Places of routes that modules register while they are imported, before the code can call `hindsight`. */
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const door = JSON.stringify(pathToFileURL(resolve('app/index.ts')).href);
+const tsx = pathToFileURL(resolve('node_modules/tsx/dist/loader.mjs')).href;
+
+const ROUTES = `import { Router } from 'express';
+export const orders = Router();
+orders.get('/:id', (req, res) => res.send(req.params.id));
+`;
+const SERVER = `
+const app = express();
+const profiler = hindsight(app, { enabled: true, warn() {} });
+app.use('/orders', orders);
+const server = app.listen(0, '127.0.0.1');
+await new Promise((done) => server.once('listening', done));
+const response = await fetch('http://127.0.0.1:' + server.address().port + '/orders/7');
+await response.text();
+const found = await profiler.profiles.read(response.headers.get('x-debug-token'));
+console.log(found.profile.panels.routing.data.route.source);
+process.exit();
+`;
+const IMPORTS = {
+  express: "import express from 'express';",
+  hindsight: `import hindsight from ${door};`,
+  routes: "import { orders } from './routes.mjs';",
+};
+
+describe('routes that are registered while modules are imported', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hindsight-early-'));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    await writeFile(join(folder, 'package.json'), '{}');
+    await writeFile(join(folder, 'routes.mjs'), ROUTES);
+  });
+  after(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  async function sourceIn(imports: readonly (keyof typeof IMPORTS)[], env: object = {}): Promise<string> {
+    const { NODE_ENV: _ofTests, ...inherited } = process.env;
+    const text = imports.map((name) => IMPORTS[name]).join('\n');
+    await writeFile(join(folder, 'server.mjs'), text + SERVER);
+    const { stdout } = await run(process.execPath, ['--import', tsx, 'server.mjs'], {
+      cwd: folder,
+      env: { ...inherited, ...env },
+    });
+    return stdout.trim();
+  }
+
+  it('have a place if the package is imported before them, with Express or ahead of it', async () => {
+    expect(await sourceIn(['hindsight', 'express', 'routes'])).to.equal('routes.mjs:3');
+    expect(await sourceIn(['express', 'hindsight', 'routes'])).to.equal('routes.mjs:3');
+  });
+
+  it('have none if they are registered before that, or while recording is off', async () => {
+    expect(await sourceIn(['routes', 'express', 'hindsight'])).to.equal('null');
+    const off = { NODE_ENV: 'production', PROFILER: '' };
+    expect(await sourceIn(['hindsight', 'express', 'routes'], off)).to.equal('null');
+  });
+});
