@@ -36,6 +36,7 @@ import { createMountedApplications, type MountedApplications } from '../observe/
 import { observeNest } from '../observe/nestjs.ts';
 import { observeOutput } from '../observe/output.ts';
 import { type FoundLibrary, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
+import { noteLockHolder } from '../observe/lock-holder.ts';
 import { observeMongodb } from '../observe/mongodb.ts';
 import { observeMysql } from '../observe/mysql.ts';
 import { observePg } from '../observe/pg.ts';
@@ -45,6 +46,7 @@ import { observePino } from '../observe/pino.ts';
 import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
+import type { QueryFact } from '../observe/query-fact.ts';
 import { endEarlyRegistrations, observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
 import { observeRuntime } from '../observe/runtime.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
@@ -135,7 +137,10 @@ export function createObservers(options: ObserverOptions): Observers {
     registrations.observe(Router);
     layers.observeLibrary(Router);
   }
-  const queries = createQueryRecorder({ tracker, findCaller });
+  const noteLock = (context: Context, fact: QueryFact): void => {
+    noteLockHolder(recorder.runningContexts(), context, fact);
+  };
+  const queries = createQueryRecorder({ tracker, findCaller, onEnd: noteLock });
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
   /** Libraries that are observed if they are found: how they publish, and which observer subscribes. */
@@ -214,6 +219,7 @@ export function createObservers(options: ObserverOptions): Observers {
             queries,
             findCaller,
             explainer,
+            onEnd: noteLock,
             ...(instance === undefined ? {} : { instance }),
           }),
         );

@@ -23,6 +23,7 @@ import { garbageCollection } from './garbage-collection.ts';
 import { headerOverwritten } from './header-overwritten.ts';
 import { jsonTwice } from './json-twice.ts';
 import { largeResult } from './large-result.ts';
+import { lockWait } from './lock-wait.ts';
 import { loggedError } from './logged-error.ts';
 import { manyCalls } from './many-calls.ts';
 import { manyQueries } from './many-queries.ts';
@@ -68,6 +69,7 @@ export function createFindingRules(): FindingRule[] {
     manyQueries,
     sequentialAwaits,
     slowStatement,
+    lockWait,
     largeResult,
     failedStatement,
     poolWait,

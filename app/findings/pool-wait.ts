@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { count, duration, placed, shareOf } from './shared/wording.ts';
+import { count, duration, excerpt, placed, shareOf } from './shared/wording.ts';
 
 type Database = Kept['database'];
 type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>;
@@ -10,6 +10,8 @@ type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>;
 /** Reported above both. */
 const LONG_MS = 20;
 const LARGE_SHARE = 0.1;
+const MOST_NAMED = 3;
+const LONGEST_NAME = 80;
 
 /** A wait that ended without a connection is recorded as a statement without SQL. */
 function waitOf(database: Database, query: Query): { from: number; to: number } {
@@ -42,10 +44,34 @@ function holderIn(
   return held === 0 ? null : `statements of this request held ${count(held, 'connection')} during that time`;
 }
 
+type Holder = NonNullable<Query['heldBy']>[number];
+
+/** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one. */
+function holdersText(holders: readonly Holder[]): string {
+  const byName = new Map<string, Pick<Holder, 'what' | 'place' | 'connections'>>();
+  for (const { what, place, connections } of holders) {
+    const known = byName.get(what);
+    byName.set(what, {
+      what,
+      place: known?.place ?? place,
+      connections: (known?.connections ?? 0) + connections,
+    });
+  }
+  const most = [...byName.values()].sort((a, b) => b.connections - a.connections).slice(0, MOST_NAMED);
+  return most
+    .map(({ what, place, connections }) => {
+      const where = place === null ? '' : `, ${place}`;
+      return `${excerpt(what, LONGEST_NAME)} (${count(connections, 'connection')}${where})`;
+    })
+    .join(' and ');
+}
+
 /** What held the connections; nothing is said of others if there were none. */
-function whoIn({ database, runtime }: Given, wait: Query): string {
+function whoIn({ database, runtime }: Given, wait: Query, token: string): string {
   const holder = holderIn(database, waitOf(database, wait), wait);
   if (holder !== null) return holder;
+  const others = wait.heldBy?.filter(({ profile }) => profile !== token) ?? [];
+  if (others.length > 0) return `held by ${holdersText(others)}`;
   if (wait.opened === true) return 'a new connection was opened meanwhile';
   return runtime?.concurrent === 1
     ? 'no other request ran, so something outside requests held them, or a connection was not released'
@@ -58,7 +84,7 @@ export const poolWait: FindingRule<Given> = {
   labels: ['pool wait'],
   why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
   fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
-  find(kept, { durationMs: wholeMs, status }) {
+  find(kept, { durationMs: wholeMs, status, token }) {
     const { database } = kept;
     const { totals, queries } = database;
     if (totals.waitMs < LONG_MS || (wholeMs !== null && totals.waitMs < wholeMs * LARGE_SHARE)) return [];
@@ -70,7 +96,7 @@ export const poolWait: FindingRule<Given> = {
     if (longest === undefined) return [];
     const index = queries.indexOf(longest);
     const isRefused = sqlOf(database, longest) === '';
-    const who = whoIn(kept, longest);
+    const who = whoIn(kept, longest, token);
     const sentence = isRefused
       ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
       : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection, ${count(waiting.length, 'time')}; ${who}`;

@@ -17,8 +17,9 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
   find({ database, runtime }, { durationMs: wholeMs }) {
     const slow = database.queries
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
-      // A large result and a failure have rules of their own.
+      // A large result, a failure and a wait for a lock have rules of their own.
       .filter((query) => query.ms >= SLOW_MS && query.error === null && !isLarge(database, query))
+      .filter(({ lockedBy }) => lockedBy === undefined)
       .filter((query) => !isMostlyBlocked(query, runtime));
     return waitsOf(slow).map(({ longest: query, beside }) => {
       const { index, ms } = query;

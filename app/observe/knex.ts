@@ -7,6 +7,7 @@ import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
+import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { countBeyond, type QueryRecorder } from './queries.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
@@ -21,6 +22,8 @@ export interface ObserveKnexOptions {
   instance?: string;
   /** Plans slow statements after the response; omit to plan none. */
   explainer?: Explainer | undefined;
+  /** Called when a statement has ended; must not throw. */
+  onEnd?: (context: Context, fact: QueryFact) => void;
 }
 
 export interface Observation {
@@ -30,11 +33,18 @@ export interface Observation {
 /** What we use of Knex's client that its types don't declare. */
 interface Client extends ExplainClient {
   config?: object;
-  pool?: object;
+  pool?: Pool;
   query(this: Client, connection: Connection, query: unknown): Promise<unknown>;
   stream(this: Client, connection: Connection, query: unknown, ...rest: unknown[]): Promise<unknown>;
   acquireConnection(this: Client): Promise<Connection>;
   runner(this: Client, builder: unknown): Runner;
+}
+
+/** tarn's. */
+interface Pool {
+  max?: number;
+  used?: readonly { resource: Connection }[];
+  free?: readonly unknown[];
 }
 
 interface Connection {
@@ -45,15 +55,20 @@ interface Connection {
 /** State of a connection while one request uses it. */
 interface Lease {
   /** Milliseconds the request waited for it; null once a statement has reported it. */
-  wait: { context: Context; ms: number; opened: boolean } | null;
+  wait: { context: Context; ms: number; opened: boolean; held: readonly HeldConnection[] } | null;
   /** The outermost transaction. */
   transaction: string | null;
+  /** The request that got it last; null if something outside all requests did. */
+  holder: Context | null;
+  /** When it did, in the time of that request. */
+  sinceMs: number;
 }
 
 interface Runner {
   query?: (statement: object) => unknown;
 }
 
+const NONE_HELD: readonly HeldConnection[] = [];
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 /** Frames between sending a statement, or `then`, and own code, which is the last of them. */
@@ -79,7 +94,7 @@ function replaceMethod<T extends object, K extends keyof T>(target: T, name: K, 
 }
 
 export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observation {
-  const { tracker, queries, findCaller, instance = 'default', explainer } = options;
+  const { tracker, queries, findCaller, instance = 'default', explainer, onEnd } = options;
   const client = knex.client as Client;
   const system = SYSTEMS[String(client.dialect)];
   const prototype = Object.getPrototypeOf(client) as Client;
@@ -106,7 +121,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   function leaseOf(connection: Connection): Lease {
     const known = leases.get(connection);
     if (known !== undefined) return known;
-    const made: Lease = { wait: null, transaction: null };
+    const made: Lease = { wait: null, transaction: null, holder: null, sinceMs: 0 };
     leases.set(connection, made);
     return made;
   }
@@ -152,6 +167,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     if (system !== undefined) fact.system = system;
     if (types !== null) fact.types = types;
     if (wait?.opened === true) fact.opened = true;
+    if (wait !== null) noteHolders(fact, wait.held);
     context.add('query', fact, bytesOf(fact.sql, fact.bindings));
     return fact;
   }
@@ -192,10 +208,12 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
         (result) => {
           end();
           fact.rows = rowsOf(result);
+          onEnd?.(context, fact);
         },
         (error: unknown) => {
           end();
           fact.error = messageOf(error);
+          onEnd?.(context, fact);
         },
       );
     } catch {
@@ -235,35 +253,55 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return watch(context, { connection, query: statement, caller }, send);
   }
 
+  /** The connections in use, if none is free and none can be opened. */
+  function heldIn({ pool }: Client): readonly HeldConnection[] {
+    const { max = Infinity, used, free } = pool ?? {};
+    if (used === undefined || used.length < max || (free?.length ?? 0) > 0) return NONE_HELD;
+    return used.flatMap(({ resource }) => {
+      const { holder: context = null, sinceMs = 0 } = leases.get(resource) ?? {};
+      return context === null ? [] : [{ context, connection: textOf(resource.__knexUid), sinceMs }];
+    });
+  }
+
   function acquireConnection(this: Client): Promise<Connection> {
     const context = tracker.current();
     if (!isObserved(this)) return original.acquireConnection.call(this);
     if (context === undefined) {
       const used = original.acquireConnection.call(this);
-      used.then(leaseOf, () => undefined);
+      used.then(
+        (connection) => (leaseOf(connection).holder = null),
+        () => undefined,
+      );
       return used;
     }
+    const held = heldIn(this);
     // Knex's own queries on a new connection are not the application's.
     const acquired = tracker.unobserved(() => original.acquireConnection.call(this));
     const askedMs = context.elapsedMs();
-    acquired.then(
+    // One chain of promises: with a second reaction, the stack of an error would not lead to the caller.
+    return acquired.then(
       (connection) => {
         const opened = !leases.has(connection);
         const lease = leaseOf(connection);
         lease.transaction = null;
-        lease.wait = { context, ms: context.elapsedMs() - askedMs, opened };
+        lease.holder = context;
+        lease.sinceMs = context.elapsedMs();
+        lease.wait = { context, ms: lease.sinceMs - askedMs, opened, held };
+        return connection;
       },
       (error: unknown) => {
         const waitMs = context.elapsedMs() - askedMs;
         const refused = { startMs: askedMs, durationMs: waitMs, waitMs, error: messageOf(error) };
         try {
-          Object.assign(record(context, {}, { sql: '', method: 'connect' }, null), refused);
+          const caller = findCaller?.({ stack: stackOf(error) }) ?? null;
+          const fact = record(context, {}, { sql: '', method: 'connect' }, caller);
+          noteHolders(Object.assign(fact, refused), held);
         } catch {
-          // The statement is not recorded; thrown here, the error would end the process.
+          // The statement is not recorded.
         }
+        throw error;
       },
     );
-    return acquired;
   }
 
   /** The engine itself calls `then` of a builder, for `await`. */
@@ -326,6 +364,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       for (const undo of restore) undo();
     },
   };
+}
+
+/** Its frames after `await` lead to the caller. */
+function stackOf(error: unknown): string {
+  return error instanceof Error && typeof error.stack === 'string' ? error.stack : '';
 }
 
 /** A copy: the application may change its list later. */

@@ -29,6 +29,15 @@ function explainClientOf(pool: pg.Pool): ExplainClient {
   };
 }
 
+/** `_clients` is not documented: without it nobody is named. */
+function inUse(pool: object | undefined): readonly object[] {
+  const { idleCount, totalCount, options, _clients } = (pool ?? {}) as Partial<pg.Pool> & {
+    _clients?: readonly object[];
+  };
+  const isExhausted = idleCount === 0 && (totalCount ?? 0) >= (options?.max ?? Infinity);
+  return isExhausted && Array.isArray(_clients) ? _clients : [];
+}
+
 export function observePg({ explainer, ...options }: PgObserverOptions): { close(): void } {
   const pools = new WeakMap<object, ExplainClient>();
   /** By connection. A client that no pool of `pg` gave out can't be replaced by an idle one: its statements are not planned. */
@@ -57,6 +66,7 @@ export function observePg({ explainer, ...options }: PgObserverOptions): { close
     library: 'pg',
     describe: ({ client, text, values }) => ({ sql: text, bindings: values, connection: client }),
     outcomeOf: ({ result, error }) => ({ rows: rowsOf(result), error }),
+    inUse: ({ pool }) => inUse(pool),
     onEnd: explain,
   });
   const unsubscribe =

@@ -2,6 +2,7 @@
 import type { TracingChannel } from 'node:diagnostics_channel';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Traced } from './channels/trace.ts';
+import type { HeldConnection } from './connection-holders.ts';
 import type { QueryOutcome, QueryRecorder, QueryStart, RunningQuery } from './queries.ts';
 import type { QuerySystem } from './query-fact.ts';
 import { closing, subscribeToCalls } from './subscribe.ts';
@@ -19,6 +20,8 @@ export interface PooledDriver<Q extends Traced> extends DriverObserverOptions {
   connect: TracingChannel;
   describe: (message: Q) => Pick<QueryStart, 'sql' | 'bindings' | 'connection'>;
   outcomeOf: (message: Q) => QueryOutcome;
+  /** The connections of the pool, if all are in use and none can be opened; else none. */
+  inUse?: (message: Connect) => readonly object[];
   /** Called when a recorded statement has ended. */
   onEnd?: (running: RunningQuery, message: Q) => void;
 }
@@ -27,10 +30,12 @@ interface Connecting {
   context: Context;
   sinceMs: number;
   caller: string | null;
+  /** Which requests held the connections then. */
+  held: readonly HeldConnection[];
 }
 
 /** A request for a connection. */
-type Connect = Traced & { isForQuery: boolean };
+type Connect = Traced & { isForQuery: boolean; pool?: object };
 
 export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { close(): void } {
   const { tracker, queries, system, library } = driver;
@@ -54,11 +59,11 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
       if (typeof result === 'object' && result !== null) queries.used({ system, connection: result });
       return;
     }
-    const { context, sinceMs } = asked;
+    const { context, sinceMs, held } = asked;
     if (error !== undefined)
-      queries.refused(context, { system, library, caller: asked.caller }, { sinceMs, error });
+      queries.refused(context, { system, library, caller: asked.caller }, { sinceMs, error, held });
     else if (typeof result === 'object' && result !== null)
-      queries.waited(context, { system, connection: result }, context.elapsedMs() - sinceMs);
+      queries.waited(context, { system, connection: result }, { ms: context.elapsedMs() - sinceMs, held });
     if (message.isForQuery) ({ caller } = asked);
   }
 
@@ -78,7 +83,12 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
       start(message) {
         const context = tracker.observed();
         if (context === undefined) return;
-        connecting.set(message, { context, sinceMs: context.elapsedMs(), caller: queries.callerOf(library) });
+        connecting.set(message, {
+          context,
+          sinceMs: context.elapsedMs(),
+          caller: queries.callerOf(library),
+          held: queries.heldOf(driver.inUse?.(message) ?? []),
+        });
       },
       asyncStart: connected,
       asyncEnd() {

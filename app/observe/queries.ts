@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
+import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf } from './statement.ts';
 
@@ -41,6 +42,13 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   error?: unknown;
 }
 
+/** A request for a connection that failed. */
+export interface Refusal {
+  sinceMs: number;
+  error: unknown;
+  held: readonly HeldConnection[];
+}
+
 export interface QueryRecorder {
   /** null if it is not recorded: outside a request, or recorded by a level above. */
   start(query: QueryStart): RunningQuery | null;
@@ -48,11 +56,17 @@ export interface QueryRecorder {
   /** The line that calls now; null without a request or where a level above records. */
   callerOf(library: string): string | null;
   /** This request waited for a connection, which its next statement on it reports. */
-  waited(context: Context, on: { system: QuerySystem; connection: object }, ms: number): void;
+  waited(
+    context: Context,
+    on: { system: QuerySystem; connection: object },
+    wait: { ms: number; held: readonly HeldConnection[] },
+  ): void;
+  /** Which requests hold these connections. */
+  heldOf(connections: readonly object[]): readonly HeldConnection[];
   /** Something outside all requests got this connection: it is not new any more. */
   used(on: { system: QuerySystem; connection: object }): void;
   /** No connection was given: a statement without SQL. */
-  refused(context: Context, query: Omit<QueryStart, 'sql'>, wait: { sinceMs: number; error: unknown }): void;
+  refused(context: Context, query: Omit<QueryStart, 'sql'>, wait: Refusal): void;
   /** Runs the call of a driver whose statement is recorded already. Synchronous: drivers are called so. */
   covered<T>(work: () => T): T;
   /** Statements that `work` sends, whenever it does, get this label: `User.findMany`. */
@@ -63,13 +77,19 @@ export interface QueryRecorderOptions {
   tracker: ContextTracker;
   /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
+  /** Called when a statement has ended; must not throw. */
+  onEnd?: (context: Context, fact: QueryFact) => void;
 }
 
 interface Connection {
   name: string;
   /** The outermost one. */
   transaction: string | null;
-  wait: { context: Context; ms: number; opened: boolean } | null;
+  wait: { context: Context; ms: number; opened: boolean; held: readonly HeldConnection[] } | null;
+  /** The request that got it last; null if something outside all requests did. */
+  holder: Context | null;
+  /** When it did, in the time of that request. */
+  sinceMs: number;
 }
 
 const SQL_LENGTH = 20_000;
@@ -93,7 +113,7 @@ export function countBeyond(
   context.beyond('query')?.end(nowMs, truncateText(sql, SQL_LENGTH), counted);
 }
 
-export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOptions): QueryRecorder {
+export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorderOptions): QueryRecorder {
   const connections = new WeakMap<object, Connection>();
   const labels = new AsyncLocalStorage<string>();
   const counts = new Map<string, number>();
@@ -109,7 +129,13 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
     if (known !== undefined) return known;
     const count = (counts.get(system) ?? 0) + 1;
     counts.set(system, count);
-    const made: Connection = { name: `${system}${count}`, transaction: null, wait: null };
+    const made: Connection = {
+      name: `${system}${count}`,
+      transaction: null,
+      wait: null,
+      holder: null,
+      sinceMs: 0,
+    };
     connections.set(object, made);
     return made;
   }
@@ -178,6 +204,7 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
       instance,
     };
     if (wait?.opened === true) fact.opened = true;
+    if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, sql, bindings);
     if (label !== undefined) fact.label = label;
     return fact;
@@ -215,20 +242,30 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
       fact.rows = rows;
       if (error !== undefined) fact.error = messageOf(error);
       if (sql !== undefined) bind(fact, sql, bindings);
-      if (connection === undefined || connection === null) return;
-      const known = connectionOf(connection, fact.system ?? 'other');
-      fact.connection = known.name;
-      fact.transaction = transactionOf(known, fact.sql);
+      if (connection !== undefined && connection !== null) {
+        const known = connectionOf(connection, fact.system ?? 'other');
+        fact.connection = known.name;
+        fact.transaction = transactionOf(known, fact.sql);
+      }
+      onEnd?.(context, fact);
     },
     callerOf: (library) => (contextOf() === null ? null : callerOf(library)),
-    waited(context, { connection, system }, ms) {
+    waited(context, { connection, system }, { ms, held }) {
       const opened = !connections.has(connection);
-      connectionOf(connection, system).wait = { context, ms, opened };
+      const known = connectionOf(connection, system);
+      known.wait = { context, ms, opened, held };
+      known.holder = context;
+      known.sinceMs = context.elapsedMs();
     },
+    heldOf: (used) =>
+      used.flatMap((one) => {
+        const { holder: context = null, name = null, sinceMs = 0 } = connections.get(one) ?? {};
+        return context === null ? [] : [{ context, connection: name, sinceMs }];
+      }),
     used({ connection, system }) {
-      connectionOf(connection, system);
+      connectionOf(connection, system).holder = null;
     },
-    refused(context, query, { sinceMs, error }) {
+    refused(context, query, { sinceMs, error, held }) {
       if (context.isFull('query')) return;
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...query, sql: '' });
@@ -242,6 +279,7 @@ export function createQueryRecorder({ tracker, findCaller }: QueryRecorderOption
           error: messageOf(error),
         }),
       );
+      noteHolders(fact, held);
     },
     covered(work) {
       const before = isCovered;

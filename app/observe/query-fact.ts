@@ -4,6 +4,30 @@ import type { BindingType } from './statement.ts';
 /** OpenTelemetry's names (`db.system.name`). */
 export type QuerySystem = 'postgresql' | 'mysql' | 'sqlite' | 'mongodb' | 'mssql' | 'oracle' | 'other';
 
+/** A request that held connections of a pool. */
+export interface ConnectionHolder {
+  /** Token of its profile. */
+  profile: string;
+  /** `GET /reports/audit` */
+  what: string;
+  /** `file:line` of its last statement there, else of its route; null if unknown. */
+  place: string | null;
+  connections: number;
+}
+
+/** A request whose transaction may have held a lock. */
+export interface LockHolder {
+  /** Token of its profile. */
+  profile: string;
+  /** `POST /orders/21/ship` */
+  what: string;
+  /** `file:line` of the statement that took the lock; null if unknown. */
+  place: string | null;
+  table: string;
+  /** Milliseconds from sending the statement until that transaction ended. */
+  waitedMs: number;
+}
+
 export interface QueryFact {
   /** Absent: not known. */
   system?: QuerySystem;
@@ -28,6 +52,10 @@ export interface QueryFact {
   waitMs: number;
   /** The connection that it waited for had not been used before: it was opened meanwhile. */
   opened?: true;
+  /** Who held the pool's connections when it asked for one and all were in use. */
+  heldBy?: readonly ConnectionHolder[];
+  /** Whose transaction may have held the lock that it waited for. */
+  lockedBy?: LockHolder;
   error: string | null;
   /** `file:line` in own code. */
   caller: string | null;

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { load } from 'cheerio';
 import { poolWait } from '../../app/findings/pool-wait.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data.ts';
@@ -82,12 +83,40 @@ describe('finding pool-wait', () => {
     expect(finding?.sentence).to.contain('; a transaction of this request held one throughout');
   });
 
-  it('says only that other requests may have held them', async () => {
-    const held = ask('/hold');
+  it('names the requests that held them, with their lines, and links to their profiles', async () => {
+    const holding = ask('/hold');
     await until(() => pool.numUsed() === 2, 'both connections are in use');
-    const [finding] = (await ask('/wait')).of('pool-wait');
-    expect(finding?.sentence).to.contain('; other requests may have held all connections');
-    await held;
+    const { of, profile } = await ask('/wait');
+    const [finding] = of('pool-wait');
+    expect(finding?.sentence).to.match(
+      /; held by GET \/hold \(2 connections, test\/findings\/pool-wait\.test\.ts:\d+\)$/,
+    );
+    const holder = (await holding).profile;
+    const [query] = (profile.panels.database?.data as DatabaseData).queries;
+    expect(query?.heldBy?.map(({ profile: token, connections }) => [token, connections])).to.deep.equal([
+      [holder.token, 2],
+    ]);
+    const $ = load(await ask.page(`/_profiler/${profile.token}?panel=database`));
+    const note = $(`a[href$="/_profiler/${holder.token}"]`).closest('p').text().replace(/\s+/g, ' ');
+    expect(note).to.match(/^When it asked for a connection, all were in use\. Held by .*GET \/hold/);
+  });
+
+  it('names three of many, and no request of its own', () => {
+    const data = first.profile.panels.database?.data as DatabaseData;
+    const holder = (what: string, profile = 'bbbbbb') => ({ what, profile, place: null, connections: 1 });
+    const { opened: _new, ...query } = data.queries[0]!;
+    const find = (heldBy: NonNullable<DatabaseQuery['heldBy']>) => {
+      const queries = [{ ...query, waitMs: 60, heldBy }];
+      const database = { ...data, queries, totals: { ...data.totals, waitMs: 60 } };
+      const kept = { database, runtime: { concurrent: 2 } as Kept['runtime'] };
+      const head = { durationMs: 100, status: 200, token: 'aaaaaa' } as ProfileHead;
+      return poolWait.find(kept, head, {})[0]?.sentence;
+    };
+    const held = ['a', 'b', 'b', 'c', 'd'].map((name) => holder(`GET /${name}`));
+    expect(find(held)).to.match(
+      /; held by GET \/b \(2 connections\) and GET \/a \(1 connection\) and GET \/c \(1 connection\)$/,
+    );
+    expect(find([holder('GET /wait', 'aaaaaa')])).to.match(/; other requests may have held all connections$/);
   });
 
   it('reports nothing if connections were free', async () => {

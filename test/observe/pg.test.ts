@@ -140,6 +140,28 @@ describe('pg as it is observed', () => {
     expect(names).to.deep.equal([x, y, x, x, y, x, y, null]);
   });
 
+  it('names who held the connections of a pool that had none left', async () => {
+    const small = new pg.Pool({ ...server().connection, max: 1 });
+    let isHeld: () => void = () => undefined;
+    const held = new Promise<void>((done) => (isHeld = done));
+    const holding = requests.observed(async () => {
+      const client = await small.connect();
+      isHeld();
+      await client.query('select pg_sleep(0.05)');
+      client.release();
+    });
+    await held;
+    const [waited] = await requests.observed(() => small.query('select 1'));
+    await holding;
+    const [holder, ...others] = waited?.heldBy ?? [];
+    expect(holder).to.include({ connections: 1 });
+    expect(holder?.place).to.match(HERE);
+    expect(others).to.have.length(0);
+    const [alone] = await requests.observed(() => small.query('select 1'));
+    expect(alone).not.to.have.property('heldBy');
+    await small.end();
+  });
+
   it('records how long a request waited for a connection, and that it got none', async () => {
     const small = new pg.Pool({ ...server().connection, max: 1 });
     const held = await small.connect();

@@ -1,3 +1,4 @@
+import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Unkept } from '../shared/unkept.ts';
 import type { GroupKind } from '../shared/query-groups.ts';
@@ -16,6 +17,10 @@ export interface DatabaseQuery {
   waitMs: number;
   /** The connection was opened meanwhile. */
   opened?: true;
+  /** Who held the pool's connections when it asked for one. */
+  heldBy?: Facts['query']['heldBy'];
+  /** Whose transaction may have held the lock that it waited for. */
+  lockedBy?: Facts['query']['lockedBy'];
   error: string | null;
   caller: string | null;
   instance: string;

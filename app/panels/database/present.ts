@@ -43,6 +43,18 @@ function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, i
   };
 }
 
+/** `GET /reports/audit (3f09ab, 4 connections)`; null if nobody is known. */
+function heldByText({ heldBy }: DatabaseQuery): string | null {
+  if (heldBy === undefined) return null;
+  return heldBy
+    .map(({ what, profile, connections }) => `${what} (${profile}, ${count(connections, 'connection')})`)
+    .join(', ');
+}
+
+function lockedByText({ lockedBy }: DatabaseQuery): string | null {
+  return lockedBy === undefined ? null : `${lockedBy.what} (${lockedBy.profile}): rows of ${lockedBy.table}`;
+}
+
 function queryRows(
   { statements, queries }: DatabaseData,
   marks: ReturnType<typeof transactionMarks>,
@@ -69,6 +81,8 @@ function queryRows(
           value: bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ') || null,
         },
         { label: 'Waiting for a connection', value: waitMs > 0 ? waitMs : null, unit: 'ms' },
+        { label: 'Connections held by', value: heldByText(query) },
+        { label: 'May have waited for', value: lockedByText(query) },
         { label: 'Transaction', value: marks.get(index)?.name ?? null },
         { label: 'Error', value: error },
       ],

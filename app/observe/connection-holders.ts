@@ -1,0 +1,48 @@
+/** Which requests held the connections of a pool when another one asked for one and there was none. Called only then. */
+import type { Context } from '../profiler/context.ts';
+import type { ConnectionHolder, QueryFact } from './query-fact.ts';
+import { requestName } from './request-name.ts';
+
+/** A connection in use. */
+export interface HeldConnection {
+  /** The request that got it last. */
+  context: Context;
+  /** Its name, as in facts. */
+  connection: string | null;
+  /** When it did, in the time of that request. */
+  sinceMs: number;
+}
+
+/** With a shorter wait, nobody asks who caused it. */
+const WAIT_FROM_MS = 5;
+const MOST = 10;
+
+/** The line of its last statement on that connection since then, else of its route. */
+function placeOf({ context, connection, sinceMs }: HeldConnection): string | null {
+  const query = context
+    .all('query')
+    .findLast(
+      ({ connection: on, caller, startMs }) => on === connection && caller !== null && startMs >= sinceMs,
+    );
+  return query?.caller ?? context.last('route')?.source ?? null;
+}
+
+/** Adds them by request and line, unless the wait was short or nothing is known. */
+export function noteHolders(fact: QueryFact, held: readonly HeldConnection[]): void {
+  if (held.length === 0 || fact.waitMs < WAIT_FROM_MS) return;
+  const holders = new Map<string, ConnectionHolder>();
+  for (const one of held) {
+    const place = placeOf(one);
+    const key = `${one.context.token} ${place ?? ''}`;
+    const known = holders.get(key);
+    if (known === undefined)
+      holders.set(key, {
+        profile: one.context.token,
+        what: requestName(one.context),
+        place,
+        connections: 1,
+      });
+    else known.connections++;
+  }
+  fact.heldBy = [...holders.values()].slice(0, MOST);
+}

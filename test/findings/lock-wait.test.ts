@@ -1,0 +1,165 @@
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { lockWait } from '../../app/findings/lock-wait.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import { noteLockHolder } from '../../app/observe/lock-holder.ts';
+import type { QueryFact } from '../../app/observe/query-fact.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+describe('finding lock-wait', () => {
+  /** Called when the transaction has its lock. */
+  let locked: () => void = () => undefined;
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw('create table orders (id int primary key, total int)');
+      await knex.raw('insert into orders select n, 1 from generate_series(1, 9) n');
+    },
+    (app, knex) => {
+      app.post('/orders/:id/ship', async (req, res) => {
+        await knex.transaction(async (trx) => {
+          await trx('orders')
+            .where({ id: Number(req.params.id) })
+            .forUpdate()
+            .first();
+          locked();
+          await pause(300);
+        });
+        res.send('shipped');
+      });
+      app.put('/orders/:id', async (req, res) => {
+        await knex('orders')
+          .where({ id: Number(req.params.id) })
+          .update({ total: 7 });
+        res.send('changed');
+      });
+      app.put('/slow', async (_req, res) => {
+        await knex.raw('update orders set total = 3 where id = 9 and pg_sleep(0.2) is not null');
+        res.send('changed');
+      });
+    },
+  );
+
+  /** Ships one order, and asks for something else while that holds its lock. */
+  async function beside(path: string) {
+    const isLocked = new Promise<void>((done) => (locked = done));
+    const shipping = ask('/orders/3/ship', { method: 'POST' });
+    await isLocked;
+    const asked = await ask(path, { method: 'PUT' });
+    const { profile } = await shipping;
+    return { ...asked, shipped: profile };
+  }
+
+  it('names the transaction of the other request and the line of its lock, instead of a slow query', async () => {
+    const { of, profile, shipped } = await beside('/orders/3');
+    const [finding] = of('lock-wait');
+    expect(finding).to.include({ label: 'lock wait', severity: 'warn', panel: 'database', anchor: 'q1' });
+    expect(finding?.sentence).to.match(
+      /^update orders took \d+\.\d+ m?s \(\d+ % of the request\) and may have waited \d+\.\d+ ms of it for a lock on rows of orders that a transaction of POST \/orders\/3\/ship held \(test\/findings\/lock-wait\.test\.ts:\d+\)$/,
+    );
+    expect(finding?.place).to.match(/lock-wait\.test\.ts:\d+$/);
+    expect(of('slow-statement')).to.deep.equal([]);
+    const $ = load(await ask.page(`/_profiler/${profile.token}?panel=database`));
+    const link = $(`a[href$="/_profiler/${shipped.token}"]`).first();
+    expect(link.closest('p').text()).to.contain(' for a lock on rows of orders, held by ');
+  });
+
+  it('accuses nobody of a statement about another row, or that is slow by itself', async () => {
+    const other = await beside('/orders/4');
+    expect(other.of('lock-wait')).to.deep.equal([]);
+    const { of } = await ask('/slow', { method: 'PUT' });
+    expect(of('lock-wait')).to.deep.equal([]);
+    expect(of('slow-statement')).to.have.length(1);
+  });
+
+  describe('of what is recorded', () => {
+    const statement = (given: Partial<QueryFact>): QueryFact => ({
+      sql: 'update orders set total = $1 where id = $2',
+      bindings: [7, 3],
+      method: null,
+      startMs: 0,
+      durationMs: 200,
+      rows: 1,
+      connection: 'a',
+      transaction: null,
+      waitMs: 0,
+      error: null,
+      caller: 'orders.ts:1',
+      instance: 'default',
+      ...given,
+    });
+
+    function holderOf(waiting: QueryFact, others: readonly QueryFact[]) {
+      const context = new Context({ token: 'aaaaaa', kind: 'request' });
+      const other = new Context({ token: 'bbbbbb', kind: 'request' });
+      for (const fact of others) other.add('query', fact);
+      // Both began at about the same time.
+      noteLockHolder([context, other], context, waiting);
+      return waiting.lockedBy;
+    }
+
+    const held = { connection: 'b', transaction: 't', startMs: 1, durationMs: 1 };
+    const begin = statement({ ...held, sql: 'BEGIN;', bindings: [] });
+    const lock = statement({
+      ...held,
+      sql: 'select * from "public"."orders" where "id" = $1 limit $2 for update',
+      bindings: [3, 1],
+    });
+    const commit = (startMs: number): QueryFact =>
+      statement({ ...held, sql: 'COMMIT;', bindings: [], startMs });
+
+    it('needs the end of the transaction, before that of the statement', () => {
+      expect(holderOf(statement({}), [begin, lock, commit(196)])).to.include({
+        profile: 'bbbbbb',
+        table: 'orders',
+      });
+      expect(holderOf(statement({}), [begin, lock, commit(100)])?.waitedMs).to.be.within(100, 102);
+      for (const others of [
+        [begin, lock],
+        [begin, lock, commit(40)],
+        [begin, lock, commit(230)],
+      ])
+        expect(holderOf(statement({}), others)).to.equal(undefined);
+      expect(holderOf(statement({ durationMs: 15 }), [begin, lock, commit(13)])).to.equal(undefined);
+    });
+
+    it('does not need it if the database says that it gave up waiting', () => {
+      const refused = statement({ error: 'canceling statement due to lock timeout' });
+      expect(holderOf(refused, [begin, lock])).to.include({ profile: 'bbbbbb' });
+    });
+
+    it('is not about reads, other tables, or transactions that only read', () => {
+      const end = commit(196);
+      const read = statement({ sql: 'select * from orders where id = $1', bindings: [3] });
+      expect(holderOf(read, [begin, lock, end])).to.equal(undefined);
+      const other = statement({ sql: 'delete from only notes where id = $1', bindings: [3] });
+      expect(holderOf(other, [begin, lock, end])).to.equal(undefined);
+      const plain = { ...lock, sql: 'select * from orders where id = $1' };
+      expect(holderOf(statement({}), [begin, plain, end])).to.equal(undefined);
+    });
+
+    it('counts from a tenth of the request on, and knows its own transactions', () => {
+      const query = { ...statement({}), statement: 0, bindings: [], group: null };
+      const lockedBy = {
+        profile: 'aaaaaa',
+        what: 'PUT /orders/3',
+        place: null,
+        table: 'orders',
+        waitedMs: 190,
+      };
+      const database = {
+        statements: [{ sql: '', label: 'update orders' }],
+        queries: [{ ...query, lockedBy }],
+      } as unknown as Kept['database'];
+      const find = (durationMs: number) =>
+        lockWait.find({ database }, { durationMs, token: 'aaaaaa' } as ProfileHead, {});
+      expect(find(400)[0]?.sentence).to.contain(
+        ' for a lock on rows of orders that another transaction of this request held',
+      );
+      expect(find(4000)).to.deep.equal([]);
+    });
+  });
+});
