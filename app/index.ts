@@ -12,7 +12,7 @@ export { createPostgresStorage, type HostStorageOptions } from './compose/create
 export type { Comparable } from './profiler/comparable.ts';
 export type { Context } from './profiler/context.ts';
 export type * from './profiler/facts.ts';
-export type { Finding, Severity } from './profiler/finding.ts';
+export type { Finding, FixCode, Severity } from './profiler/finding.ts';
 export type { FindingRule } from './profiler/finding-rule.ts';
 export type { Panel, PanelPage } from './profiler/panel.ts';
 export type { Json } from './profiler/json.ts';

@@ -3,6 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
+import { directivesIn, headerAt, headerCode, sentValue } from './shared/header-code.ts';
 import {
   authorOf,
   receivedHeader,
@@ -125,5 +126,26 @@ export const cachingCannotWork: FindingRule<{ request: KeptRequest } & Partial<P
         tag.anchor,
       );
     return found;
+  },
+  code(finding, profile) {
+    const at = headerAt(finding, profile);
+    if (at === 'content-encoding')
+      return headerCode(
+        'Vary',
+        [...directivesIn(sentValue(profile, 'vary')), 'Accept-Encoding'],
+        'Assumes that the response differs in nothing else that the request headers choose.',
+      );
+    if (at !== 'cache-control' || sentValue(profile, 'vary').includes('*')) return null;
+    const directives = directivesIn(sentValue(profile, 'cache-control'));
+    if (directives.some((directive) => /^no-store$/i.test(directive)))
+      return headerCode('Cache-Control', ['no-store'], 'Assumes that no copy may be stored anywhere.');
+    const own = directives.filter((directive) => !/^(?:public|private|s-maxage\b.*)$/i.test(directive));
+    return directives.length === own.length
+      ? null
+      : headerCode(
+          'Cache-Control',
+          ['private', ...own],
+          'Assumes that the response is meant for this visitor only; the visitor’s own browser may still store it.',
+        );
   },
 };

@@ -3,6 +3,7 @@ import { timesOf } from '../panels/shared/query-groups.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
+import { loopCode } from './shared/loop-code.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 
 /** Bad from this many reads on, or from this share of the request on. */
@@ -33,5 +34,10 @@ export const nPlusOne: FindingRule<Pick<Kept, 'database'>> = {
       );
     });
     return costliestFirst(found);
+  },
+  code({ anchor = '' }, { panels }) {
+    const data = panels.database?.data as Kept['database'];
+    const group = data.groups[Number(anchor.slice(1)) - 1];
+    return group === undefined ? null : loopCode(data, group);
   },
 };

@@ -1,12 +1,20 @@
 /** A slow statement; if its plan is known, how many rows it read for those it returned. */
+import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { Profile } from '../profiler/profile.ts';
 import type { Kept } from './shared/kept.ts';
-import { describePlan } from './shared/plans.ts';
+import { describePlan, indexCode } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf } from './shared/queries.ts';
 import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
 import { count, placed, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
+
+/** Whether a query is the one that the finding is about. */
+function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) => boolean {
+  const data = panels.database?.data as Kept['database'];
+  return (index) => rowOf(data, index) === anchor;
+}
 
 export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>> = {
   name: 'slow-statement',
@@ -35,8 +43,8 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
   },
   amend(finding, { panels }, { plan }) {
     if (plan === undefined) return finding;
-    const data = panels.database?.data as Kept['database'];
-    const remark = describePlan(plan, (index) => rowOf(data, index) === finding.anchor);
+    const remark = describePlan(plan, isAt(finding, panels));
     return remark === null ? finding : { ...finding, sentence: `${finding.sentence}; ${remark}` };
   },
+  code: (finding, { panels }, { plan }) => indexCode(plan, isAt(finding, panels)),
 };

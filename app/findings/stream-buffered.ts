@@ -2,6 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
+import { directivesIn, headerCode, sentValue } from './shared/header-code.ts';
 import { sentHeader } from './shared/http.ts';
 
 export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
@@ -24,5 +25,13 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
         anchor: encoding.anchor,
       },
     ];
+  },
+  code(_finding, profile) {
+    const directives = directivesIn(sentValue(profile, 'cache-control'));
+    return headerCode(
+      'Cache-Control',
+      [...(directives.length === 0 ? ['no-cache'] : directives), 'no-transform'],
+      'Assumes that the compressor is the package compression, or a proxy, which leave such a response as it is.',
+    );
   },
 };

@@ -1,5 +1,5 @@
 /** The contract of a rule that makes findings. How to add one: docs/findings/README.md. */
-import type { Finding } from './finding.ts';
+import type { Finding, FixCode } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
 
 /** `Kept`: stored data of the panels in `needs`, by their names. */
@@ -23,11 +23,13 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   find(kept: Kept, profile: ProfileHead, shared: Readonly<Record<string, object>>): Finding[];
   /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
+  /** The fix as code; called when a page is read. null if the profile does not have enough for it. */
+  code?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): FixCode | null;
 }
 
 /** What pages need of each rule, by its current and its former name. */
 export type RuleTexts = Readonly<
-  Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend'> & Partial<Pick<FindingRule, 'needs'>>>
+  Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend' | 'code'> & Partial<Pick<FindingRule, 'needs'>>>
 >;
 
 export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {

@@ -25,8 +25,21 @@ export interface Finding {
   rule?: string;
 }
 
+/** The fix as code, as far as the recorded facts go. */
+export interface FixCode {
+  language: 'sql' | 'ts' | 'http';
+  text: string;
+  /** What has to be true for it to be right, in a sentence. */
+  assumes: string;
+}
+
+/** A finding as it is read: with the fix as code, if its rule knows it. */
+export interface ReadFinding extends Finding {
+  code?: FixCode;
+}
+
 /** A finding as the overview shows it: with the texts of its rule, and what its panel has of it. */
-export interface ExplainedFinding extends Finding {
+export interface ExplainedFinding extends ReadFinding {
   /** Empty if it has no rule. Code in backticks, as in a rule. */
   why: string;
   fix: string;

@@ -43,6 +43,20 @@ describe('finding caching-cannot-work', () => {
       expect(found.map((finding) => [finding.sentence, finding.severity])).to.deep.equal([[sentence, severity]]);
     });
 
+  for (const [path, line] of [
+    ['/both', 'Cache-Control: no-store'],
+    ['/cookie', 'Cache-Control: private, max-age=60'],
+    ['/packed', 'Vary: Accept-Encoding'],
+    ['/star', null],
+    ['/tag', null],
+  ] as const)
+    it(`offers the header as it should be: ${path}`, async () => {
+      const { profile } = await ask(path);
+      const markdown = await ask.page(`/_profiler/${profile.token}.md`);
+      const [, found = null] = /```http\n([^]*?)\n```\n\nAssumes/.exec(markdown) ?? [];
+      expect(found).to.equal(line);
+    });
+
   it('reports a full response to a client that already had it', async () => {
     const [finding] = (
       await ask('/again', { headers: { 'if-none-match': '"6", W/"7"', 'cache-control': 'max-age=0' } })

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
+import { slowStatement } from '../../app/findings/slow-statement.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import type { Finding } from '../../app/profiler/finding.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 
@@ -58,6 +61,24 @@ describe('finding slow-statement', () => {
     expect(head).to.match(
       / and returned 0 rows; the plan reads about [56]\d,\d{3} rows of notes and keeps about \d+/,
     );
+  });
+
+  it('offers the index that the plan lacks', () => {
+    const scan = { type: 'Seq Scan', relation: 'public.notes', rows: 5, cost: 900 };
+    const codeOf = (filter: string) => {
+      const root = { ...scan, terms: { Filter: filter } };
+      const plan = {
+        overMs: 100,
+        plans: [{ query: 0, plannedAt: 0, root, tables: { 'public.notes': 60_000 } }],
+      };
+      const panels = { database: { data: { queries: [{ group: null }] } } };
+      const profile = { panels } as unknown as Profile;
+      return slowStatement.code?.({ anchor: 'q1' } as Finding, profile, { plan })?.text;
+    };
+    expect(codeOf('((author = $1) AND (lower(email) = $2))')).to.equal(
+      'create index concurrently on notes (author, lower(email));',
+    );
+    expect(codeOf('((author = $1) OR (email = $2))')).to.equal(undefined);
   });
 
   it('formats more than a second as the pages do', async () => {

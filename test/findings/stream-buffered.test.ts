@@ -22,11 +22,14 @@ describe('finding stream-buffered', () => {
   });
 
   it('reports a compressed event stream', async () => {
-    const [finding] = (await ask('/events')).of('stream-buffered');
+    const { of, profile } = await ask('/events');
+    const [finding] = of('stream-buffered');
     expect(finding).to.include({ label: 'buffered stream', severity: 'warn', panel: 'request' });
     expect(finding?.sentence).to.match(
       /^The event stream is compressed, so events may wait in a buffer; \d+ B were sent so far$/,
     );
+    const markdown = await ask.page(`/_profiler/${profile.token}.md`);
+    expect(markdown).to.contain('```http\nCache-Control: no-cache, no-transform\n```');
   });
 
   it('ignores an uncompressed stream, and a compressed page', async () => {

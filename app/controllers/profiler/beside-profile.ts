@@ -1,5 +1,5 @@
 /** What the overview shows and no panel recorded: findings with their fix, and how its route usually is. */
-import type { ExplainedFinding, Finding } from '../../profiler/finding.ts';
+import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/finding.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -40,7 +40,7 @@ function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): Explained
 }
 
 function explain(
-  findings: readonly Finding[],
+  findings: readonly ReadFinding[],
   rules: RuleTexts,
   rowsOf: (panel: string) => readonly Row[],
 ): ExplainedFinding[] {

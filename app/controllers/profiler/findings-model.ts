@@ -1,11 +1,11 @@
 /** The findings at the head of a profile: the worst ones, the rest folded, and an explanation of each rule. */
-import type { Finding } from '../../profiler/finding.ts';
+import type { Finding, ReadFinding } from '../../profiler/finding.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
 export interface FindingsModel {
-  shown: readonly Finding[];
-  folded: readonly Finding[];
+  shown: readonly ReadFinding[];
+  folded: readonly ReadFinding[];
   /** Number of findings that were not stored. */
   left: number;
   /** Each rule once, in the order of its worst finding. */
@@ -15,16 +15,18 @@ export interface FindingsModel {
 /** A fold that hides a single finding would be as long as the finding. */
 const SHOWN = 5;
 
-/** Adds what came to the profile later; if that fails, the finding stays as it was. */
-function amended(
+/** Adds what came to the profile later, and the fix as code; if that fails, the finding stays as it was. */
+function readFinding(
   finding: Finding,
   texts: RuleTexts,
   { profile, amendments }: { profile: Profile; amendments: Readonly<Record<string, unknown>> },
-): Finding {
+): ReadFinding {
   const { rule } = finding;
   if (rule === undefined || !Object.hasOwn(texts, rule)) return finding;
   try {
-    return texts[rule]?.amend?.(finding, profile, amendments) ?? finding;
+    const amended = texts[rule]?.amend?.(finding, profile, amendments) ?? finding;
+    const code = texts[rule]?.code?.(finding, profile, amendments) ?? null;
+    return code === null ? amended : { ...amended, code };
   } catch {
     return finding;
   }
@@ -36,7 +38,7 @@ export function createFindingsModel(
   amendments: Readonly<Record<string, unknown>>,
 ): FindingsModel {
   const { findingsLeft = 0 } = profile;
-  const findings = profile.findings.map((finding) => amended(finding, texts, { profile, amendments }));
+  const findings = profile.findings.map((finding) => readFinding(finding, texts, { profile, amendments }));
   const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
   const labels = new Map<string, string[]>();
   for (const { rule, label } of findings) {

@@ -6,6 +6,7 @@ import { blocks, code, heading, pairs, prose } from '../../view-helpers/markdown
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown } from '../../render/rows-markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { codeMarkdown } from './fix-code.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { OVERVIEW } from './beside-profile.ts';
 import { droppedTexts, hasContent } from './profile-model.ts';
@@ -57,6 +58,11 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
     items.join('\n'),
     left > 0 ? `${numberHelpers.count(left, 'more finding')} not stored.` : '',
     texts.length === 0 ? '' : blocks(['Why they are flagged, and how to fix them:', texts.join('\n')]),
+    ...findings.flatMap(({ label, place, code: fixCode }) => {
+      if (fixCode === undefined) return [];
+      const at = place === undefined ? '' : `, ${code(place)}`;
+      return [blocks([`As code (${prose(label)}${at}):`, codeMarkdown(fixCode)])];
+    }),
   ]);
 }
 

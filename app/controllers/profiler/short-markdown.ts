@@ -13,6 +13,7 @@ import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
+import { codeMarkdown } from './fix-code.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
@@ -112,7 +113,7 @@ export function findingParts({
 }: Pick<ShortMarkdownOptions, 'findings' | 'profile' | 'panels' | 'amendments'>): string[] {
   const seen = new Set<string>();
   return [...findings.shown, ...findings.folded].map((finding) => {
-    const { label, severity, sentence, place, panel } = finding;
+    const { label, severity, sentence, place, panel, code: fixCode } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
     const owner = panels.find(({ name }) => name === panel);
     const evidence =
@@ -123,6 +124,7 @@ export function findingParts({
       `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
       // Markdown already.
       texts === undefined ? '' : `How to fix it: ${texts.fix}`,
+      fixCode === undefined ? '' : codeMarkdown(fixCode),
       isNew ? evidence : '',
     ]);
   });

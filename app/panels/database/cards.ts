@@ -2,6 +2,7 @@
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
+import { inOneQuery } from '../shared/one-query.ts';
 import { timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
@@ -36,15 +37,10 @@ export interface ListedGroup {
 
 const BARS_SHOWN = 60;
 
-/** `where id = $1 limit $2` -> `where id = any($1)`, `where id = ?` -> `where id in (?)`; null for anything less simple. */
+/** null for anything less simple than a comparison with one value. */
 function readInstead(sql: string, column: string, count: number): { tokens: SqlToken[] }[] | null {
-  const pattern = new RegExp(`(["\`]?${column.replace(/\W/g, '\\$&')}["\`]?\\s*)=(\\s*)(\\$\\d+|\\?)`);
-  if (sql.length > 1000 || !pattern.test(sql)) return null;
-  const changed = sql
-    .replace(pattern, (_all, name: string, space: string, value: string) =>
-      value === '?' ? `${name.trimEnd()} in (?)` : `${name}=${space}any(${value})`,
-    )
-    .replace(/\s+limit\s+(?:\$\d+|\?|1)\s*;?$/i, '');
+  const changed = inOneQuery(sql, column);
+  if (changed === null) return null;
   const lines = sqlLines(plainNames(sqlTokens(changed))).map((tokens) => ({ tokens }));
   lines.at(-1)?.tokens.push(['c', `  -- ${numberHelpers.count(count)} values`]);
   return lines;

@@ -1,6 +1,7 @@
 /** Items of the list -> rows as the view shows them. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { differingNames } from '../shared/one-query.ts';
 import { coveredMs } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
@@ -101,17 +102,8 @@ function textOf(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
-/** Names of the bindings that differ between members. */
-function differingNames(data: DatabaseData, { members }: DatabaseGroup): string[] {
-  const first = data.queries[members[0] ?? 0];
-  const names = (first?.bindings ?? [])
-    .filter(({ value }, at) =>
-      members.some(
-        (index) => JSON.stringify(data.queries[index]?.bindings[at]?.value) !== JSON.stringify(value),
-      ),
-    )
-    .map(({ name }) => name);
-  return [...new Set(names)].slice(0, 5);
+function membersOf({ queries }: DatabaseData, { members }: DatabaseGroup): DatabaseQuery[] {
+  return members.map((index) => queries[index]).filter((query) => query !== undefined);
 }
 
 /** What rows of one statement or group share, computed once. */
@@ -138,7 +130,7 @@ export function sharedParts(data: DatabaseData): SharedParts {
     lineOf: remembered((statement) => oneLine(data.statements[statement]?.sql ?? '')),
     differingIn: remembered((group) => {
       const found = data.groups[group];
-      return found === undefined ? [] : differingNames(data, found);
+      return found === undefined ? [] : differingNames(membersOf(data, found));
     }),
     excerptOf: (place) => (place === null ? null : (excerpts.get(place) ?? null)),
   };

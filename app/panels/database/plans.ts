@@ -5,6 +5,7 @@
 import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
+import { comparedColumns } from '../shared/compared-columns.ts';
 import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
 import { valuesInPlace } from '../shared/sql-values.ts';
 
@@ -50,18 +51,8 @@ const WRONG_ROWS = 100;
 const LONGEST_VALUE = 60;
 const MOST_SAYS = 4;
 const DEEPEST_SHOWN = 8;
-const COMPARED =
-  /(\w+\(\(?"?[a-z_][\w$]*"?\)?(?:::[\w ]+)?\)|[a-z_][\w$]*|"[^"]+")\)?(?:::[\w ]+(?:\([\d,]+\))?(?:\[\])?)?\s(?:=|<|>|<=|>=)\s/gi;
-
 function bareName(relation: string): string {
   return relation.slice(relation.lastIndexOf('.') + 1);
-}
-
-/** Columns that a condition compares; none for alternatives (OR). */
-function comparedColumns(condition: string): string[] {
-  if (/\bOR\b/.test(condition)) return [];
-  const columns = Array.from(condition.matchAll(COMPARED), ([, column = '']) => column);
-  return [...new Set(columns)].slice(0, 3);
 }
 
 interface Visit {
