@@ -72,8 +72,7 @@ interface Waiting {
 function lockIn(context: Context, members: readonly QueryFact[], waiting: Waiting): LockHolder | null {
   const { fact, table, from, to } = waiting;
   const [first] = members;
-  if (first === undefined || first.instance !== fact.instance || members.includes(fact)) return null;
-  if (first.connection === fact.connection) return null;
+  if (first?.instance !== fact.instance || first.connection === fact.connection) return null;
   const span = spanOf(context, members);
   const isRefused = REFUSED.test(fact.error ?? '');
   // If it still held the lock, the statement did not wait for that.

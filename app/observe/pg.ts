@@ -35,7 +35,7 @@ function inUse(pool: object | undefined): readonly object[] {
     _clients?: readonly object[];
   };
   const isExhausted = idleCount === 0 && (totalCount ?? 0) >= (options?.max ?? Infinity);
-  return isExhausted && Array.isArray(_clients) ? _clients : [];
+  return isExhausted ? (_clients ?? []) : [];
 }
 
 export function observePg({ explainer, ...options }: PgObserverOptions): { close(): void } {

@@ -196,7 +196,7 @@ describe('the process as it is observed', () => {
     const held = (victim.first('runtime')?.read().held ?? []).filter(({ durationMs: ms }) => ms >= 30);
     const known = held.filter(({ by }) => by !== undefined);
     expect(known.map(({ by }) => by)).to.deep.equal([
-      { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' },
+      { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport', place: 'src/app.ts:28' },
     ]);
     const endMs = (known[0]?.startMs ?? 0) + (known[0]?.durationMs ?? 0);
     expect(held.some(({ startMs: from, by }) => from > endMs && by === undefined)).to.equal(true);

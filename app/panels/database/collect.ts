@@ -133,7 +133,9 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
       waitMs: round(fact.waitMs),
       ...(fact.opened === true ? { opened: true as const } : {}),
       ...(fact.heldBy === undefined ? {} : { heldBy: fact.heldBy }),
-      ...(fact.lockedBy === undefined ? {} : { lockedBy: { ...fact.lockedBy, waitedMs: round(fact.lockedBy.waitedMs) } }),
+      ...(fact.lockedBy === undefined
+        ? {}
+        : { lockedBy: { ...fact.lockedBy, waitedMs: round(fact.lockedBy.waitedMs) } }),
       error: fact.error,
       caller: fact.caller,
       instance: fact.instance,
