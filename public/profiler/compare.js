@@ -2,12 +2,12 @@
 // The mark stays in this browser, and the main menu shows it.
 import { say } from './say.js';
 
-const NAME = 'hindsight.compare';
+const STORED_MARK = 'hindsight.compare';
 const TOKEN = /^[0-9a-f]{6}$/;
 
 function marked() {
   try {
-    const token = localStorage.getItem(NAME);
+    const token = localStorage.getItem(STORED_MARK);
     return TOKEN.test(token ?? '') ? token : null;
   } catch {
     return null;
@@ -15,10 +15,10 @@ function marked() {
 }
 
 // False where the browser refuses to keep it.
-function remember(token) {
+function rememberMark(token) {
   try {
-    if (token === null) localStorage.removeItem(NAME);
-    else localStorage.setItem(NAME, token);
+    if (token === null) localStorage.removeItem(STORED_MARK);
+    else localStorage.setItem(STORED_MARK, token);
     return true;
   } catch {
     return false;
@@ -52,11 +52,11 @@ export function markForComparison() {
   }
   const before = marked();
   if (before !== null && before !== token) {
-    remember(null);
+    rememberMark(null);
     location.assign(`${document.querySelector('[data-compare]').dataset.compare}?a=${before}&b=${token}`);
     return;
   }
-  if (!remember(before === token ? null : token)) say('The browser did not let us keep the mark.');
+  if (!rememberMark(before === token ? null : token)) say('The browser did not let us keep the mark.');
   else if (before === token) say(`${token} is no longer marked for comparison.`);
   else say(`${token} is marked for comparison; press x on another request to compare both.`);
   showMark();

@@ -115,7 +115,7 @@ function visible(text) {
   );
 }
 
-function show(box, found) {
+function showList(box, found) {
   shown = found;
   const parts = [];
   found.forEach(({ group, text, note }, index) => {
@@ -134,7 +134,7 @@ export function closeFinds() {
   const box = document.getElementById('q');
   clearTimeout(timer);
   round += 1;
-  if (box !== null && list() !== null) show(box, []);
+  if (box !== null && list() !== null) showList(box, []);
 }
 
 function take(box, { href, value }, elsewhere) {
@@ -154,12 +154,12 @@ export function find(box) {
   const mine = ++round;
   clearTimeout(timer);
   const here = typed === '' ? [] : [...completions(box.value), ...placesOf(typed)];
-  show(box, here);
+  showList(box, here);
   if (typed.length < 2) return;
   timer = setTimeout(async () => {
     const found = await Promise.all([routesOf(box.form, typed), requestsOf(box.form, typed)]);
     if (mine !== round || at !== -1) return;
-    show(box, [...here, ...found.flat()]);
+    showList(box, [...here, ...found.flat()]);
     say(shown.length === 0 ? 'No suggestions' : `${shown.length} suggestions`);
   }, PAUSE);
 }

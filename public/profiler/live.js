@@ -4,7 +4,7 @@ import { closeFolds } from './fold.js';
 import { say } from './say.js';
 import { showLocalTimes } from './times.js';
 
-const NAME = 'hindsight.live';
+const STORED_LIVE = 'hindsight.live';
 // Parts that change with the requests; the filter form stays as typed.
 const PARTS = ['views', 'histogram', 'found'];
 // Pixels; the list only moves by itself if it is scrolled less than this.
@@ -19,15 +19,15 @@ const byId = (id) => document.getElementById(id);
 
 function isWanted() {
   try {
-    return localStorage.getItem(NAME) !== 'off';
+    return localStorage.getItem(STORED_LIVE) !== 'off';
   } catch {
     return true;
   }
 }
 
-function remember(wanted) {
+function rememberLive(wanted) {
   try {
-    localStorage.setItem(NAME, wanted ? 'on' : 'off');
+    localStorage.setItem(STORED_LIVE, wanted ? 'on' : 'off');
   } catch {
     // Storage is refused: the choice lasts for this page.
   }
@@ -97,7 +97,7 @@ function onMessage({ data }) {
   else showNews();
 }
 
-function show() {
+function showState() {
   byId('live').setAttribute('aria-pressed', String(source !== null));
 }
 
@@ -115,19 +115,19 @@ function connect() {
     if (opened.readyState === EventSource.CLOSED && source === opened) disconnect();
   });
   source = opened;
-  show();
+  showState();
 }
 
 function disconnect() {
   source?.close();
   source = null;
-  show();
+  showState();
 }
 
 export function startLive() {
   if (document.querySelector('[data-live]') === null) return;
   byId('live').addEventListener('click', () => {
-    remember(source === null);
+    rememberLive(source === null);
     if (source === null) {
       connect();
       void refresh();

@@ -2,20 +2,20 @@
 import { say } from './say.js';
 
 const MODES = ['system', 'light', 'dark'];
-const NAME = 'hindsight.theme';
+const STORED_THEME = 'hindsight.theme';
 
 export function rememberedTheme() {
   try {
-    const mode = localStorage.getItem(NAME);
+    const mode = localStorage.getItem(STORED_THEME);
     return MODES.includes(mode) ? mode : 'system';
   } catch {
     return 'system';
   }
 }
 
-function remember(mode) {
+function rememberTheme(mode) {
   try {
-    localStorage.setItem(NAME, mode);
+    localStorage.setItem(STORED_THEME, mode);
   } catch {
     // Storage is refused: the choice lasts for this page.
   }
@@ -34,7 +34,7 @@ export function applyTheme(mode) {
 export function nextTheme() {
   const current = document.documentElement.dataset.theme ?? 'system';
   const mode = MODES[(MODES.indexOf(current) + 1) % MODES.length];
-  remember(mode);
+  rememberTheme(mode);
   applyTheme(mode);
   say(`Theme: ${mode}`);
 }

@@ -15,7 +15,7 @@ function zoneAt(moment) {
   return formats.full.formatToParts(moment).find(({ type }) => type === 'timeZoneName').value;
 }
 
-function textOf(time, moment, today) {
+function timeText(time, moment, today) {
   if (time.hasAttribute('data-full')) return formats.full.format(moment);
   return moment.toDateString() === today ? formats.clock.format(moment) : formats.day.format(moment);
 }
@@ -25,7 +25,7 @@ export function showLocalTimes() {
   for (const time of document.querySelectorAll('time[datetime]:not([title])')) {
     const moment = new Date(time.dateTime);
     time.title = `${time.dateTime.replace('T', ' ').replace('Z', '')} UTC`;
-    time.textContent = textOf(time, moment, now.toDateString());
+    time.textContent = timeText(time, moment, now.toDateString());
   }
   for (const zone of document.querySelectorAll('[data-zone]')) zone.textContent = zoneAt(now);
 }

@@ -1,11 +1,12 @@
 /**
  * The files of public/profiler in memory, served as `<name>.<hash>.<ext>`. A request looks a name up in this list and never
- * reaches the file system. Imports between modules are rewritten to hashed names: an import map would need an inline script.
+ * reaches the file system. A script is served with the modules that it imports.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { urls } from '../../urls.ts';
+import { joinModules } from './join-modules.ts';
 
 export interface Asset {
   type: string;
@@ -28,7 +29,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-const IMPORT = /(from\s*|import\s*)'\.\/([a-z0-9-]+\.js)'/g;
 const HASH_LENGTH = 12;
 
 interface Entry {
@@ -48,18 +48,14 @@ export function createAssets(folder: string): Assets {
     return files.has(file);
   }
 
-  function read(file: string, above: readonly string[]): Entry {
+  function read(file: string): Entry {
     const cached = entries.get(file);
     if (cached !== undefined) return cached;
-    if (!knows(file) || above.includes(file))
-      throw new Error(`The asset "${file}" is missing or imports itself.`);
-    const text = readFileSync(join(folder, file), 'utf8').replace(
-      IMPORT,
-      (_all, head: string, name: string) => `${head}'./${read(name, [...above, file]).hashedName}'`,
-    );
-    const body = Buffer.from(text);
-    const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_LENGTH);
+    if (!knows(file)) throw new Error(`The asset "${file}" is missing.`);
     const extension = extname(file);
+    const body =
+      extension === '.js' ? Buffer.from(joinModules(folder, file)) : readFileSync(join(folder, file));
+    const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_LENGTH);
     const entry = {
       asset: { type: TYPES[extension] ?? '', body, etag: `"${hash}"` },
       hashedName: `${file.slice(0, -extension.length)}.${hash}${extension}`,
@@ -69,13 +65,13 @@ export function createAssets(folder: string): Assets {
   }
 
   return {
-    url: (file) => urls.asset(read(file, []).hashedName),
+    url: (file) => urls.asset(read(file).hashedName),
     get(name) {
       const [, stem = '', , extension = ''] = HASHED_NAME.exec(name) ?? [];
       if (!knows(`${stem}${extension}`)) return undefined;
-      const { asset, hashedName } = read(`${stem}${extension}`, []);
+      const { asset, hashedName } = read(`${stem}${extension}`);
       return hashedName === name ? asset : undefined;
     },
-    plain: (file) => read(file, []).asset,
+    plain: (file) => read(file).asset,
   };
 }

@@ -1,7 +1,9 @@
-/** Responses of the profiler's pages: `res.end` with a Content-Length, so that nothing in the host rewrites them. */
+/** Responses of the profiler's pages: compressed here, and `res.end` with a Content-Length, so that nothing in the host rewrites them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { markup } from '../../view-helpers/safe-html.ts';
+import { compress, isCompressedFor } from './compress.ts';
 import type { PageServices } from './page-services.ts';
+import { addVary } from './vary.ts';
 
 /** Pages show the current state; assets have a content hash in their address instead. */
 const UNCACHED = 'no-cache, private';
@@ -37,8 +39,11 @@ export function createRespond({ securityHeaders }: Pick<PageServices, 'securityH
     for (const [name, value] of securityHeaders()) res.setHeader(name, value);
     res.setHeader('cache-control', cacheControl);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    const isCompressed = isCompressedFor(req, Buffer.byteLength(body));
+    addVary(res, 'accept-encoding');
     if (etag !== undefined) {
-      res.setHeader('etag', etag);
+      // A strong one would promise the same bytes (RFC 9110, 8.8.3).
+      res.setHeader('etag', isCompressed ? `W/${etag}` : etag);
       if (hasTag(req.headers['if-none-match'], etag)) {
         res.statusCode = 304;
         res.end();
@@ -47,9 +52,21 @@ export function createRespond({ securityHeaders }: Pick<PageServices, 'securityH
     }
     res.statusCode = status;
     res.setHeader('content-type', type);
-    res.setHeader('content-length', Buffer.byteLength(body));
-    // As a string, the body is written together with the headers, without a copy.
-    res.end(req.method === 'HEAD' ? undefined : body);
+    const send = (bytes: string | Buffer): void => {
+      res.setHeader('content-length', Buffer.byteLength(bytes));
+      // As a string, the body is written together with the headers, without a copy.
+      res.end(req.method === 'HEAD' ? undefined : bytes);
+    };
+    if (!isCompressed) {
+      send(body);
+      return;
+    }
+    compress(body, (compressed) => {
+      // The host may have ended it meanwhile, as at a timeout.
+      if (res.headersSent) return;
+      if (compressed !== null) res.setHeader('content-encoding', 'gzip');
+      send(compressed ?? body);
+    });
   };
 }
 

@@ -1,12 +1,10 @@
-/**
- * Joins the modules of public/toolbar and their styles into one script: separate files would be a dozen requests per page. The
- * build does the same and minifies. Modules must use one-line named imports, unique names and no multi-line strings.
- */
+/** The modules of public/toolbar and their styles as one script. The build does the same and minifies. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { urls } from '../../urls.ts';
 import type { Asset } from './assets.ts';
+import { joinModules } from './join-modules.ts';
 
 export interface ToolbarScript {
   /** With its content hash, so it never changes. */
@@ -19,30 +17,7 @@ export interface ToolbarScript {
 }
 
 const ENTRY = 'toolbar.js';
-const IMPORT = /^import \{[^}]*\} from '\.\/([a-z-]+\.js)';\n/gm;
-const EXPORT = /^export (?=(?:async )?function|const|let)/gm;
 const HASH_LENGTH = 12;
-
-/** Removes comment lines, indentation and empty lines: a third of the text. */
-function withoutComments(text: string): string {
-  return text
-    .replace(/^\s*\/\*[\s\S]*?\*\/\s*$/gm, '')
-    .replace(/^\s*\/\/.*$/gm, '')
-    .replace(/^\s+/gm, '');
-}
-
-function joinModules(folder: string): string {
-  const done = new Map<string, string>();
-  function add(file: string, above: readonly string[]): void {
-    if (done.has(file)) return;
-    if (above.includes(file)) throw new Error(`The toolbar's module "${file}" imports itself.`);
-    const text = readFileSync(join(folder, file), 'utf8');
-    for (const [, name = ''] of text.matchAll(IMPORT)) add(name, [...above, file]);
-    done.set(file, withoutComments(text.replace(IMPORT, '').replace(EXPORT, '')));
-  }
-  add(ENTRY, []);
-  return [...done.values()].join('');
-}
 
 /** `--name: value` of the first block of the pages' style sheet, by name. */
 function tokensOf(sheet: string): Map<string, string> {
@@ -82,7 +57,7 @@ export function joinToolbar(root: string): string {
   const css = readFileSync(join(folder, 'toolbar.css'), 'utf8');
   const sheet = readFileSync(join(root, 'public', 'profiler', 'hindsight.css'), 'utf8');
   const style = `const STYLE = ${JSON.stringify(joinStyles(css, sheet))};\n`;
-  return `(() => {\n'use strict';\n{\n${style}${joinModules(folder)}}\n})();\n`;
+  return joinModules(folder, ENTRY, style);
 }
 
 /** The built script; null when running from sources. */
