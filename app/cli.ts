@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /** The door of the command line, `npx express-hindsight`. It is started, never imported. */
 import { runProgram } from './cli/program.ts';
+import { packageVersion } from './paths.ts';
 
-const { stdout, env, argv } = process;
+const { stdin, stdout, env, argv } = process;
 const isTerminal = stdout.isTTY;
 
 // A reader such as `head` that has seen enough.
@@ -18,7 +19,12 @@ void runProgram(argv.slice(2), {
     colours: isTerminal && (env.NO_COLOR ?? '') === '',
     columns: isTerminal ? stdout.columns : undefined,
   },
+  stdin,
+  stdout,
+  version: packageVersion(),
   note: (sentence) => void process.stderr.write(`${sentence}\n`),
+  // The profiler is loaded only where its database is read.
+  openDatabase: async (options) => (await import('./compose/open-stored.ts')).openStored(options),
 }).then((code) => {
   process.exitCode = code;
 });

@@ -14,10 +14,19 @@ export class CommandError extends Error {
   }
 }
 
+/** Nobody listens at the address, or the connection broke: the application may be starting again. */
+export class UnreachableError extends CommandError {
+  constructor(message: string) {
+    super(message, FAILED);
+  }
+}
+
 export interface Client {
   /** `path` is an address of urls.ts. */
   text(path: string): Promise<string>;
   json(path: string): Promise<unknown>;
+  /** Sends `value` as JSON. */
+  post(path: string, value: unknown, options: { accept: string; signal: AbortSignal }): Promise<string>;
   /** The parts of a response without an end, as they arrive. */
   stream(path: string): AsyncIterable<string>;
 }
@@ -53,7 +62,7 @@ function messageOf(body: string): string | null {
 
 export function createClient({ url, password }: ClientOptions): Client {
   const base = readBase(url);
-  const headers = {
+  const headers: Record<string, string> = {
     accept: '*/*',
     ...(password === undefined
       ? {}
@@ -66,7 +75,7 @@ export function createClient({ url, password }: ClientOptions): Client {
     if (status === 401)
       return password === undefined
         ? new CommandError(`${base} requires a password; set PROFILER_PASSWORD.`, FAILED)
-        : new CommandError(`${base} refused the password in PROFILER_PASSWORD.`, FAILED);
+        : new CommandError(`${base} refused the password.`, FAILED);
     if (status === 404 && message?.startsWith('Token ') === true)
       return new CommandError(message, NOTHING_FOUND);
     if (status === 404) return new CommandError(`There is no profiler at ${base} (404).`, FAILED);
@@ -76,16 +85,20 @@ export function createClient({ url, password }: ClientOptions): Client {
     );
   }
 
-  async function get(path: string, signal: AbortSignal): Promise<Response> {
-    const response = await fetch(`${base}${path}`, { headers, signal }).catch((error: unknown) => {
-      throw new CommandError(`${base} can’t be reached: ${reasonOf(error)}.`, FAILED);
+  async function send(
+    path: string,
+    { headers: own = {}, ...init }: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> },
+  ): Promise<Response> {
+    const sent = { ...init, headers: { ...headers, ...own } };
+    const response = await fetch(`${base}${path}`, sent).catch((error: unknown) => {
+      throw new UnreachableError(`${base} can’t be reached: ${reasonOf(error)}.`);
     });
     if (!response.ok) throw await refusal(response);
     return response;
   }
 
   const text = async (path: string): Promise<string> =>
-    (await get(path, AbortSignal.timeout(TIMEOUT_MS))).text();
+    (await send(path, { signal: AbortSignal.timeout(TIMEOUT_MS) })).text();
 
   return {
     text,
@@ -97,8 +110,14 @@ export function createClient({ url, password }: ClientOptions): Client {
         throw new CommandError(`There is no profiler at ${base}: the response is not JSON.`, FAILED);
       }
     },
+    async post(path, value, { accept, signal }) {
+      const sent = { accept, 'content-type': 'application/json' };
+      return (
+        await send(path, { method: 'POST', headers: sent, body: JSON.stringify(value), signal })
+      ).text();
+    },
     async *stream(path) {
-      const { body } = await get(path, new AbortController().signal);
+      const { body } = await send(path, {});
       if (body === null) return;
       const decoder = new TextDecoder();
       for await (const chunk of body) yield decoder.decode(chunk as Uint8Array, { stream: true });

@@ -1,25 +1,53 @@
 /** The command line: arguments -> a request to the profiler's pages -> text. The profiler itself is not loaded. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { Readable, Writable } from 'node:stream';
+import { isHindsightError } from '../errors.ts';
 import { TOKEN_PATTERN, urls } from '../urls.ts';
 import { type Client, CommandError, createClient, FAILED, NOTHING_FOUND } from './client.ts';
+import { serveMcp } from './mcp.ts';
 import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
 import { tail } from './tail.ts';
 
+/** The pages over a database, without the application. */
+export interface OpenedDatabase {
+  url: string;
+  password: string;
+  close(): Promise<void>;
+}
+
 export interface ProgramOptions {
   env: Readonly<Record<string, string | undefined>>;
   screen: Screen;
+  stdin: Readable;
+  stdout: Writable;
+  /** Of this package. */
+  version: string;
   /** Messages that are no result. */
   note: (sentence: string) => void;
+  /** Opens the profiles of a PostgreSQL. */
+  openDatabase: (options: {
+    database: string;
+    schema: string;
+    warn: (sentence: string) => void;
+  }) => Promise<OpenedDatabase>;
+}
+
+interface GlobalOptions {
+  url?: string;
+  password?: string;
+  database?: string;
+  schema: string;
 }
 
 type PageFormat = 'markdown' | 'json';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
+const DEFAULT_SCHEMA = 'hindsight';
 const HELP = `
 Filters are those of the list's search box: status:5xx route:/orders time>500 has:n+1 since:10m
-PROFILER_PASSWORD is sent as the password. Exit codes: 0, 1 nothing found, 2 wrong arguments or no profiler.`;
+Exit codes: 0, 1 nothing found, 2 wrong arguments or no profiler.`;
 
 function readToken(text: string): string {
   const token = text.toLowerCase();
@@ -32,10 +60,27 @@ const listFormat = (): Option =>
 const pageFormat = (): Option =>
   new Option('-f, --format <format>', 'form of the output').choices(['markdown', 'json']).default('markdown');
 
-function createProgram({ env, screen, note }: ProgramOptions): Command {
+function createProgram(options: ProgramOptions): Command {
+  const { env, screen, note, openDatabase } = options;
   const program = new Command('express-hindsight');
-  const connect = (): Client =>
-    createClient({ url: program.opts<{ url: string }>().url, password: env.PROFILER_PASSWORD });
+
+  /** Of the application, or of a database that is open until `work` has ended. */
+  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const { url, password, database, schema } = program.opts<GlobalOptions>();
+    if (database === undefined)
+      return work(
+        createClient({
+          url: url ?? (env.PROFILER_URL || DEFAULT_URL),
+          password: password ?? env.PROFILER_PASSWORD,
+        }),
+      );
+    const opened = await openDatabase({ database, schema, warn: note });
+    try {
+      return await work(createClient(opened));
+    } finally {
+      await opened.close();
+    }
+  }
   const printRows = (rows: readonly ListedProfile[], format: ListFormat, isMore = false): void => {
     screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
   };
@@ -49,14 +94,23 @@ function createProgram({ env, screen, note }: ProgramOptions): Command {
     client: Client,
     query: Record<string, string | number>,
   ): Promise<{ profiles: readonly ListedProfile[] }> {
-    const found = (await client.json(urls.searchJson(query))) as { profiles: readonly ListedProfile[] };
+    const found = (await client.json(urls.searchJson(query))) as {
+      profiles: readonly ListedProfile[];
+      notice: string | null;
+    };
+    if (found.notice !== null && found.profiles.length === 0) throw new CommandError(found.notice, FAILED);
+    if (found.notice !== null) note(found.notice);
     if (found.profiles.length === 0) throw new CommandError('No recorded request matches.', NOTHING_FOUND);
     return found;
   }
 
   program
     .description('Recorded requests of an application that runs with Hindsight.')
-    .option('-u, --url <url>', 'address of the application (default: PROFILER_URL, or port 3000)', env.PROFILER_URL || DEFAULT_URL)
+    .version(options.version)
+    .option('-u, --url <url>', `address of the application (default: PROFILER_URL, or ${DEFAULT_URL})`)
+    .option('--password <password>', 'of its profiler (default: PROFILER_PASSWORD, which no list of processes shows)')
+    .option('--database <url>', 'read its PostgreSQL instead, without the application; PGPASSWORD is its password')
+    .option('--schema <name>', 'schema of the profiles in it', DEFAULT_SCHEMA)
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({ writeOut: screen.write, writeErr: (text) => note(text.trimEnd()) }); // prettier-ignore
@@ -68,7 +122,7 @@ function createProgram({ env, screen, note }: ProgramOptions): Command {
     .option('-n, --limit <number>', 'at most so many, up to 200', '25')
     .addOption(listFormat())
     .action(async (filters: string[], { limit, format }: { limit: string; format: ListFormat }) => {
-      const found = await find(connect(), { q: filters.join(' '), limit });
+      const found = await withClient((client) => find(client, { q: filters.join(' '), limit }));
       if (format === 'json') screen.write(printableJson(found));
       else printRows(found.profiles, format);
     });
@@ -78,18 +132,21 @@ function createProgram({ env, screen, note }: ProgramOptions): Command {
     .description('one request with all panels')
     .argument('<token>', 'its token', readToken)
     .addOption(pageFormat())
-    .action((token: string, { format }: { format: PageFormat }) => show(connect(), token, format));
+    .action((token: string, { format }: { format: PageFormat }) =>
+      withClient((client) => show(client, token, format)),
+    );
 
   program
     .command('why')
     .description('what is wrong with a request, in short; the newest that failed, without a token')
     .argument('[token]', 'its token', readToken)
     .addOption(pageFormat())
-    .action(async (given: string | undefined, { format }: { format: PageFormat }) => {
-      const client = connect();
-      const token = given ?? (await find(client, { has: 'error', limit: 1 })).profiles[0]?.token ?? '';
-      await show(client, token, format, '?length=short');
-    });
+    .action((given: string | undefined, { format }: { format: PageFormat }) =>
+      withClient(async (client) => {
+        const token = given ?? (await find(client, { has: 'error', limit: 1 })).profiles[0]?.token ?? '';
+        await show(client, token, format, '?length=short');
+      }),
+    );
 
   program
     .command('compare')
@@ -97,11 +154,12 @@ function createProgram({ env, screen, note }: ProgramOptions): Command {
     .argument('<a>', 'token of the earlier', readToken)
     .argument('<b>', 'token of the later', readToken)
     .addOption(pageFormat())
-    .action(async (a: string, b: string, { format }: { format: PageFormat }) => {
-      const client = connect();
-      if (format === 'json') screen.write(printableJson(await client.json(urls.compareJson({ a, b }))));
-      else screen.write(printableText(await client.text(urls.compareMarkdown({ a, b }))));
-    });
+    .action((a: string, b: string, { format }: { format: PageFormat }) =>
+      withClient(async (client) => {
+        if (format === 'json') screen.write(printableJson(await client.json(urls.compareJson({ a, b }))));
+        else screen.write(printableText(await client.text(urls.compareMarkdown({ a, b }))));
+      }),
+    );
 
   program
     .command('tail')
@@ -115,8 +173,17 @@ function createProgram({ env, screen, note }: ProgramOptions): Command {
         else printRows(rows, format, isMore);
         isMore = true;
       };
-      await tail({ client: connect(), filter, print, note });
+      await withClient((client) => tail({ client, filter, print, note }));
     });
+
+  program
+    .command('mcp')
+    .description('an MCP server on standard input and output, for coding agents')
+    .action(() =>
+      withClient((client) =>
+        serveMcp({ client, stdin: options.stdin, stdout: options.stdout, version: options.version, note }),
+      ),
+    );
   return program;
 }
 
@@ -128,8 +195,8 @@ export async function runProgram(args: readonly string[], options: ProgramOption
   } catch (error) {
     // Commander has printed its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : FAILED;
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof CommandError || isHindsightError(error))) throw error;
     options.note(printableText(error.message));
-    return error.exitCode;
+    return error instanceof CommandError ? error.exitCode : FAILED;
   }
 }

@@ -110,7 +110,7 @@ describe('the command line', function () {
     expect((await cli(['list', '--format', 'xml'], env)).code).to.equal(2);
     const wrong = await cli(['list'], { ...env, PROFILER_PASSWORD: 'wrong' });
     expect(wrong.code).to.equal(2);
-    expect(wrong.stderr).to.match(/refused the password in PROFILER_PASSWORD\.\n$/);
+    expect(wrong.stderr).to.match(/refused the password\.\n$/);
     const away = await cli(['--url', 'http://127.0.0.1:9', 'list']);
     expect(away.code).to.equal(2);
     expect(away.stderr).to.match(/^http:\/\/127\.0\.0\.1:9 can’t be reached: [^\n]+\.\n$/);

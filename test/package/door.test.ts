@@ -161,6 +161,12 @@ describe('the package', () => {
       await readFile(join(folder, 'node_modules/express-hindsight/package.json'), 'utf8'),
     ) as { bin: Record<string, string> };
     expect(bin).to.deep.equal({ 'express-hindsight': 'dist/app/cli.js' });
+    const agent = run(process.execPath, [cli, 'mcp'], { cwd: folder });
+    const failure = await agent.catch((error: unknown) => error as { code: number; stderr: string });
+    expect(failure).to.include({ code: 2 });
+    expect(failure.stderr).to.equal(
+      'The MCP server needs its SDK: npm install --save-dev @modelcontextprotocol/server\n',
+    );
   });
 
   for (const host of Object.keys(HOSTS)) {

@@ -1,0 +1,85 @@
+/**
+ * The profiles of a database without their application: the same pages, on a free port of this machine and behind a password that only
+ * this process knows. Nothing is recorded, and the retention of the application stays its own.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createHostSource } from '../middleware/host-source.ts';
+import type { ProfileStorage } from '../profiler/storage.ts';
+import { createPostgresStorage } from './create-postgres-storage.ts';
+import { createProfiler } from './create-profiler.ts';
+
+export interface StoredOptions {
+  /** A URL of PostgreSQL. */
+  database: string;
+  schema: string;
+  /** Receives sentences about the database. */
+  warn: (sentence: string) => void;
+}
+
+export interface StoredProfiles {
+  /** Where the pages are served. */
+  url: string;
+  password: string;
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+/** Milliseconds: whoever types a command waits longer than a page should. */
+const SEARCH_MS = 10_000;
+const REPLY_MS = 15_000;
+
+/** Without what a profiler writes by itself: its own requests, leases of tokens, retention. */
+function readOnly({ writeSync: _last, leaseTokens: _lease, ...storage }: ProfileStorage): ProfileStorage {
+  const nothing = (): Promise<void> => Promise.resolve();
+  return { ...storage, write: nothing, storeShared: nothing, purge: () => Promise.resolve(0) };
+}
+
+/** Rejects with BAD_CONFIG if `pg` is not installed. */
+export async function openStored({ database, schema, warn }: StoredOptions): Promise<StoredProfiles> {
+  const storage = createPostgresStorage({
+    connection: database,
+    schema,
+    findTimeoutMs: SEARCH_MS,
+    replyTimeoutMs: REPLY_MS,
+    say: warn,
+  });
+  const password = randomBytes(24).toString('base64url');
+  const sourceOf = createHostSource();
+  const profiler = createProfiler(
+    {
+      enabled: true,
+      storage: readOnly(storage),
+      // Links to this address would lead nowhere once the process has ended.
+      sourceOf(req) {
+        const source = sourceOf(req);
+        return { ...source, origin: { ...source.origin, origin: null } };
+      },
+      password,
+      observe: false,
+      toolbar: false,
+      blackBox: '',
+      warn,
+    },
+    () => () => undefined,
+  );
+  const server = createServer((req, res) => {
+    // Error pages belong to a watched request.
+    profiler.watch(req, res, () => {
+      profiler.pages(req, res, () => res.writeHead(404).end());
+    });
+  });
+  server.listen(0, HOST);
+  await once(server, 'listening');
+  return {
+    url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
+    password,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await profiler.close();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** The command line at the database of an application that does not run. */
+import { expect } from 'chai';
+import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
+import { runCli } from '../support/cli.ts';
+import { withDebianPostgres } from '../support/postgres.ts';
+import { startRecordingHost } from '../support/recording-host.ts';
+
+describe('the command line without the application', () => {
+  const server = withDebianPostgres();
+  const SCHEMA = 'shop';
+  let url: string;
+  let database: string[];
+  let broken: string;
+  let fine: string;
+
+  before(async () => {
+    const { host, port, user, password, database: name } = server().connection;
+    const address = new URL('postgres://localhost');
+    address.username = user ?? '';
+    address.password = typeof password === 'string' ? password : '';
+    address.pathname = `/${name ?? ''}`;
+    address.searchParams.set('host', host ?? '');
+    if (port !== undefined) address.searchParams.set('port', String(port));
+    url = address.href;
+    database = ['--database', url, '--schema', SCHEMA];
+    await runProfilerMigrations({ connection: url, schema: SCHEMA });
+    const application = await startRecordingHost({
+      storage: createPostgresStorage({ connection: url, schema: SCHEMA }),
+    });
+    broken = await application.send('/broken');
+    fine = await application.send('/fine');
+    await application.close();
+  });
+
+  it('lists, shows and compares what is stored', async () => {
+    const list = await runCli(['list', ...database]);
+    expect(list).to.include({ code: 0, stderr: '' });
+    expect(list.stdout).to.include(broken).and.include(fine);
+    const why = await runCli(['why', ...database]);
+    expect(why.stdout)
+      .to.include('/broken')
+      .and.match(/recording-host\.ts:\d+/);
+    expect(why.stdout, 'a link to a server that has gone').to.not.match(/<https?:/);
+    const shown = await runCli(['show', fine, ...database]);
+    expect(shown.stderr).to.equal('');
+    expect(shown.stdout).to.include('GET /fine');
+    expect((await runCli(['compare', broken, fine, ...database])).stdout).to.include('/fine');
+    const unknown = await runCli(['show', 'ffffff', ...database]);
+    expect(unknown.stderr).to.equal('Token "ffffff" not found.\n');
+    expect(unknown).to.include({ code: 1, stdout: '' });
+    const storage = createPostgresStorage({ connection: url, schema: SCHEMA });
+    const { rows } = await storage.find({ kinds: ['profiler'], limit: 10, offset: 0 });
+    await storage.close();
+    expect(rows, 'what reads records nothing').to.deep.equal([]);
+  });
+
+  it('ends with a sentence if the database can’t be read, without its password', async () => {
+    const missing = await runCli(['list', ...database, '--schema', 'nothing_here']);
+    expect(missing).to.include({ code: 2, stdout: '' });
+    expect(missing.stderr).to.include("the profiler's tables are missing");
+    const away = await runCli(['list', '--database', 'postgres://me:very-secret@127.0.0.1:9/none']);
+    expect(away.code).to.equal(2);
+    expect(away.stderr)
+      .to.match(/ECONNREFUSED/)
+      .and.not.include('very-secret');
+  });
+});

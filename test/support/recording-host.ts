@@ -1,0 +1,55 @@
+/** A host that records, for those who ask from outside: `/fine`, `/broken`, which throws, and `POST /orders`. */
+import express from 'express';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import { until } from './waiting.ts';
+
+export interface RecordingHost {
+  url: string;
+  profiler: Profiler;
+  /** Sends a request; resolves with its token once it is recorded. */
+  send(path: string, init?: RequestInit): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** `port`: 0 takes a free one. */
+export async function startRecordingHost(options: ProfilerOptions = {}, port = 0): Promise<RecordingHost> {
+  const profiler = createProfiler({
+    Router: express.Router,
+    observe: false,
+    warn: () => undefined,
+    ...options,
+  });
+  const app = express();
+  app.use(profiler.watch, profiler.pages);
+  app.use(express.json());
+  app.get('/fine', (_req, res) => void res.send('fine'));
+  app.get('/broken', () => {
+    throw new Error('no \u001b[31mstock');
+  });
+  app.post('/orders', (req, res) => void res.status(201).json({ got: req.body as unknown }));
+  app.use(profiler.errors);
+  const server = app.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    profiler,
+    async send(path, init) {
+      const response = await fetch(`${url}${path}`, init);
+      await response.text();
+      const token = response.headers.get('x-debug-token') ?? '';
+      await until(
+        async () => (await profiler.profiles.read(token))?.profile.state === 'final',
+        `the profile of ${path}`,
+      );
+      return token;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await profiler.close();
+    },
+  };
+}
