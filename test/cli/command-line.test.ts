@@ -1,11 +1,13 @@
-/** The command line as a process, against a host that records. */
+/** The command line against a host that records: what it prints, asked in this process; its door, as a process. */
 import { expect } from 'chai';
 import express from 'express';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
+import { runProgram } from '../../app/cli/program.ts';
 import { createProfiler, type Profiler } from '../../app/index.ts';
+import { withBuild } from '../support/build.ts';
 
 interface Ended {
   code: number | null;
@@ -13,13 +15,14 @@ interface Ended {
   stderr: string;
 }
 
-function start(args: readonly string[], env: Record<string, string>) {
-  return spawn(process.execPath, ['--import', 'tsx', 'app/cli.ts', ...args], {
-    env: { PATH: process.env.PATH, ...env },
-  });
+type Env = Record<string, string>;
+
+/** The built one: the sources would be compiled at each start. */
+function start(args: readonly string[], env: Env) {
+  return spawn(process.execPath, ['dist/app/cli.js', ...args], { env: { PATH: process.env.PATH, ...env } });
 }
 
-async function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+async function spawnCli(args: readonly string[], env: Env): Promise<Ended> {
   const child = start(args, env);
   const ended = { stdout: '', stderr: '' };
   child.stdout.on('data', (text: Buffer) => (ended.stdout += text.toString()));
@@ -28,8 +31,19 @@ async function cli(args: readonly string[], env: Record<string, string> = {}): P
   return { code, ...ended };
 }
 
-describe('the command line', function () {
-  this.timeout(60_000);
+/** The same without a process. */
+async function cli(args: readonly string[], env: Env = {}): Promise<Ended> {
+  const ended = { stdout: '', stderr: '' };
+  const code = await runProgram(args, {
+    env,
+    screen: { write: (text) => void (ended.stdout += text), colours: false, columns: undefined },
+    note: (sentence) => void (ended.stderr += `${sentence}\n`),
+  });
+  return { code, ...ended };
+}
+
+describe('the command line', () => {
+  withBuild();
   const PROFILER_PASSWORD = 'a password of the tests';
   let server: Server;
   let profiler: Profiler;
@@ -59,7 +73,7 @@ describe('the command line', function () {
   });
 
   it('lists requests as an aligned table, without control characters or colours outside a terminal', async () => {
-    const { code, stdout } = await cli(['list'], env);
+    const { code, stdout } = await spawnCli(['list'], env);
     expect(code).to.equal(0);
     expect(stdout).to.match(/^TOKEN +AT +STATUS +METHOD +TIME +QUERIES +URL +FINDINGS\n/);
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
@@ -95,7 +109,7 @@ describe('the command line', function () {
   });
 
   it('exits with 1 if nothing is found', async () => {
-    const none = await cli(['list', 'status:418'], env);
+    const none = await spawnCli(['list', 'status:418'], env);
     expect(none).to.deep.include({ code: 1, stdout: '', stderr: 'No recorded request matches.\n' });
     const unknown = await cli(['show', 'ffffff'], env);
     expect(unknown).to.deep.include({ code: 1, stdout: '' });
