@@ -210,11 +210,15 @@ export function freshVarDir(): string {
   return folder;
 }
 
-/** The same with a cluster in it, as one has it who starts again. Rejects where there is no embedded server. */
+/** Copies a cluster into it, as one has it who starts again. Rejects where there is no embedded server. */
+export async function fillWithCluster(varDir: string): Promise<void> {
+  copyFolder(await sharedPart<string>('embeddedCluster'), join(varDir, 'postgres'));
+}
+
+/** A fresh folder with a cluster in it. */
 export async function clusterVarDir(): Promise<string> {
-  const cluster = await sharedPart<string>('embeddedCluster');
   const varDir = freshVarDir();
-  copyFolder(cluster, join(varDir, 'postgres'));
+  await fillWithCluster(varDir);
   return varDir;
 }
 
