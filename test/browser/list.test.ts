@@ -13,10 +13,9 @@ describe('the list in a browser', () => {
     browser = await launchBrowser(this);
     shop = await startShop();
   });
-  after(async () => {
-    await browser?.close();
-    await shop?.close();
-  });
+  // A list that is left open reads each request of the tests that follow.
+  afterEach(() => browser?.close());
+  after(() => shop?.close());
 
   const open = async (script = true): Promise<OpenPage> => browser.open({ javaScriptEnabled: script });
   const list = (page: Page, query = ''): Promise<unknown> =>

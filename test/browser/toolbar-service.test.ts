@@ -1,11 +1,11 @@
 /** The toolbar and the service together, in a real browser: what the bar asks is answered, also to a front end of another origin. */
-import axe from 'axe-core';
 import { expect } from 'chai';
 import express from 'express';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { createProfiler, type Profiler } from '../../app/index.ts';
+import { violations } from '../support/axe.ts';
 import { useBrowser } from '../support/browser.ts';
 
 /** Runs in the page. */
@@ -103,14 +103,9 @@ describe('the toolbar of a service', () => {
       `[...document.querySelectorAll('#browser tbody tr')].map(({ id }) => id)`,
     );
     expect(rows).to.include.members(['b-wait', 'b-server', 'b-load']);
-    await page.evaluate(axe.source);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      const found = await page.evaluate(
-        `axe.run('#browser').then(({ violations }) => violations.map(({ id }) => id))`,
-      );
-      expect(found, colorScheme).to.deep.equal([]);
-    }
+    expect(await violations(page, { within: '#browser' })).to.deep.equal([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await violations(page, { within: '#browser', only: 'colours' })).to.deep.equal([]);
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(390);
     expect(problems).to.deep.equal([]);
