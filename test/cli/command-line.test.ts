@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
-import { runProgram } from '../../app/cli/program.ts';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
+import { runCli } from '../support/cli.ts';
 
 interface Ended {
   code: number | null;
@@ -15,30 +15,17 @@ interface Ended {
   stderr: string;
 }
 
-type Env = Record<string, string>;
-
 /** The built one: the sources would be compiled at each start. */
-function start(args: readonly string[], env: Env) {
+function start(args: readonly string[], env: Record<string, string>) {
   return spawn(process.execPath, ['dist/app/cli.js', ...args], { env: { PATH: process.env.PATH, ...env } });
 }
 
-async function spawnCli(args: readonly string[], env: Env): Promise<Ended> {
+async function spawnCli(args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const child = start(args, env);
   const ended = { stdout: '', stderr: '' };
   child.stdout.on('data', (text: Buffer) => (ended.stdout += text.toString()));
   child.stderr.on('data', (text: Buffer) => (ended.stderr += text.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, ...ended };
-}
-
-/** The same without a process. */
-async function cli(args: readonly string[], env: Env = {}): Promise<Ended> {
-  const ended = { stdout: '', stderr: '' };
-  const code = await runProgram(args, {
-    env,
-    screen: { write: (text) => void (ended.stdout += text), colours: false, columns: undefined },
-    note: (sentence) => void (ended.stderr += `${sentence}\n`),
-  });
   return { code, ...ended };
 }
 
@@ -84,26 +71,26 @@ describe('the command line', () => {
   });
 
   it('takes the filters of the search box, and prints JSON or Markdown', async () => {
-    const { stdout } = await cli(['list', 'status:5xx', 'route:/broken', '--format', 'json'], env);
+    const { stdout } = await runCli(['list', 'status:5xx', 'route:/broken', '--format', 'json'], env);
     const { profiles } = JSON.parse(stdout) as { profiles: { url: string }[] };
     expect(profiles.map(({ url }) => url)).to.deep.equal(['/broken']);
-    const markdown = await cli(['list', 'status:200 url:/fine', '--format', 'markdown'], env);
+    const markdown = await runCli(['list', 'status:200 url:/fine', '--format', 'markdown'], env);
     expect(markdown.stdout).to.match(/\| --- \|[^\n]*\n\| [0-9a-f]{6} \|[^\n]* \| \/fine \|[^\n]*\n$/);
   });
 
   it('says why the newest failing request failed, with its line; shows and compares requests', async () => {
-    const why = await cli(['why'], env);
+    const why = await runCli(['why'], env);
     expect(why.code).to.equal(0);
     expect(why.stdout)
       .to.match(/command-line\.test\.ts:\d+/)
       .and.include('/broken');
     expect(why.stdout).to.not.include('\u001b');
-    const { stdout } = await cli(['list', '--format', 'json'], env);
+    const { stdout } = await runCli(['list', '--format', 'json'], env);
     const [a = '', b = ''] = (JSON.parse(stdout) as { profiles: { token: string }[] }).profiles.map(
       ({ token }) => token,
     );
-    expect((await cli(['show', a], env)).stdout.length).to.be.greaterThan(why.stdout.length);
-    const compared = await cli(['compare', a, b], env);
+    expect((await runCli(['show', a], env)).stdout.length).to.be.greaterThan(why.stdout.length);
+    const compared = await runCli(['compare', a, b], env);
     expect(compared.code).to.equal(0);
     expect(compared.stdout).to.include(a).and.include(b);
   });
@@ -111,21 +98,21 @@ describe('the command line', () => {
   it('exits with 1 if nothing is found', async () => {
     const none = await spawnCli(['list', 'status:418'], env);
     expect(none).to.deep.include({ code: 1, stdout: '', stderr: 'No recorded request matches.\n' });
-    const unknown = await cli(['show', 'ffffff'], env);
+    const unknown = await runCli(['show', 'ffffff'], env);
     expect(unknown).to.deep.include({ code: 1, stdout: '' });
     expect(unknown.stderr).to.include('ffffff');
   });
 
   it('exits with 2 and a sentence for wrong arguments, a wrong password, or if nobody responds', async () => {
-    const badFilter = await cli(['list', 'status:9'], env);
+    const badFilter = await runCli(['list', 'status:9'], env);
     expect(badFilter.code).to.equal(2);
     expect(badFilter.stderr).to.include('give a status such as 404');
-    expect((await cli(['show', 'nonsense'], env)).code).to.equal(2);
-    expect((await cli(['list', '--format', 'xml'], env)).code).to.equal(2);
-    const wrong = await cli(['list'], { ...env, PROFILER_PASSWORD: 'wrong' });
+    expect((await runCli(['show', 'nonsense'], env)).code).to.equal(2);
+    expect((await runCli(['list', '--format', 'xml'], env)).code).to.equal(2);
+    const wrong = await runCli(['list'], { ...env, PROFILER_PASSWORD: 'wrong' });
     expect(wrong.code).to.equal(2);
     expect(wrong.stderr).to.match(/refused the password\.\n$/);
-    const away = await cli(['--url', 'http://127.0.0.1:9', 'list']);
+    const away = await runCli(['--url', 'http://127.0.0.1:9', 'list']);
     expect(away.code).to.equal(2);
     expect(away.stderr).to.match(/^http:\/\/127\.0\.0\.1:9 can’t be reached: [^\n]+\.\n$/);
   });
