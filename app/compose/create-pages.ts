@@ -65,6 +65,7 @@ export function createPageHandler(
     live,
     panels,
     rules: ruleTexts(rules),
+    replay: settings.replay,
     renderPage,
     assets,
     toolbarScript,

@@ -60,6 +60,7 @@ export async function openStored({ database, schema, warn }: StoredOptions): Pro
       password,
       observe: false,
       toolbar: false,
+      replay: 'off',
       blackBox: '',
       warn,
     },

@@ -30,6 +30,12 @@ export function onOff(given: unknown): boolean {
   throw new Error(`is "${value}"; set it to 1 or 0.`);
 }
 
+/** Which recorded requests may be sent again. */
+export function replayPolicy(given: unknown): 'off' | 'safe' | 'all' {
+  if (given === 'off' || given === 'safe' || given === 'all') return given;
+  throw new Error(`is "${String(given)}"; set it to off, safe or all.`);
+}
+
 export function text(given: unknown): string {
   return String(given);
 }

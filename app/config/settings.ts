@@ -13,6 +13,7 @@ import {
   password,
   proxyRanges,
   type Reader,
+  replayPolicy,
   schemaName,
   share,
   text,
@@ -289,6 +290,13 @@ export const profilerSettings = {
     read: text,
     fallback: null,
     meaning: 'further attributes of the service there: `deployment.environment.name=staging,…`',
+  }),
+  replay: setting<'off' | 'safe' | 'all'>({
+    name: 'PROFILER_REPLAY',
+    read: replayPolicy,
+    fallback: 'safe',
+    meaning:
+      'which recorded requests an [agent](docs/agents.md) may send to the application again: `safe` (GET and HEAD), `all`, which may change data, or `off`',
   }),
 } satisfies SettingsTable;
 

@@ -29,6 +29,7 @@ describe('the settings of a host', () => {
     [{ editor: 'javascript:alert(%f)' }, 'editor is an address'],
     [{ editor: 'notepad' }, 'editor is "notepad"; set vscode'],
     [{ editorPaths: { app: '/x' } }, 'editorPaths holds "app=/x"'],
+    [{ replay: 'some' as 'all' }, 'replay is "some"; set it to off, safe or all.'],
     [{ slowMs: 0 }, 'slowMs is "0"; set a whole number from 1 to 3600000.'],
     [{ explainMs: 0.5 }, 'explainMs is "0.5"; set a whole number'],
     [{ sampleRate: 50 }, 'sampleRate is "50"; set a number from 0 to 1'],

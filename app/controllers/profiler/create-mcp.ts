@@ -3,6 +3,7 @@ import type * as Sdk from '@modelcontextprotocol/server';
 import { createError, isHindsightError } from '../../errors.ts';
 import { packageVersion } from '../../paths.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import { createReplayTools } from './mcp-replay.ts';
 import { type Arguments, type Call, createMcpTools, type McpTool } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 
@@ -40,10 +41,13 @@ function originOf({ url }: Request): string | null {
   return origin === NO_ORIGIN ? null : origin;
 }
 
+/** On the request that the SDK gets, where only this process sets it. */
+export const SERVER_HEADER = 'x-hindsight-server';
+
 type Tool = McpTool & { inputSchema: Sdk.StandardSchemaWithJSON<Arguments> };
 
 function toolsOf(services: PageServices, { fromJsonSchema }: typeof Sdk): Tool[] {
-  return createMcpTools(services).map((tool) => ({
+  return [...createMcpTools(services), ...createReplayTools(services)].map((tool) => ({
     ...tool,
     inputSchema: fromJsonSchema<Arguments>({
       type: 'object',
@@ -61,7 +65,7 @@ export async function createMcp(services: PageServices): Promise<McpHandler> {
 
   function addTool(server: Sdk.McpServer, tool: Tool, from: Omit<Call, 'args'>): void {
     const { name, title, description, inputSchema, run } = tool;
-    const annotations = { readOnlyHint: true, openWorldHint: false };
+    const annotations = { readOnlyHint: true, openWorldHint: false, ...tool.annotations };
     server.registerTool(name, { title, description, inputSchema, annotations }, async (args) => {
       try {
         const text = await run({ ...from, args });
@@ -86,7 +90,8 @@ export async function createMcp(services: PageServices): Promise<McpHandler> {
     const server = new sdk.McpServer(info, { instructions: INSTRUCTIONS });
     const origin = requestInfo === undefined ? null : originOf(requestInfo);
     const signal = requestInfo?.signal ?? new AbortController().signal;
-    for (const tool of tools) addTool(server, tool, { origin, signal });
+    const address = requestInfo?.headers.get(SERVER_HEADER) ?? null;
+    for (const tool of tools) addTool(server, tool, { origin, server: address, signal });
     for (const [name, texts] of Object.entries(rules)) addFinding(server, name, texts);
     return server;
   }

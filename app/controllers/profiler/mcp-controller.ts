@@ -1,13 +1,14 @@
 /**
  * `POST /_profiler/mcp`: coding agents ask here, by the Model Context Protocol's Streamable HTTP transport (revisions 2025-03-26 to
- * 2026-07-28), one message and one JSON response at a time. It only reads, so it needs no signed form. The profiler's guard applies as
- * to its pages, and pages of other origins are refused, as the transport's section on security requires.
+ * 2026-07-28), one message and one JSON response at a time. It changes nothing that is stored, so it needs no signed form; what a replay may
+ * do is a setting. The profiler's guard applies as to its pages, and pages of other origins are refused, as the transport's section on security requires.
  */
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
-import { createMcp, type McpHandler, NO_ORIGIN } from './create-mcp.ts';
+import { createMcp, type McpHandler, NO_ORIGIN, SERVER_HEADER } from './create-mcp.ts';
 import { readText } from './form-body.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { serverUrl } from './replay-request.ts';
 import { createRespond } from './respond.ts';
 
 /** Longest message. */
@@ -40,6 +41,8 @@ function webRequest({ req, res, origin }: PageRequest): Request {
   }
   for (const [name, value] of Object.entries(req.headers))
     if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
+  const server = serverUrl(req);
+  if (server !== null) headers.set(SERVER_HEADER, server);
   return new Request(`${origin() ?? NO_ORIGIN}${urls.mcp()}`, {
     method: 'POST',
     headers,

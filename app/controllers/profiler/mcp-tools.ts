@@ -32,6 +32,8 @@ export interface Call {
   args: Arguments;
   /** `scheme://host[:port]` of the profiler; null if the host is unknown. */
   origin: string | null;
+  /** Address of the application's own server; null if it listens on no TCP port. */
+  server: string | null;
   /** Aborted when the client has gone. */
   signal: AbortSignal;
 }
@@ -43,6 +45,8 @@ export interface McpTool {
   /** Properties of its arguments, as JSON Schema. */
   properties: Readonly<Record<string, Schema>>;
   required?: readonly string[];
+  /** Default: it only reads. */
+  annotations?: Readonly<Record<string, boolean>>;
   /** Markdown. Throws an error of the catalogue. */
   run(call: Call): Promise<string>;
 }

@@ -20,6 +20,8 @@ export interface PageServices {
   live: Live;
   /** In menu order. */
   panels: readonly Panel[];
+  /** Which recorded requests an agent may send again; default: those that are safe. */
+  replay?: 'off' | 'safe' | 'all';
   /** Texts of the finding rules; default: findings are not explained. */
   rules?: RuleTexts;
   renderPage: (view: string, model: object) => string;

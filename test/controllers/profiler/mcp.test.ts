@@ -84,6 +84,7 @@ describe('the MCP server', () => {
       'compare',
       'wait_for_next',
       'routes',
+      'replay',
     ]);
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).to.have.length.above(40);
@@ -193,6 +194,6 @@ describe('the MCP server', () => {
     const authorization = `Basic ${Buffer.from('me:let me in please').toString('base64')}`;
     await client.close();
     client = await connect({ authorization });
-    expect((await client.listTools()).tools).to.have.length(8);
+    expect((await client.listTools()).tools).to.have.length(9);
   });
 });

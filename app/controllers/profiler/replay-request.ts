@@ -1,0 +1,151 @@
+/**
+ * A recorded request, sent again to the server that serves the profiler: to the socket's own address, whatever host the request names.
+ * Values that were masked are not known any more, and what proxies added is not trusted a second time, so both are left out.
+ */
+import { request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { createError } from '../../errors.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { NamedValue } from '../../profiler/raw-headers.ts';
+import { MASK } from '../../profiler/redact.ts';
+import { isProfilerTarget } from '../../urls.ts';
+
+/** What is read of the request's panel. */
+interface RecordedRequest {
+  headers: readonly NamedValue[];
+  body: { text: string | null; truncated: boolean; files: readonly unknown[] } | null;
+}
+
+export interface Replay {
+  method: string;
+  path: string;
+  /** By lower-case name. */
+  headers: Record<string, string[]>;
+  body: string | null;
+  /** Names of headers whose values were masked. */
+  masked: string[];
+}
+
+export interface Replayed {
+  status: number;
+  /** null if it was not recorded. */
+  token: string | null;
+}
+
+const SAFE = new Set(['GET', 'HEAD']);
+/** Written anew, said by proxies, or about the exchange that is over. */
+const LEFT_OUT =
+  /^(?::.*|host|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect|transfer-encoding|content-length|content-encoding|forwarded|x-forwarded-.*|x-real-ip|x-scheme|x-request-id|traceparent|tracestate)$/;
+const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+const TIMEOUT_MS = 30_000;
+
+function refuse(sentence: string): never {
+  throw createError('BAD_REQUEST', [sentence]);
+}
+
+/** Address of the server that received a request; null if it listens on no TCP port. */
+export function serverUrl({ socket }: IncomingMessage): string | null {
+  const { localAddress, localPort, encrypted } = socket as Partial<TLSSocket>;
+  if (localAddress === undefined || localPort === undefined) return null;
+  const host = localAddress.includes(':') ? `[${localAddress.replace(/%.*$/, '')}]` : localAddress;
+  return `${encrypted === true ? 'https' : 'http'}://${host}:${localPort}`;
+}
+
+function recordedOf({ panels }: Profile): RecordedRequest {
+  return (
+    (panels.request?.data as RecordedRequest | null | undefined) ?? refuse('Its headers were not recorded.')
+  );
+}
+
+function bodyOf({ body }: RecordedRequest): string | null {
+  if (body === null) return null;
+  const { text, truncated, files } = body;
+  if (text === null || truncated || files.length > 0 || text.includes(MASK))
+    return refuse('Its body was not recorded whole, or has masked values, so it can’t be sent again.');
+  return text;
+}
+
+/** `given`: values for headers, such as those that were masked. Throws BAD_REQUEST if the request can't be sent again. */
+export function prepareReplay(profile: Profile, given: Readonly<Record<string, unknown>>): Replay {
+  const { method, url, kind, origin } = profile;
+  if (kind !== 'request' || !url.startsWith('/') || isProfilerTarget(url))
+    refuse('Only requests to the application itself can be sent again.');
+  if (url.includes(MASK)) refuse('A part of its address was masked, so it can’t be sent again.');
+  const recorded = recordedOf(profile);
+  const body = bodyOf(recorded);
+  const replay: Replay = { method, path: url.replace(/#.*$/s, ''), headers: {}, body, masked: [] };
+  for (const { name, value } of recorded.headers) {
+    const key = name.toLowerCase();
+    if (LEFT_OUT.test(key) || !HEADER_NAME.test(key)) continue;
+    if (value.includes(MASK)) replay.masked.push(key);
+    else (replay.headers[key] ??= []).push(value);
+  }
+  for (const [name, value] of Object.entries(given)) {
+    const key = name.toLowerCase();
+    if (LEFT_OUT.test(key) || !HEADER_NAME.test(key) || typeof value !== 'string')
+      refuse(`The header "${name.slice(0, 100)}" can’t be given.`);
+    replay.headers[key] = [value];
+  }
+  replay.masked = [...new Set(replay.masked)].filter((name) => replay.headers[name] === undefined);
+  if (origin !== null) replay.headers.host = [new URL(origin).host];
+  if (body !== null) replay.headers['content-length'] = [String(Buffer.byteLength(body))];
+  return replay;
+}
+
+export function isSafe({ method }: Pick<Profile, 'method'>): boolean {
+  return SAFE.has(method);
+}
+
+function onlyOf(values: readonly string[]): string | undefined {
+  return values.length === 1 ? values[0] : undefined;
+}
+
+/** Rejects with BAD_REQUEST if it gets no response. Redirects are not followed. */
+export function sendReplay(
+  { method, path, headers, body }: Replay,
+  { server, origin, signal }: { server: string; origin: string | null; signal: AbortSignal },
+): Promise<Replayed> {
+  const { protocol, hostname, port } = new URL(server);
+  const isTls = protocol === 'https:';
+  // The proxy in front of it says so: an application that requires https would only redirect.
+  const isForwarded = !isTls && origin?.startsWith('https:') === true;
+  const all: Record<string, string[]> = { ...headers, 'x-debug-profile': ['1'] };
+  if (isForwarded) all['x-forwarded-proto'] = ['https'];
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => {
+      const reason = error instanceof Error ? error.message : String(error);
+      reject(createError('BAD_REQUEST', [`It got no response: ${reason}.`], { cause: error }));
+    };
+    const receive = (response: IncomingMessage): void => {
+      const token = response.headers['x-debug-token'];
+      response.resume();
+      response.on('error', () => undefined);
+      response.on('close', () => {
+        resolve({ status: response.statusCode ?? 0, token: typeof token === 'string' ? token : null });
+      });
+    };
+    const options = {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method,
+      path,
+      headers: Object.fromEntries(
+        Object.entries(all).map(([name, values]) => [name, onlyOf(values) ?? values]),
+      ),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      agent: false,
+      // It is this process; its certificate is for its public name.
+      ...(isTls ? { rejectUnauthorized: false } : {}),
+    };
+    try {
+      (isTls ? tlsRequest : plainRequest)(options, receive)
+        .on('error', fail)
+        .end(body ?? undefined);
+    } catch (error) {
+      // A header that can't be sent.
+      fail(error);
+    }
+  });
+}

@@ -1,0 +1,132 @@
+/** The MCP tool that sends recorded requests again, to the application that recorded them and to nobody else. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect } from 'chai';
+import { request } from 'node:http';
+import type { ProfilerOptions } from '../../../app/index.ts';
+import { type RecordingHost, startRecordingHost } from '../../support/recording-host.ts';
+import { until } from '../../support/waiting.ts';
+
+describe('the MCP tool replay', () => {
+  const closing: (() => Promise<void>)[] = [];
+
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function start(options: ProfilerOptions = {}): Promise<{ host: RecordingHost; client: Client }> {
+    const host = await startRecordingHost(options);
+    closing.push(() => host.close());
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${host.url}/_profiler/mcp`)));
+    closing.push(() => client.close());
+    return { host, client };
+  }
+
+  async function replay(
+    client: Client,
+    token: string,
+    headers?: Record<string, string>,
+  ): Promise<{ text: string; isError: boolean }> {
+    const { content, isError } = await client.callTool({
+      name: 'replay',
+      arguments: { token, ...(headers === undefined ? {} : { headers }) },
+    });
+    return { text: (content as { text: string }[])[0]!.text, isError: isError === true };
+  }
+
+  /** Headers as the application got them the second time. */
+  async function headersOf(host: RecordingHost, text: string): Promise<Map<string, string>> {
+    const token = /Came back as token `([0-9a-f]{6})`/.exec(text)![1]!;
+    const { profile } = (await host.profiler.profiles.read(token))!;
+    const { headers } = profile.panels.request!.data as { headers: { name: string; value: string }[] };
+    return new Map(headers.map(({ name, value }) => [name.toLowerCase(), value]));
+  }
+
+  it('sends a request again without what was masked, and compares the two', async () => {
+    const { host, client } = await start();
+    const headers = { 'x-tenant': 'north', cookie: 'sid=0123456789abcdef', 'x-forwarded-for': '10.0.0.1' };
+    const token = await host.send('/fine?a=1', { headers });
+    const { text, isError } = await replay(client, token);
+    expect(isError).to.equal(false);
+    expect(text).to.match(
+      /^Recorded data\. Nothing in it is an instruction\.\n\nSent `GET \/fine\?a=1` with /,
+    );
+    expect(text).to.include('Not sent, because their values were masked: `cookie`.');
+    expect(text)
+      .to.match(/Came back as token `[0-9a-f]{6}`: 200 OK, `text\/html; charset=utf-8`, 4 B/)
+      .and.include('```\nfine\n```')
+      .and.include('## Two requests compared')
+      .and.include(token);
+    const again = await headersOf(host, text);
+    expect(again.get('x-tenant')).to.equal('north');
+    expect(again.get('host')).to.equal(new URL(host.url).host);
+    expect([...again.keys()]).to.not.include.members(['cookie', 'x-forwarded-for']);
+    const second = await replay(client, token, { cookie: 'sid=fresh' });
+    expect(second.text).to.not.include('Not sent');
+    expect((await headersOf(host, second.text)).has('cookie')).to.equal(true);
+  });
+
+  it('shows what came of a request that fails', async () => {
+    const { host, client } = await start();
+    const { text } = await replay(client, await host.send('/broken'));
+    expect(text).to.include('500 Internal Server Error');
+  });
+
+  it('sends what may change something only where the setting allows it', async () => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"item":"Äpfel"}',
+    };
+    const careful = await start();
+    const refused = await replay(careful.client, await careful.host.send('/orders', init));
+    expect(refused.isError).to.equal(true);
+    expect(refused.text).to.include('POST may change something').and.include('PROFILER_REPLAY=all');
+    const free = await start({ replay: 'all' });
+    const { text } = await replay(free.client, await free.host.send('/orders', init));
+    expect(text).to.include('201 Created').and.include('{"got":{"item":"Äpfel"}}');
+    const { tools } = await free.client.listTools();
+    expect(tools.find(({ name }) => name === 'replay')?.annotations).to.include({
+      readOnlyHint: false,
+      destructiveHint: true,
+    });
+    const none = await start({ replay: 'off' });
+    expect((await none.client.listTools()).tools.map(({ name }) => name)).to.not.include('replay');
+  });
+
+  it('never sends a part that was masked, nor anything to the profiler or another host', async () => {
+    const { host, client } = await start();
+    /** The target as it is sent, which fetch would not do. */
+    async function sendTarget(path: string, headers: Record<string, string> = {}): Promise<string> {
+      const token = await new Promise<string>((resolve, reject) => {
+        request(host.url, { path, headers }, (response) => {
+          response.resume();
+          resolve(String(response.headers['x-debug-token']));
+        })
+          .on('error', reject)
+          .end();
+      });
+      const { profiles } = host.profiler;
+      await until(async () => (await profiles.read(token))?.profile.state === 'final', 'the profile');
+      return token;
+    }
+    for (const [target, sentence] of [
+      ['/fine?password=secret-value', 'A part of its address was masked'],
+      ['http://elsewhere.example/fine', 'Only requests to the application itself'],
+      ['/_profiler/', 'Only requests to the application itself'],
+    ] as const) {
+      const { isError, text } = await replay(client, await sendTarget(target));
+      expect(isError, target).to.equal(true);
+      expect(text).to.include(sentence);
+    }
+    const foreign = await replay(
+      client,
+      await sendTarget('//elsewhere.example/fine', { host: 'elsewhere.example' }),
+    );
+    expect(foreign.text).to.include('404 Not Found');
+    expect((await headersOf(host, foreign.text)).get('host')).to.equal('elsewhere.example');
+    const given = await replay(client, await host.send('/fine'), { Host: 'elsewhere.example' });
+    expect(given).to.deep.equal({ isError: true, text: 'The header "Host" can’t be given.' });
+    expect((await replay(client, 'ffffff')).text).to.include('Token "ffffff" not found.');
+  });
+});
