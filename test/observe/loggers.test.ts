@@ -31,8 +31,6 @@ class Output extends Writable {
 
 /** A transport of winston that writes to a stream. */
 function transportTo(stream: Writable): Transport {
-  // The library's own types do not know that its transports are made by its constructor.
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
   return new winston.transports.Stream({ stream });
 }
 

@@ -82,7 +82,6 @@ describe('NestJS as it is observed', () => {
 
   before(async () => {
     profiler = createProfiler({ warn: () => undefined });
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- NestJS takes plain options
     app = await NestFactory.create(ShopModule, { logger: false });
     app.use(profiler.watch);
     await app.listen(0, '127.0.0.1');
@@ -181,7 +180,6 @@ describe('NestJS as it is observed', () => {
     const storage = { ...memory, close: () => memory.close().finally(() => (isClosed = true)) };
     const hindsight = HindsightModule.forRoot({ storage, warn: () => undefined });
     Module({ imports: [ShopModule, hindsight] })(RootModule);
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- NestJS takes plain options
     const root: INestApplication = await NestFactory.create(RootModule, { logger: false });
     await root.listen(0, '127.0.0.1');
     const { port } = (root.getHttpServer() as { address(): AddressInfo }).address();
