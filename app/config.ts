@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { DatabaseAddress } from './config/database-url.ts';
+import { headerSecrets, otlpTarget } from './config/otlp.ts';
 import { IDENTIFIER_LIMIT } from './config/readers.ts';
 import {
   ConfigError,
@@ -144,6 +145,9 @@ export function readConfig(env: Environment = process.env): Config {
     shown[name] = isSecret === true && value !== null ? 'set' : value;
     if (isSecret === true && typeof value === 'string') secrets[name] = value;
   }
+  Object.assign(secrets, headerSecrets(profiler.otlpHeaders));
+  // Throws where the export is on and can't work.
+  otlpTarget(profiler);
   const config = {
     ...known,
     database,

@@ -17,6 +17,7 @@ const ENTRIES = [
   'errors',
   'urls',
   'storage/postgres-thread',
+  'export/otlp-thread',
 ];
 
 /** `app` is the built folder. Without esbuild, or its binary for this machine, the compiler's output runs unbundled. */

@@ -6,6 +6,7 @@ import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
+import type { ExportCounters } from '../profiler/export.ts';
 import { readHealth } from '../profiler/health.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
@@ -21,6 +22,8 @@ interface HostPagesParts {
   panels: readonly Panel[];
   rules: readonly FindingRule[];
   storage: ProfileStorage;
+  /** undefined: nothing is exported. */
+  exported: (() => ExportCounters) | undefined;
   process: string;
   root: string;
   sourceOf: (req: IncomingMessage) => RequestSource;
@@ -91,6 +94,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
         ledger: core.ledger,
         writer,
         lastEnd: core.lastEnd,
+        exported: parts.exported,
       }),
     storageName: () => storage.name,
     guard,

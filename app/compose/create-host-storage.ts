@@ -1,5 +1,6 @@
 /** The storage of a host that passes none: a PostgreSQL, if a URL is set, else the memory of the process. */
 import { createDeferredStorage } from '../profiler/deferred-storage.ts';
+import type { OtlpOptions } from '../export/otlp-exporter.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
@@ -13,9 +14,10 @@ const READ_WITHIN_MS = 3000;
 export function createHostStorage(
   url: string | null | undefined,
   warn: (sentence: string) => void,
+  otlp?: OtlpOptions,
 ): ProfileStorage {
   if (url === null || url === undefined) return createMemoryStorage();
-  const opened = createPostgresStorage({ connection: url, schema: SCHEMA, say: warn });
+  const opened = createPostgresStorage({ connection: url, schema: SCHEMA, say: warn, otlp });
   const storage = createDeferredStorage({ readWithinMs: READ_WITHIN_MS });
   runProfilerMigrations({ connection: url, schema: SCHEMA }).then(
     () => {

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
 import { isEnabled, isProduction } from '../config.ts';
+import { headerSecrets } from '../config/otlp.ts';
 import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
@@ -21,8 +22,10 @@ import { packageRoot } from '../paths.ts';
 import { createRedactor } from '../profiler/redact.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
+import { createExport } from './create-export.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPages } from './create-host-pages.ts';
+import { otlpOptions } from './otlp-options.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
@@ -41,7 +44,7 @@ const OTHER_PROFILER =
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
   const {
     redactor = createRedactor({
-      secrets: options.secrets,
+      secrets: { ...options.secrets, ...headerSecrets(options.otlpHeaders) },
       names: options.secretNames,
       publicValues: options.publicValues,
     }),
@@ -52,13 +55,14 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   for (const sentence of unknownOptions(options)) log.say(sentence);
   if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn: log.say });
   const noteEnd = note();
+  const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
+  const otlp = otlpOptions(settings);
   const {
-    storage = createHostStorage(options.databaseUrl, warn),
+    storage = createHostStorage(options.databaseUrl, warn, otlp),
     sourceOf = createHostSource(),
     root = process.cwd(),
     process: name = `${hostname()}:${process.pid}`,
   } = options;
-  const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
 
   const files = createSourceFiles({ roots: [root, packageRoot()] });
   const maps = createSourceMaps({ files });
@@ -74,6 +78,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     ...(options.panels ?? []),
   ];
   const rules = [...createFindingRules(), ...(options.findings ?? [])];
+  const exported = createExport(storage, otlp, warn);
   const core = createCore({
     storage,
     panels,
@@ -85,6 +90,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     tokenFolder: options.tokenFolder,
     blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),
     onProfile: (stored) => testable.add(stored),
+    onWritten: exported?.onWritten,
     warn,
   });
   const { tracker, recorder, profiles, writer } = core;
@@ -110,6 +116,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     panels,
     rules,
     storage,
+    exported: exported?.counters,
     process: name,
     root,
     sourceOf,
@@ -191,6 +198,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       observers.close();
       watch.close();
       await core.close(timeoutMs);
+      await exported?.close();
       log.close();
       return writer.counters();
     },

@@ -7,6 +7,7 @@ import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Config } from '../config.ts';
+import { otlpOptions } from './otlp-options.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
@@ -115,6 +116,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
       schema: config.schema,
       partitionMs: partitionWidth(config.profiler.retentionHours),
       say: log,
+      otlp: otlpOptions(config.profiler),
       onUnusable: () => {
         from.mend();
       },

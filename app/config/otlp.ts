@@ -1,5 +1,6 @@
 /** Settings of the export to OpenTelemetry, by the names and in the forms of its specification. */
-import type { ProfilerSettings } from './settings.ts';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { ConfigError, type ProfilerSettings } from './settings.ts';
 
 /** `name=value,…` with percent-encoded values; null if it is malformed. */
 function pairsIn(text: string): Record<string, string> | null {
@@ -28,4 +29,82 @@ export function resourceAttributes(
     ...given,
     'service.name': settings.serviceName ?? given['service.name'] ?? 'unknown_service:node',
   };
+}
+
+/** Where and how to send. */
+export interface OtlpTarget {
+  tracesUrl: string;
+  logsUrl: string;
+  headers: Readonly<Record<string, string>>;
+  protocol: 'http/protobuf' | 'http/json';
+  isCompressed: boolean;
+  timeoutMs: number;
+}
+
+/** The default of OTEL_EXPORTER_OTLP_TIMEOUT. */
+const TIMEOUT_MS = 10_000;
+
+function endpointOf(text: string): string {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+    throw new ConfigError(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      `is "${text}"; set an address such as http://localhost:4318.`,
+    );
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** The message does not repeat the value, which may be a secret. */
+function headersOf(text: string | null): Record<string, string> {
+  const headers = pairsIn(text ?? '');
+  try {
+    if (headers === null) throw new Error('malformed');
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    return headers;
+  } catch {
+    throw new ConfigError(
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      'can’t be read; set name=value,name=value with percent-encoded values.',
+    );
+  }
+}
+
+function protocolOf(text: string): OtlpTarget['protocol'] {
+  if (text === 'http/protobuf' || text === 'http/json') return text;
+  throw new ConfigError('OTEL_EXPORTER_OTLP_PROTOCOL', `is "${text}"; set it to http/protobuf or http/json.`);
+}
+
+function isCompressed(text: string): boolean {
+  if (text === 'gzip' || text === 'none') return text === 'gzip';
+  throw new ConfigError('OTEL_EXPORTER_OTLP_COMPRESSION', `is "${text}"; set it to gzip or none.`);
+}
+
+/** null: nothing is exported, and what the environment says to another exporter is not checked. Throws a ConfigError. */
+export function otlpTarget(settings: ProfilerSettings): OtlpTarget | null {
+  if (!settings.otlp) return null;
+  const endpoint = endpointOf(settings.otlpEndpoint);
+  return {
+    tracesUrl: `${endpoint}/v1/traces`,
+    logsUrl: `${endpoint}/v1/logs`,
+    headers: headersOf(settings.otlpHeaders),
+    protocol: protocolOf(settings.otlpProtocol),
+    isCompressed: isCompressed(settings.otlpCompression),
+    timeoutMs: TIMEOUT_MS,
+  };
+}
+
+/** Shorter texts are words, such as the name of a tenant. */
+const SHORTEST_CREDENTIAL = 8;
+
+/** Credentials among the headers for the collector, by name: values with a digit, as keys and tokens have; of `Bearer …` the token. */
+export function headerSecrets(headers: string | null | undefined): Record<string, string> {
+  const secrets: Record<string, string> = {};
+  for (const [name, value] of Object.entries(pairsIn(headers ?? '') ?? {})) {
+    const credential = value.split(' ').at(-1) ?? '';
+    if (credential.length >= SHORTEST_CREDENTIAL && /\d/.test(credential)) secrets[name] = credential;
+  }
+  return secrets;
 }

@@ -278,6 +278,38 @@ export const profilerSettings = {
     meaning:
       'whether responses carry `Server-Timing`, which browsers show: time until the headers, counts and times of queries, calls, views and cache commands; everyone who gets a response can read it',
   }),
+  otlp: setting({
+    name: 'PROFILER_OTLP',
+    read: onOff,
+    fallback: false,
+    meaning:
+      'whether what is recorded is also sent to an OpenTelemetry collector, traces and logs, as the `OTEL_…` settings below say ([docs/otlp.md](docs/otlp.md)). Without it these change nothing, so that an application with an OpenTelemetry SDK of its own does not export twice',
+  }),
+  otlpEndpoint: setting({
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    read: text,
+    fallback: 'http://localhost:4318',
+    meaning: 'address of the collector (OTLP over HTTP); `/v1/traces` and `/v1/logs` are appended',
+  }),
+  otlpHeaders: setting<string | null>({
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    read: text,
+    fallback: null,
+    isSecret: true,
+    meaning: 'headers for the collector: `api-key=…,name=value`, percent-encoded',
+  }),
+  otlpProtocol: setting({
+    name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    read: text,
+    fallback: 'http/protobuf',
+    meaning: '`http/protobuf` or `http/json`',
+  }),
+  otlpCompression: setting({
+    name: 'OTEL_EXPORTER_OTLP_COMPRESSION',
+    read: text,
+    fallback: 'none',
+    meaning: '`gzip` or `none`',
+  }),
   serviceName: setting<string | null>({
     name: 'OTEL_SERVICE_NAME',
     read: text,

@@ -6,22 +6,24 @@ import { createHash } from 'node:crypto';
 import type { ExportedProfile } from './otlp-work.ts';
 
 const TRACE_ID_LENGTH = 32;
-const SPAN_ID_LENGTH = 16;
-
-function hashOf(text: string, length: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, length);
-}
+const HALF_SPAN_ID_LENGTH = 8;
 
 export interface Ids {
   traceId: string;
-  /** Id of the span of a row; `root`: that of the request itself. */
-  spanId(row: string): string;
+  /** Id of the span of a row; ROOT: that of the request itself. */
+  spanId(row: number): string;
 }
 
+/** Row of the span that all others are in. */
+export const ROOT = 0;
+
+/** One hash for all spans: rows differ, so their ids do. */
 export function idsOf({ token, startedAt, process }: ExportedProfile): Ids {
-  const profile = `${process} ${startedAt} ${token}`;
+  const hash = createHash('sha256').update(`${process} ${startedAt} ${token}`).digest('hex');
+  const high = hash.slice(TRACE_ID_LENGTH, TRACE_ID_LENGTH + HALF_SPAN_ID_LENGTH);
+  const low = parseInt(hash.slice(-HALF_SPAN_ID_LENGTH), 16);
   return {
-    traceId: hashOf(profile, TRACE_ID_LENGTH),
-    spanId: (row) => hashOf(`${profile} ${row}`, SPAN_ID_LENGTH),
+    traceId: hash.slice(0, TRACE_ID_LENGTH),
+    spanId: (row) => high + ((low + row) >>> 0).toString(16).padStart(HALF_SPAN_ID_LENGTH, '0'),
   };
 }

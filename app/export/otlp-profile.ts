@@ -3,7 +3,7 @@
  * has none: a dozen for each request would cost more to store than they say.
  */
 import type { Level } from '../panels/logs/data.ts';
-import { type Ids, idsOf } from './otlp-ids.ts';
+import { type Ids, idsOf, ROOT } from './otlp-ids.ts';
 import {
   attributesOf,
   type LogsData,
@@ -34,9 +34,9 @@ export interface ExportedBy {
 }
 
 function spanOf(work: Work, ids: Ids, { startedAt, endMs }: { startedAt: number; endMs: number }): OtlpSpan {
-  const { row, inside = 'root', name, kind, startMs, durationMs, error, attributes } = work;
+  const { row, inside = ROOT, name, kind, startMs, durationMs, error, attributes } = work;
   const lasted = durationMs ?? Math.max(0, endMs - startMs);
-  const isRoot = row === 'root';
+  const isRoot = row === ROOT;
   return {
     traceId: ids.traceId,
     spanId: ids.spanId(row),
@@ -55,23 +55,23 @@ function spanOf(work: Work, ids: Ids, { startedAt, endMs }: { startedAt: number;
   };
 }
 
-function spansOf(profile: ExportedProfile): OtlpSpan[] {
+export function spansOf(profile: ExportedProfile): OtlpSpan[] {
   const ids = idsOf(profile);
   const works = workOf(profile);
   const endMs =
     profile.durationMs ?? Math.max(0, ...works.map((work) => work.startMs + (work.durationMs ?? 0)));
   const times = { startedAt: profile.startedAt, endMs };
   const events = exceptionEvents(profile);
-  const root = spanOf({ row: 'root', startMs: 0, ...rootOf(profile) }, ids, times);
+  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, ids, times);
   return [
     { ...root, ...(events.length === 0 ? {} : { events }) },
     ...works.map((work) => spanOf(work, ids, times)),
   ];
 }
 
-function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
+export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
   const ids = idsOf(profile);
-  const spanId = ids.spanId('root');
+  const spanId = ids.spanId(ROOT);
   return (dataOf(profile, 'logs')?.lines ?? []).map((line): OtlpLogRecord => {
     const { level, channel, message, context = null, caller, atMs } = line;
     const at = nanoseconds(profile.startedAt, atMs);
@@ -102,12 +102,12 @@ function resourceOf(
 }
 
 /** `instance`: the process that recorded them. */
-function tracesData(spans: OtlpSpan[], by: ExportedBy, instance: string): TracesData {
+export function tracesData(spans: OtlpSpan[], by: ExportedBy, instance: string): TracesData {
   const scopeSpans = [{ scope: by.scope, spans, schemaUrl: SCHEMA_URL }];
   return { resourceSpans: [{ resource: resourceOf(by, instance), scopeSpans }] };
 }
 
-function logsData(logRecords: OtlpLogRecord[], by: ExportedBy, instance: string): LogsData {
+export function logsData(logRecords: OtlpLogRecord[], by: ExportedBy, instance: string): LogsData {
   const scopeLogs = [{ scope: by.scope, logRecords, schemaUrl: SCHEMA_URL }];
   return { resourceLogs: [{ resource: resourceOf(by, instance), scopeLogs }] };
 }

@@ -30,9 +30,9 @@ export type Attributes = Record<string, Json | undefined>;
 
 export interface Work {
   /** Unique within the profile. */
-  row: string;
+  row: number;
   /** Row of the span around it; absent: the request. */
-  inside?: string | undefined;
+  inside?: number | undefined;
   name: string;
   kind: number;
   startMs: number;
@@ -67,6 +67,24 @@ export function dataOf<Name extends keyof PanelData>(
   return (panels[panel]?.data as PanelData[Name] | null | undefined) ?? null;
 }
 
+/** Each panel has a range of rows; the first number is the request's. */
+const ROWS = [
+  'database',
+  'http_client',
+  'cache',
+  'views',
+  'graphql',
+  'mail',
+  'jobs',
+  'processes',
+  'spans',
+] as const;
+const ROWS_OF_PANEL = 2 ** 24;
+
+function rowOf(panel: (typeof ROWS)[number], index: number): number {
+  return (ROWS.indexOf(panel) + 1) * ROWS_OF_PANEL + index;
+}
+
 /** `src/orders.ts:41`. */
 export function codeOf(place: string | null | undefined): Attributes {
   const [, file, line] = /^(.+?):(\d+)(?::\d+)?$/.exec(place ?? '') ?? [];
@@ -93,7 +111,7 @@ function queries(profile: ExportedProfile): Work[] {
     // A wait for a connection that no statement followed.
     const isWait = sql === '';
     return {
-      row: `database ${index}`,
+      row: rowOf('database', index),
       name: isWait ? 'connection pool wait' : label,
       kind: isWait ? SPAN_KIND.internal : SPAN_KIND.client,
       startMs,
@@ -111,14 +129,16 @@ function queries(profile: ExportedProfile): Work[] {
   });
 }
 
+/** Scheme, host (of IPv6 without brackets) and port. */
+const SERVER =
+  /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#@]*@)?\[?([^/?#@[\]:]+|[0-9a-f:.]+(?=\]))\]?(?::(\d{1,5}))?(?:[/?#]|$)/i;
+
 /** `host` and `port` of an address. */
 export function serverOf(url: string | null | undefined): Attributes {
-  if (typeof url !== 'string' || !URL.canParse(url)) return {};
-  const { hostname, port, protocol } = new URL(url);
-  return {
-    'server.address': hostname,
-    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-  };
+  const [, scheme = '', host, port] = SERVER.exec(url ?? '') ?? [];
+  if (host === undefined) return {};
+  const usual = scheme.toLowerCase() === 'https' ? 443 : 80;
+  return { 'server.address': host, 'server.port': port === undefined ? usual : Number(port) };
 }
 
 const METHODS = new Set(
@@ -141,7 +161,7 @@ function calls(profile: ExportedProfile): Work[] {
     const method = methodOf(call.method.toUpperCase());
     const isRefused = status !== null && status >= 400;
     return {
-      row: `http_client ${index}`,
+      row: rowOf('http_client', index),
       name: method.name,
       kind: SPAN_KIND.client,
       startMs,
@@ -165,7 +185,7 @@ function commands(profile: ExportedProfile): Work[] {
   return (data?.commands ?? []).map((entry, index): Work => {
     const { command, key, startMs, durationMs, error, hits, asked, caller } = entry;
     return {
-      row: `cache ${index}`,
+      row: rowOf('cache', index),
       name: command,
       kind: SPAN_KIND.client,
       startMs,
@@ -186,8 +206,8 @@ function commands(profile: ExportedProfile): Work[] {
 function views(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'views');
   return (data?.views ?? []).map(({ name, file, parent, startMs, durationMs, error, caller }, index): Work => ({
-    row: `views ${index}`,
-    inside: parent === null ? undefined : `views ${parent}`,
+    row: rowOf('views', index),
+    inside: parent === null ? undefined : rowOf('views', parent),
     name: `render ${name}`,
     kind: SPAN_KIND.internal,
     startMs,
@@ -202,7 +222,7 @@ function operations(profile: ExportedProfile): Work[] {
   return (data?.operations ?? []).map((entry, index): Work => {
     const { type, operation, document, startMs, durationMs, errors } = entry;
     return {
-      row: `graphql ${index}`,
+      row: rowOf('graphql', index),
       name: type ?? 'GraphQL Operation',
       kind: SPAN_KIND.internal,
       startMs,
@@ -220,7 +240,7 @@ function operations(profile: ExportedProfile): Work[] {
 function mails(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'mail');
   return (data?.mails ?? []).map(({ transport, startMs, durationMs, error, caller }, index): Work => ({
-    row: `mail ${index}`,
+    row: rowOf('mail', index),
     name: 'send mail',
     kind: SPAN_KIND.client,
     startMs,
@@ -233,7 +253,7 @@ function mails(profile: ExportedProfile): Work[] {
 function jobs(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'jobs');
   return (data?.added ?? []).map(({ queue, id, startMs, durationMs, error, caller }, index): Work => ({
-    row: `jobs ${index}`,
+    row: rowOf('jobs', index),
     name: `send ${queue}`,
     kind: SPAN_KIND.producer,
     startMs,
@@ -257,7 +277,7 @@ function processes(profile: ExportedProfile): Work[] {
     const [program = ''] = command.trim().split(/\s/);
     const failed = signal !== null ? `ended by ${signal}` : (exitCode ?? 0) === 0 ? null : `exit code ${exitCode}`;
     return {
-      row: `processes ${index}`,
+      row: rowOf('processes', index),
       name: `run ${program}`,
       kind: SPAN_KIND.internal,
       startMs,
@@ -275,8 +295,8 @@ function processes(profile: ExportedProfile): Work[] {
 function ownSpans(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'spans');
   return (data?.spans ?? []).map(({ name, inside, startMs, durationMs, error, caller }, index): Work => ({
-    row: `spans ${index}`,
-    inside: inside === null ? undefined : `spans ${inside}`,
+    row: rowOf('spans', index),
+    inside: inside === null ? undefined : rowOf('spans', inside),
     name,
     kind: SPAN_KIND.internal,
     startMs,

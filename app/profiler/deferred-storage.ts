@@ -33,6 +33,7 @@ export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: num
   }
 
   return {
+    exported: () => actual?.exported?.() ?? null,
     get name() {
       return actual?.name ?? 'not ready yet';
     },

@@ -1,4 +1,5 @@
 /** How the profiler itself is doing in this process: what became of each token, the queue, the storage. */
+import type { ExportCounters } from './export.ts';
 import type { EndedProcess } from './left-boxes.ts';
 import type { Ledger, LedgerCounts } from './ledger.ts';
 import type { Writer, WriterCounters } from './writer.ts';
@@ -16,6 +17,8 @@ export interface Health {
   /** Profiles that an earlier process left in its black box. */
   earlier: LedgerCounts;
   queue: Pick<WriterCounters, 'pending' | 'pendingBytes' | 'maxBytes' | 'failedWrites'>;
+  /** Of profiles to OpenTelemetry; null: nothing is exported. */
+  exported: ExportCounters | null;
   /** The process that ended last without storing everything; null if none did, or the storage fails. */
   lastEnd: EndedProcess | null;
 }
@@ -26,6 +29,7 @@ export interface HealthOptions {
   ledger: Ledger;
   writer: Writer;
   lastEnd: () => Promise<EndedProcess | null>;
+  exported?: (() => ExportCounters) | undefined;
 }
 
 /** Never rejects: it is asked for when something fails. */
@@ -42,6 +46,7 @@ export async function readHealth(options: HealthOptions): Promise<Health> {
     profiler: ledger.counts('profiler'),
     earlier: ledger.counts('earlier'),
     queue: { pending, pendingBytes, maxBytes, failedWrites },
+    exported: options.exported?.() ?? null,
     lastEnd,
   };
 }

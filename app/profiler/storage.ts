@@ -3,6 +3,7 @@
  */
 import type { SearchedFields, TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
+import type { ExportCounters } from './export.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
 import type {
   RouteSummaries,
@@ -206,5 +207,7 @@ export interface ProfileStorage {
   formKey?(): Promise<Buffer>;
   /** Every number below is leased to some process. */
   leasedUntil?(): Promise<number>;
+  /** How it exports what it writes to OpenTelemetry; null or absent: it does not, and the profiler does. */
+  exported?(): ExportCounters | null;
   close(): Promise<void>;
 }

@@ -68,6 +68,14 @@ export function partOf(data: Uint8Array, ends: readonly number[], kept: readonly
   return Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows]);
 }
 
+/** The documents of the rows: JSON has no control characters, so the last delimiter stands before it. */
+export function documentsIn(data: Uint8Array, ends: readonly number[]): Uint8Array[] {
+  return ends.map((end, row) => {
+    const line = data.subarray(ends[row - 1] ?? HEADER_BYTES, end - END_OF_ROW.length);
+    return line.subarray(line.lastIndexOf(DELIMITER.charCodeAt(0)) + DELIMITER.length + QUOTE.length);
+  });
+}
+
 /** The part of pg's connection that COPY needs; its types omit it. */
 interface WireConnection {
   /** Written to directly: pg's own method copies data into a buffer that grows to the largest batch and is never freed. */

@@ -1,5 +1,6 @@
 /** Operations of the storage's thread. Each is one message, so arguments and results must be values that can be cloned. */
 import type { ProfileStorage, SharedPart } from '../profiler/storage.ts';
+import type { OtlpOptions } from '../export/otlp-exporter.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
 import { createPartitionKeeper, NET } from './partitions.ts';
 import { type Pool, tableIn, withClient } from './pool.ts';
@@ -21,6 +22,8 @@ export interface OperationOptions {
   partitionMs: number;
   /** Milliseconds a search may take. */
   findTimeoutMs: number;
+  /** Where to export what is written. */
+  otlp?: OtlpOptions | undefined;
 }
 
 /** More than reading the database's clock takes; profiles live for hours. */

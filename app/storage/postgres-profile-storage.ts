@@ -5,6 +5,8 @@
  * path, so that pgbouncer's transaction mode holds. Tables come from `migrations/profiler`.
  */
 import type { Worker } from 'node:worker_threads';
+import type { OtlpOptions } from '../export/otlp-exporter.ts';
+import { NOTHING_EXPORTED } from '../profiler/export.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import type { PgSettings } from './pg-settings.ts';
 import type { OperationOptions, Operations } from './postgres-operations.ts';
@@ -22,6 +24,8 @@ export interface StorageSettings {
   findTimeoutMs?: number;
   /** Width of a partition in milliseconds; whole partitions are dropped. About a twelfth of the retention. */
   partitionMs?: number;
+  /** Where its thread exports what it writes; absent: nowhere. */
+  otlp?: OtlpOptions | undefined;
   /** Receives sentences about degraded operation, such as a missing privilege. */
   say?: (sentence: string) => void;
   /** Milliseconds that a page waits for a database that does not reply, in addition to what a search may take. */
@@ -45,12 +49,16 @@ const CLOSE_WITHIN_MS = 1000;
 const HOUR = 3_600_000;
 
 export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
-  const { schema, onClash, onUnusable, connection, start } = options;
+  const { schema, onClash, onUnusable, connection, start, otlp } = options;
   const { findTimeoutMs = 1000, replyTimeoutMs = 3000, partitionMs = HOUR } = options;
   const searchMs = 2 * findTimeoutMs + replyTimeoutMs;
+  let exported = NOTHING_EXPORTED;
   const thread = createThread(
-    () => start({ schema, partitionMs, findTimeoutMs }),
+    () => start({ schema, partitionMs, findTimeoutMs, otlp }),
     options.say ?? (() => undefined),
+    (counters) => {
+      exported = counters;
+    },
   );
   let settings: Promise<PgSettings> | null = null;
   /** The settings used last: `connection` can't be awaited at the end of the process. */
@@ -117,6 +125,7 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
       const lease = await ask(CHORE_WITHIN_MS, 'leaseTokens', proposed?.toString('hex') ?? null, skip);
       return { ...lease, key: Buffer.from(lease.key, 'hex') };
     },
+    exported: () => (otlp === undefined ? null : exported),
     async close() {
       closed = true;
       await thread.close(CLOSE_WITHIN_MS);

@@ -1,12 +1,18 @@
 /** The thread that talks to PostgreSQL, so that neither encoding nor a slow database delays requests. Loaded only as a worker. */
 import { isDeepStrictEqual } from 'node:util';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { OtlpExporter } from '../export/otlp-exporter.ts';
+import { documentsIn } from './copy-csv.ts';
 import { provideNavigator } from './navigator.ts';
 import type { PgSettings } from './pg-settings.ts';
 import { createPool, type Pool } from './pool.ts';
+import type { Batch } from './postgres-write.ts';
 import { createOperations, type OperationOptions, type Operations } from './postgres-operations.ts';
 import { DONE, FAILED, type FromThread, type Order, type ToThread } from './thread.ts';
 import { failureOf } from './unavailable.ts';
+
+/** Milliseconds for what is not exported yet, when the thread is closed and when the process ends. */
+const EXPORT_WITHIN_MS = 700;
 
 type Operation = (...given: readonly unknown[]) => Promise<unknown>;
 
@@ -17,6 +23,23 @@ export function serve(port: MessagePort, options: OperationOptions): void {
   const reply = (message: FromThread): void => {
     port.postMessage(message);
   };
+
+  /** Loaded if there is somewhere to export to. */
+  async function createExporter(): Promise<OtlpExporter | null> {
+    if (options.otlp === undefined) return null;
+    const { createOtlpExporter } = await import('../export/otlp-exporter.ts');
+    return createOtlpExporter(options.otlp, {
+      say: (notice) => reply({ notice }),
+      report: (exported) => reply({ exported }),
+    });
+  }
+
+  const exporter = createExporter();
+
+  /** After a batch was stored, so that nothing is exported twice when a write is repeated. */
+  async function exportWritten({ data, ends }: Batch): Promise<void> {
+    (await exporter)?.add(documentsIn(data, ends));
+  }
 
   /** With new settings a new pool is created; the old one closes its connections when they are idle. */
   async function operationsAt(settings: PgSettings): Promise<Operations> {
@@ -33,7 +56,13 @@ export function serve(port: MessagePort, options: OperationOptions): void {
     let ended = DONE;
     try {
       const operations = await operationsAt(settings);
-      reply({ id, result: await (operations[name] as Operation)(...given) });
+      const result = await (operations[name] as Operation)(...given);
+      if (name === 'write') await exportWritten(given[0] as Batch);
+      if (name === 'writeLast') {
+        await exportWritten(given[1] as Batch);
+        await (await exporter)?.close(EXPORT_WITHIN_MS);
+      }
+      reply({ id, result });
     } catch (error) {
       ended = FAILED;
       reply({ id, failure: failureOf(error) });
@@ -45,7 +74,7 @@ export function serve(port: MessagePort, options: OperationOptions): void {
 
   async function close(): Promise<void> {
     await Promise.all(running);
-    await current?.pool.end();
+    await Promise.all([current?.pool.end(), exporter.then((it) => it?.close(EXPORT_WITHIN_MS))]);
     port.close();
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import type { PgSettings } from './pg-settings.ts';
+import type { ExportCounters } from '../profiler/export.ts';
 import type { Operations } from './postgres-operations.ts';
 
 export interface Order {
@@ -21,7 +22,8 @@ export type ToThread = Order | 'close';
 export type FromThread =
   | { id: number; result: unknown; failure?: undefined }
   | { id: number; failure: { message: string; code?: string } }
-  | { notice: string; id?: undefined };
+  | { notice: string; id?: undefined }
+  | { exported: ExportCounters; id?: undefined; notice?: undefined };
 
 export const DONE = 1;
 export const FAILED = 2;
@@ -42,7 +44,11 @@ export interface Thread {
 /** A thread that ends before its first reply is not started again for so long: it would most likely fail again. */
 const START_AGAIN_MS = 10_000;
 
-export function createThread(start: () => Worker, say: (sentence: string) => void): Thread {
+export function createThread(
+  start: () => Worker,
+  say: (sentence: string) => void,
+  onExport?: (counters: ExportCounters) => void,
+): Thread {
   const outcomes = new Map<number, Outcome>();
   let worker: Worker | null = null;
   let lastId = 0;
@@ -53,7 +59,8 @@ export function createThread(start: () => Worker, say: (sentence: string) => voi
   function receive(thread: Worker, message: FromThread): void {
     hasReplied = true;
     if (message.id === undefined) {
-      say(message.notice);
+      if (message.notice === undefined) onExport?.(message.exported);
+      else say(message.notice);
       return;
     }
     const outcome = outcomes.get(message.id);

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
-import type { AnyValue, KeyValue, LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts';
+import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts';
+import { attributeOf, plainValue } from '../support/otlp-collector.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { withUpstream } from '../support/upstream.ts';
 import { until } from '../support/waiting.ts';
@@ -29,14 +30,6 @@ const QUERY = {
   caller: 'src/orders.ts:41',
   instance: 'postgresql',
 } as const;
-
-function plain(value: AnyValue | undefined): unknown {
-  return value === undefined ? undefined : Object.values(value)[0];
-}
-
-function attributeOf(owner: { attributes: KeyValue[] }, key: string): unknown {
-  return plain(owner.attributes.find((attribute) => attribute.key === key)?.value);
-}
 
 function spanOf(otlp: Otlp, name: string): OtlpSpan {
   const found = otlp.resourceSpans[0]!.scopeSpans[0]!.spans.find((span) => span.name === name);
@@ -181,7 +174,7 @@ describe('a profile in OTLP/JSON', () => {
     const [record] = otlp.resourceLogs[0]!.scopeLogs[0]!.logRecords;
     const root = spanOf(otlp, 'GET /orders/:id');
     expect(record).to.include({ severityNumber: 13, severityText: 'WARN', traceId: root.traceId, spanId: root.spanId }); // prettier-ignore
-    expect(plain(record!.body)).to.contain('stock is low');
+    expect(plainValue(record!.body)).to.contain('stock is low');
     expect(attributeOf(record!, 'code.file.path')).to.contain('otlp-page.test.ts');
   });
 

@@ -50,6 +50,15 @@ function countsOf({ application, profiler, earlier }: Health): HealthRow[] {
   return rowsOf([application, profiler, earlier]);
 }
 
+function exportSentence({ exported }: Health): string[] {
+  if (exported === null) return [];
+  const { sent, dropped, pending, retries } = exported;
+  const lost = Object.entries(dropped).map(([reason, count]) => `, ${count} dropped (${prose(reason)})`);
+  return [
+    `Export to OpenTelemetry: ${sent} profiles sent, ${pending} waiting, ${retries} retries${lost.join('')}.`,
+  ];
+}
+
 function healthMarkdown(health: Health): string {
   const { process, storage } = health;
   const columns = COLUMNS.map((title, index): Column<HealthRow> => ({
@@ -61,6 +70,7 @@ function healthMarkdown(health: Health): string {
     heading(1, 'Health'),
     `Process ${code(process)}; storage ${prose(storage.name)}${storage.failing ? ', failing' : ''}.`,
     table([{ title: 'Tokens', value: ({ label }) => label, plain: true }, ...columns], countsOf(health)),
+    ...exportSentence(health),
   ])}\n`;
 }
 

@@ -1,0 +1,24 @@
+/** How the export to OpenTelemetry of this process is doing. Counted are profiles. */
+export interface ExportCounters {
+  /** Accepted by the collector. */
+  sent: number;
+  /** By reason: `queue full`, `not accepted`, `status 400` …, `unreadable`, `shut down`. */
+  dropped: Record<string, number>;
+  /** Spans and log records that the collector refused of requests that it accepted. */
+  rejected: number;
+  /** Attempts that are repeated: the collector was out of reach, or asked to wait. */
+  retries: number;
+  pending: number;
+  pendingBytes: number;
+  maxBytes: number;
+}
+
+export const NOTHING_EXPORTED: ExportCounters = {
+  sent: 0,
+  dropped: {},
+  rejected: 0,
+  retries: 0,
+  pending: 0,
+  pendingBytes: 0,
+  maxBytes: 0,
+};

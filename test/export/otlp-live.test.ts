@@ -1,0 +1,129 @@
+/** A host that exports what it records: from its request to the collector, with memory and with PostgreSQL. */
+import { expect } from 'chai';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { createProfiler, type Profiler } from '../../app/index.ts';
+import type { ProfilerOptions } from '../../app/index.ts';
+import { attributeOf, withCollector } from '../support/otlp-collector.ts';
+import { withDebianPostgres } from '../support/postgres.ts';
+import { withQuietConsole } from '../support/quiet-console.ts';
+import { until } from '../support/waiting.ts';
+
+const SECRET = 'hunter2-9f8e7d6c5b4a';
+const API_KEY = 'Bearer 0123456789abcdef';
+
+interface Host {
+  origin: string;
+  profiler: Profiler;
+}
+
+async function withHost(options: ProfilerOptions, use: (host: Host) => Promise<void>): Promise<void> {
+  const profiler = createProfiler({ warn: () => undefined, ...options });
+  const app = express();
+  app.use(profiler.watch, profiler.pages);
+  app.get('/orders/:id', async (request, response) => {
+    await profiler.span('price the order', () => Promise.resolve());
+    console.error('no stock', { password: SECRET });
+    response.status(Number(request.query.status ?? 200)).send(API_KEY.slice(7));
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await use({ origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, profiler });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await profiler.close();
+  }
+}
+
+async function tokenOf(url: string, headers: Record<string, string> = {}): Promise<string> {
+  const response = await fetch(url, { headers });
+  await response.text();
+  return response.headers.get('x-debug-token') ?? '';
+}
+
+describe('a host that exports to OpenTelemetry', () => {
+  withQuietConsole();
+  const collector = withCollector();
+  const server = withDebianPostgres();
+
+  function options(): ProfilerOptions {
+    return {
+      otlp: true,
+      otlpEndpoint: `${collector.origin()}/`,
+      otlpHeaders: `authorization=${encodeURIComponent(API_KEY)}`,
+      serviceName: 'shop',
+    };
+  }
+
+  /** As the page of health says. */
+  async function sentBy(origin: string): Promise<number> {
+    const health = (await (await fetch(`${origin}/_profiler/health.json`)).json()) as {
+      exported: { sent: number } | null;
+    };
+    return health.exported?.sent ?? 0;
+  }
+
+  async function expectExported({ origin }: Host): Promise<void> {
+    const token = await tokenOf(`${origin}/orders/7?access_token=${SECRET}`);
+    await tokenOf(`${origin}/_profiler/`);
+    await until(async () => (await sentBy(origin)) === 1, 'the profile to be sent');
+    const [root, ...inner] = collector.spans();
+    expect(root!.name).to.equal('GET /orders/:id');
+    expect(attributeOf(root!, 'hindsight.token')).to.equal(token);
+    expect(inner.map(({ name, parentSpanId }) => [name, parentSpanId])).to.deep.equal([
+      ['price the order', root!.spanId],
+    ]);
+    expect(collector.logRecords().map(({ severityText, spanId }) => [severityText, spanId])).to.deep.equal([
+      ['ERROR', root!.spanId],
+    ]);
+    expect(collector.received[0]!.headers.authorization).to.equal(API_KEY);
+    const page = await fetch(`${origin}/_profiler/${token}.otlp.json`);
+    const { resourceSpans } = (await page.json()) as (typeof collector.received)[0]['data'];
+    expect(resourceSpans).to.deep.equal(collector.received[0]!.data.resourceSpans);
+    for (const { body } of collector.received) {
+      expect(body.includes(SECRET)).to.equal(false);
+      expect(body.includes('••••••')).to.equal(true);
+    }
+    expect(await (await fetch(`${origin}/_profiler/${token}.json`)).text()).to.not.contain(API_KEY.slice(7));
+    expect(await (await fetch(`${origin}/_profiler/health`)).text()).to.contain('Export to OpenTelemetry');
+    expect(await (await fetch(`${origin}/_profiler/health.md`)).text()).to.contain('1 profiles sent');
+  }
+
+  it('sends what it stores in memory, from a thread of its own', () => withHost(options(), expectExported));
+
+  it('sends what it stores in PostgreSQL, from the thread that writes', async () => {
+    const { host, port, user, database } = server().connection;
+    const databaseUrl = `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+    await withHost({ ...options(), databaseUrl }, async (running) => {
+      await expectExported(running);
+      const profile = await running.profiler.profiles.find({ limit: 1, offset: 0 });
+      expect(profile.rows).to.have.length(1);
+    });
+  });
+
+  it('sends what waits when the profiler is closed', async () => {
+    let last = '';
+    await withHost(options(), async ({ origin }) => {
+      await tokenOf(`${origin}/orders/7`);
+      await until(async () => (await sentBy(origin)) === 1, 'the thread to run');
+      last = await tokenOf(`${origin}/orders/8`);
+    });
+    expect(collector.spans().map((span) => attributeOf(span, 'hindsight.token'))).to.contain(last);
+  });
+
+  it('sends nothing unless it is asked to, whatever is set for another exporter', async () => {
+    await withHost({ ...options(), otlp: false, otlpProtocol: 'grpc' }, async ({ origin, profiler }) => {
+      const token = await tokenOf(`${origin}/orders/7`);
+      await until(
+        async () => (await profiler.profiles.read(token))?.profile.state === 'final',
+        'the profile',
+      );
+      const health = (await (await fetch(`${origin}/_profiler/health.json`)).json()) as { exported: unknown };
+      expect(health.exported).to.equal(null);
+    });
+    expect(collector.received).to.deep.equal([]);
+  });
+});
