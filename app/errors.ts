@@ -70,10 +70,16 @@ const catalogue = {
 export type ErrorCode = keyof typeof catalogue;
 type MessageArguments<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>;
 
+const names = new Map<ErrorCode, string>();
+
 /** `ROUTE_NOT_FOUND` -> `RouteNotFoundError`. */
 function nameOf(code: ErrorCode): string {
+  const known = names.get(code);
+  if (known !== undefined) return known;
   const words = code.toLowerCase().split('_');
-  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`;
+  const name = `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`;
+  names.set(code, name);
+  return name;
 }
 
 /** An error of the catalogue. `expose`, as in http-errors: the message may be shown with debug off. */
@@ -119,6 +125,17 @@ export function createError<C extends ErrorCode>(
   return new HindsightError(code, message, { status: entry.status, ...options });
 }
 
+/** Nothing was thrown at a place: taking a stack costs more than the rest of an error. A host may have frozen `Error`. */
+function withoutStack<T>(work: () => T): T {
+  const { stackTraceLimit } = Error;
+  Reflect.set(Error, 'stackTraceLimit', 0);
+  try {
+    return work();
+  } finally {
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
+  }
+}
+
 /**
  * The 404 of an unknown path, with the failed second try as its cause. `path`: as sent, without query; `second`: the other
  * spelling that was tried; `referer`: already masked.
@@ -130,7 +147,8 @@ export function createRouteNotFound(request: {
   referer?: string | undefined;
 }): HindsightError {
   const { method, path, second, referer = '' } = request;
-  const { message, code, status } = createError('ROUTE_NOT_FOUND', [method, path]);
+  const { message, status } = catalogue.ROUTE_NOT_FOUND;
   const suffix = referer === '' ? '' : ` (from "${referer}")`;
-  return new HindsightError(code, message + suffix, { status, cause: createError('ROUTE_MISS', [second]) });
+  const cause = withoutStack(() => createError('ROUTE_MISS', [second]));
+  return new HindsightError('ROUTE_NOT_FOUND', message(method, path) + suffix, { status, cause });
 }

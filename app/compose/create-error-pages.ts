@@ -114,7 +114,10 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
         token: child.token,
         render: (work) => tracker.run(child, work),
         finish: (page) => {
-          finishChild(child, pages.get(req) ?? page);
+          const shown = pages.get(req);
+          const response = parent.first('response');
+          if (shown?.html !== undefined && response !== undefined) response.isErrorPage = true;
+          finishChild(child, shown ?? page);
         },
       };
     },

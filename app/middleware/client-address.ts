@@ -2,8 +2,13 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 import proxyAddr from 'proxy-addr';
+import { createMemory } from '../profiler/redact-memory.ts';
 
 const ADDRESS_WITH_PORT = /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/i;
+/** Addresses whose trust is remembered: to parse one takes as long as routing a request. */
+const MOST_ADDRESSES = 1000;
+/** Of IPv6 with an IPv4 part. */
+const LONGEST_ADDRESS = 45;
 /** `/0` in halves, because proxy-addr refuses it. */
 const EVERY: Readonly<Record<number, readonly string[]>> = {
   4: ['0.0.0.0/1', '128.0.0.0/1'],
@@ -25,9 +30,17 @@ export function readAddress(text: string): string | null {
 
 /** CIDR ranges -> whether an address is in one. IPv4-mapped addresses count as IPv4; `::1` only if listed. */
 export function createTrust(ranges: readonly string[]): (address: string) => boolean {
-  return proxyAddr.compile(
+  const isIn = proxyAddr.compile(
     ranges.flatMap((range) => (range.endsWith('/0') ? (EVERY[isIP(range.slice(0, -2))] ?? []) : [range])),
   );
+  const known = createMemory<boolean>(MOST_ADDRESSES);
+  return (address) => {
+    const before = known.get(address);
+    if (before !== undefined) return before;
+    const isTrusted = isIn(address);
+    if (address.length <= LONGEST_ADDRESS) known.set(address, isTrusted);
+    return isTrusted;
+  };
 }
 
 interface ChainFacts {

@@ -141,13 +141,11 @@ export function createDryMatcher(
       const match = matchSafely(layer, path);
       if ('fault' in match) fault ??= match.fault;
       if ('fault' in match || match.taken === null) continue;
+      const inner = layer.route === undefined ? stackOf(layer) : null;
+      if (layer.route === undefined && inner === null) continue;
       const prefix = mounts.map(({ pattern }) => pattern).join('');
       const [pattern = ''] = listLayer(layer, [prefix], match.pattern);
-      if (layer.route !== undefined) {
-        into.push({ methods: declaredMethods(layer.route), pattern });
-        continue;
-      }
-      const inner = stackOf(layer);
+      if (layer.route !== undefined) into.push({ methods: declaredMethods(layer.route), pattern });
       const rest = inner === null ? null : restAfter(path, match.taken);
       if (inner === null || rest === null) continue;
       const mount = { stack, path, pattern: pattern.slice(prefix.length) };

@@ -137,17 +137,20 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
     { thrown, child, show, link }: Shown & { thrown: ErrorResponse; child: ErrorPageChild | null },
   ): { html: string; bare: boolean } {
     const { status } = thrown;
-    const message = guard(page.req, '', () => redactText(thrown.message));
-    const showMessage = show !== 'nothing' || (status < 500 && thrown.expose);
-    const plain = shortPage({ status, message }, { showMessage, link: show === 'summary' ? link : null });
+    const plain = (): { html: string; bare: boolean } => {
+      const message = guard(page.req, '', () => redactText(thrown.message));
+      const showMessage = show !== 'nothing' || (status < 500 && thrown.expose);
+      const html = shortPage({ status, message }, { showMessage, link: show === 'summary' ? link : null });
+      return { html, bare: true };
+    };
     // The client is gone and the recording closed: nobody will read the page.
     const isOver = child === null && recorder !== undefined && isGone(page.req);
-    if (show !== 'all' || isOver) return { html: plain, bare: true };
+    if (show !== 'all' || isOver) return plain();
     const html = guard(page.req, null, () => {
       const work = (): string => renderError(page);
       return child === null ? work() : child.render(work);
     });
-    return typeof html === 'string' ? { html, bare: false } : { html: plain, bare: true };
+    return typeof html === 'string' ? { html, bare: false } : plain();
   }
 
   /** Closing the connection at once would reset a client that still sends, and it would lose the page. */

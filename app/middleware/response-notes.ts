@@ -37,6 +37,7 @@ export class WatchedResponse implements ResponseFact {
   bodyBytes = 0;
   truncated = false;
   isSent = false;
+  isErrorPage = false;
   outcome: ResponseFact['outcome'] = 'running';
   /** null if the request is sampled out, and outside of routers. */
   headerNotes: HeaderNotes | null = null;
@@ -114,6 +115,7 @@ export class WatchedResponse implements ResponseFact {
   /** Counts bytes; returns how many of them may still be stored. */
   #count(bytes: number): number {
     this.bodyBytes += bytes;
+    if (this.isErrorPage) return 0;
     const room = this.#previewBytes - this.#stored;
     if (bytes > room) this.truncated = true;
     return bytes === 0 ? 0 : room;

@@ -6,6 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
 import { truncateText } from '../profiler/plain.ts';
+import { createMemory } from '../profiler/redact-memory.ts';
 import {
   EMPTY_LINK,
   type FrameKind,
@@ -58,6 +59,11 @@ const MOST_EXCERPTS = 20;
 const LINES_AROUND = 5;
 const LONGEST_LINE = 300;
 const SOURCE_BUDGET_MS = 60;
+/** Files whose place is remembered: the same ones are in nearly every stack. */
+const MOST_FILES = 300;
+
+type KnownFile = Pick<ThrownFrame, 'kind' | 'package'> & { path: string };
+
 /** Work left for one thrown value. */
 interface Budget {
   links: number;
@@ -83,6 +89,7 @@ function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
   const { root, files, maps, foreignFolders = [], sourceBudgetMs = SOURCE_BUDGET_MS } = options;
 
+  const knownFiles = createMemory<KnownFile>(MOST_FILES);
   const roots = [...new Set([root, realPathOf(root)])];
   const isOwn = createOwnCode(root);
 
@@ -94,23 +101,32 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return path === undefined ? file : path.split(sep).join('/');
   }
 
-  function kindOf(location: string | null, path: string | null): FrameKind {
-    if (location === null || path === null) return 'native';
+  function kindOf(location: string, path: string): FrameKind {
     if (location.startsWith('node:')) return 'node';
     const isForeign = isProfilerFile(location) || foreignFolders.some((folder) => path.startsWith(folder));
     return isAbsolute(location) && isOwn(location) && !isForeign ? 'own' : 'vendor';
   }
 
+  function fileOf(location: string): KnownFile {
+    const known = knownFiles.get(location);
+    if (known !== undefined) return known;
+    const path = shortPath(location);
+    const file = { path, kind: kindOf(location, path), package: packageOf(location) };
+    knownFiles.set(location, file);
+    return file;
+  }
+
   /** Original place of a frame, and its source, as far as the budget goes. */
   function locate(raw: RawFrame, budget: Budget, wantsSource: boolean): ThrownFrame {
-    const ran = raw.location === null ? null : shortPath(raw.location);
+    const file = raw.location === null ? null : fileOf(raw.location);
+    const ran = file?.path ?? null;
     let frame: ThrownFrame = {
       function: raw.function === null ? null : truncateText(raw.function, 200),
       file: ran,
       line: raw.line,
       column: raw.column,
-      kind: kindOf(raw.location, ran),
-      package: raw.location === null ? null : packageOf(raw.location),
+      kind: file?.kind ?? 'native',
+      package: file?.package ?? null,
       async: raw.async,
       ranFrom: null,
       excerpt: null,

@@ -100,8 +100,8 @@ export function createViewTrace(): ViewTrace {
       durationMs: null,
       depth: above === null ? 0 : above.fact.depth + 1,
       parent: above?.index ?? null,
-      // A partial receives the same locals again; only the page's are recorded.
-      locals: above === null && !isFull ? localsOf(data) : {},
+      // A partial receives the same locals again; only the page's are recorded. Those of an error page are its request's profile.
+      locals: above === null && !isFull && context.kind !== 'error_page' ? localsOf(data) : {},
       caller,
       error: null,
     };

@@ -41,8 +41,8 @@ export interface BuiltProfile {
 
 export interface ProfileBuilder {
   /**
-   * Never throws. With `shown`, other panels are not displayed: they still collect, because the redactor learns secrets from
-   * their data, but without their shared values and without findings.
+   * Never throws. With `shown`, other panels are not displayed: those of the request still collect, because the redactor learns
+   * secrets from their data, but without their shared values and without findings.
    */
   build(context: Context, state: ProfileDocument['state'], shown?: readonly string[]): BuiltProfile;
   /** Masks a late fact like the profile, including secrets that only the request itself revealed. */
@@ -162,7 +162,9 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
       if (context.isSummarized && !SUMMARY.has(panel.name)) continue;
-      const record = takePanel(panel, context, taken, shown?.includes(panel.name));
+      const isShown = shown?.includes(panel.name);
+      if (isShown === false && panel.group === 'process') continue;
+      const record = takePanel(panel, context, taken, isShown);
       if (record !== null) kept[panel.name] = record;
     }
     // Nobody but us can fix what the profiler's own pages do.

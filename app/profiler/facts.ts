@@ -103,6 +103,8 @@ export interface ResponseFact {
   preview: Buffer;
   /** The preview as text if it was written as ASCII text, so that it need not be decoded; else null. */
   previewAscii?: string | null;
+  /** The body is the profiler's error page, which shows what is recorded anyway: its bytes are counted, and no preview is stored. */
+  isErrorPage?: boolean;
   truncated: boolean;
   /** In the order of the calls; absent if they are not observed. */
   headerWrites?: readonly HeaderWrite[];

@@ -5,6 +5,7 @@
  */
 import { parse } from 'sugar-high/core';
 import * as typescript from 'sugar-high/lang/typescript';
+import { createMemory } from '../profiler/redact-memory.ts';
 import type { SourceExcerpt } from '../profiler/thrown.ts';
 import type { CodeLine, CodeToken } from './code.ts';
 
@@ -50,8 +51,22 @@ function tokensOf(parsed: Parsed, line: string): CodeToken[] {
   );
 }
 
+type ColouredLines = readonly (readonly CodeToken[])[];
+
+/** The same lines fail again and again, and to colour them takes as long as the rest of their error page. */
+const colouredLines = createMemory<ColouredLines>(100);
+
+function coloured(lines: readonly string[]): ColouredLines {
+  const text = lines.join('\n');
+  const known = colouredLines.get(text);
+  if (known !== undefined) return known;
+  const tokens = tokenize(lines);
+  colouredLines.set(text, tokens);
+  return tokens;
+}
+
 /** One list of tokens per line; plain where the library fails. */
-function tokenize(lines: readonly string[]): readonly (readonly CodeToken[])[] {
+function tokenize(lines: readonly string[]): ColouredLines {
   const inside = commentBegunAbove(lines);
   const rest = lines.slice(inside);
   let parsed: readonly Parsed[] = [];
@@ -62,11 +77,11 @@ function tokenize(lines: readonly string[]): readonly (readonly CodeToken[])[] {
   } catch {
     // Shown without colours, nothing is lost.
   }
-  const coloured = rest.map((line, index): CodeToken[] => {
+  const after = rest.map((line, index): CodeToken[] => {
     const tokens = parsed[index] ?? [];
     return tokens.map(({ value }) => value).join('') === line ? tokensOf(tokens, line) : [['', line]];
   });
-  return [...lines.slice(0, inside).map((line): CodeToken[] => [['c', line]]), ...coloured];
+  return [...lines.slice(0, inside).map((line): CodeToken[] => [['c', line]]), ...after];
 }
 
 /** Joins adjacent tokens of one class: a page has hundreds of them. */
@@ -113,10 +128,10 @@ export const sourceHelpers = {
     place: { line: number | null; column: number | null },
     around = Infinity,
   ): CodeLine[] {
-    const coloured = tokenize(excerpt.lines);
+    const tokensByLine = coloured(excerpt.lines);
     const lines = excerpt.lines.map((text, index): CodeLine & { number: number } => {
       const number = excerpt.from + index;
-      const tokens = coloured[index] ?? [];
+      const tokens = tokensByLine[index] ?? [];
       // An empty line would have no height.
       if (text === '') return { text: ' ', number, mark: number === place.line ? 'hot' : undefined };
       if (number !== place.line) return { tokens, number };

@@ -1,5 +1,6 @@
 /** The rows in the order of the report. */
 import type { Row } from '../harness/row.ts';
+import { errorPage } from './error-page.ts';
 import { hosts } from './hosts.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
@@ -22,6 +23,7 @@ export const rows: readonly Row[] = [
   start,
   page,
   pages,
+  errorPage,
   bytes,
 ];
 

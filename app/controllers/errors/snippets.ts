@@ -1,14 +1,32 @@
 /** Code that an error page suggests. */
+import type { CodeLine } from '../../view-helpers/code.ts';
+import { sourceHelpers } from '../../view-helpers/source.ts';
 
 /** Paths that can be written into code unchanged: no quote, no pattern. */
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A route for this request; null if the path can't be written into code safely. */
-export function routeSnippet(method: string, path: string): readonly string[] | null {
+/** In place of the path. */
+const ANY_PATH = "'/'";
+const colouredByMethod = new Map<string, readonly CodeLine[]>();
+
+/** Coloured once for each method: that takes longer than the rest of the page's code. */
+function colouredRoute(name: string): readonly CodeLine[] {
+  const known = colouredByMethod.get(name);
+  if (known !== undefined) return known;
+  const lines = [`router.${name}(${ANY_PATH}, (req, res) => {`, "  res.send('…');", '});'];
+  const coloured = sourceHelpers.excerptLines({ from: 1, lines }, { line: null, column: null });
+  colouredByMethod.set(name, coloured);
+  return coloured;
+}
+
+/** A route for this request, as coloured lines; null if the path can't be written into code safely. */
+export function routeSnippet(method: string, path: string): readonly CodeLine[] | null {
   if (!PLAIN_PATH.test(path) || !METHODS.has(method)) return null;
-  const name = method === 'HEAD' ? 'get' : method.toLowerCase();
-  return [`router.${name}('${path}', (req, res) => {`, "  res.send('…');", '});'];
+  return colouredRoute(method === 'HEAD' ? 'get' : method.toLowerCase()).map(({ tokens = [], ...line }) => ({
+    ...line,
+    tokens: tokens.map(([kind, text]) => [kind, text === ANY_PATH ? `'${path}'` : text] as const),
+  }));
 }
 
 export const welcomeRouter: readonly string[] = [

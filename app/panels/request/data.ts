@@ -44,6 +44,8 @@ export interface RequestPanelData {
     bytes: number;
     text: string | null;
     truncated: boolean;
+    /** The body is the profiler's error page, which is not recorded. */
+    isErrorPage: boolean;
     outcome: ResponseFact['outcome'] | 'cut off';
     /** Why it got no toolbar, in one word; null if it got one, or is not a page. */
     toolbarAbsent: string | null;
@@ -78,6 +80,7 @@ export interface KeptRequest {
   response:
     | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
         truncated: true | undefined;
+        isErrorPage: true | undefined;
         headers: OwnHeaders;
         setBy: string | undefined;
         refused: KeptRefusal[] | undefined;

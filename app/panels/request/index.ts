@@ -82,6 +82,7 @@ function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: Derive
     bytes: kept.bytes,
     text: kept.text,
     truncated: kept.truncated ?? false,
+    isErrorPage: kept.isErrorPage ?? false,
     status,
     statusMessage,
     outcome,
@@ -153,6 +154,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
       bytes: response.bodyBytes,
       text: body.text,
       truncated: response.truncated || undefined,
+      isErrorPage: response.isErrorPage === true || undefined,
       toolbarAbsent: toolbar?.absent ?? undefined,
       toolbarBytes: body.leftOut > 0 ? body.leftOut : undefined,
     };

@@ -7,7 +7,16 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import { truncateText, undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
-import type { Asked, KeptRouting, NearGroup, RouteGroup, RoutingData, SharedRoutes, Trace } from './data.ts';
+import type {
+  Asked,
+  Considered,
+  KeptRouting,
+  NearGroup,
+  RouteGroup,
+  RoutingData,
+  SharedRoutes,
+  Trace,
+} from './data.ts';
 import { drawRouting } from './draw.ts';
 import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
@@ -80,6 +89,12 @@ function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGrou
     }));
 }
 
+/** Without the layers at the end that ran: they are in the trace anyway. */
+function withoutRanAtEnd(considered: readonly Considered[]): readonly Considered[] {
+  const last = considered.findLastIndex(({ verdict }) => verdict !== 'entered' && verdict !== 'passed');
+  return considered.slice(0, last + 1);
+}
+
 function askedOf({ method, url }: { method: string; url: string }): Asked {
   return { method: truncateText(method, 64), path: truncateText(pathOf(url), 2000) };
 }
@@ -92,7 +107,7 @@ function collect(context: Context): KeptRouting | null {
   const request = context.first('request');
   return {
     layers: layers.map(toLayerRow),
-    considered: undefinedIfEmpty(fact?.considered ?? []),
+    considered: undefinedIfEmpty(withoutRanAtEnd(fact?.considered ?? [])),
     route,
     nearest: undefinedIfEmpty(
       readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' })),

@@ -290,6 +290,14 @@ describe('the page of a request that no route answered', () => {
     expect(page(routeMiss("/it's/:x"))('pre').text()).not.to.include('router.get');
   });
 
+  it('suggests each request its own path, in the same colours', () => {
+    const [one, other] = ['/one', '/other'].map((path) => page(routeMiss(path, 'POST'))('#snippet pre'));
+    expect(one?.text()).to.include("router.post('/one', (req, res) => {");
+    expect(other?.text()).to.include("router.post('/other', (req, res) => {");
+    expect(other?.find('.s').first().text()).to.equal("'/other'");
+    expect(other?.html()).to.equal(one?.html()?.replace('/one', '/other'));
+  });
+
   it('names the methods of a path that exists', () => {
     const error = createError('METHOD_NOT_ALLOWED', ['DELETE', '/humans.txt', 'GET'], {
       headers: { allow: 'GET' },
