@@ -1,5 +1,6 @@
 /** Foreign text: its writing direction isolated, long text folded with its length, masked parts marked. */
 import { markup, SafeHtml } from './safe-html.ts';
+import { shownUrl } from './shown-url.ts';
 import { numberHelpers } from './numbers.ts';
 
 /** Longer values are folded; their beginning stays visible. */
@@ -64,7 +65,7 @@ function sentence(text: unknown, limit = 600): SafeHtml {
   return markup`${foreign(`${beginning(whole, limit)}…`)} <span class="say">${cut}</span>`;
 }
 
-/** The request target in three parts: origin (only if the target has none), path, query with its `?`. */
+/** The request target as it is shown, in three parts: origin (only if the target has none), path, query with its `?`. */
 function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   origin: string;
   path: string;
@@ -73,8 +74,8 @@ function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   const at = url.indexOf('?');
   return {
     origin: url.startsWith('/') ? (origin ?? '') : '',
-    path: at === -1 ? url : url.slice(0, at),
-    query: at === -1 ? '' : url.slice(at),
+    path: shownUrl(at === -1 ? url : url.slice(0, at)),
+    query: at === -1 ? '' : shownUrl(url.slice(at)),
   };
 }
 

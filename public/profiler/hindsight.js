@@ -1,4 +1,4 @@
-// The profiler's pages in the browser: theme, local times, copy, filter, folds, keyboard. Every page is complete without it.
+// The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard. Every page is complete without it.
 // The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
 // data-filter, data-fold, data-key, data-go, data-confirm, data-live.
 import { showMark } from './compare.js';
@@ -9,8 +9,9 @@ import { startFinding } from './find.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
 import { onKey, openKeys, trimKeys } from './keys.js';
 import { startLive } from './live.js';
+import { openRow } from './open-row.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
-import { showLocalTimes } from './times.js';
+import { showLocalTimes, startAges } from './times.js';
 
 function onClick(event) {
   const at = event.target.closest(
@@ -47,12 +48,15 @@ function start() {
   openTarget();
   showMark();
   document.addEventListener('click', onClick);
+  document.addEventListener('click', openRow);
+  document.addEventListener('auxclick', openRow);
   document.addEventListener('input', (event) => {
     if (event.target.matches('[data-filter]')) filterRows(event.target);
   });
   document.addEventListener('keydown', onKey);
   document.addEventListener('submit', onSubmit);
   startLive();
+  startAges();
   startFinding();
   window.addEventListener('hashchange', openTarget);
 }

@@ -1,5 +1,5 @@
 // Keeps the list up to date: when the server reports new requests, the page is fetched again and its parts are replaced; what is
-// open, selected or focused stays so. If the reader has scrolled down, a button says how many requests are new.
+// open, selected or focused stays so. If the reader has scrolled down, or points at a row, a button says how many requests are new.
 import { closeFolds } from './fold.js';
 import { say } from './say.js';
 import { showLocalTimes } from './times.js';
@@ -80,6 +80,11 @@ async function refresh() {
   }
 }
 
+// Rows stay where they are while the reader points at one, or has scrolled down.
+function mayMove() {
+  return window.scrollY <= NEAR_TOP && byId('rows')?.matches(':hover') !== true;
+}
+
 function showNews() {
   const news = byId('news');
   const text = `${fresh.size} new ${fresh.size === 1 ? 'request' : 'requests'}`;
@@ -93,7 +98,7 @@ function onMessage({ data }) {
   const { now, new: tokens = now } = JSON.parse(data);
   if (now?.every((token) => byId(`r-${token}`) !== null)) return;
   for (const token of tokens) if (byId(`r-${token}`) === null) fresh.add(token);
-  if (window.scrollY <= NEAR_TOP) void refresh();
+  if (mayMove()) void refresh();
   else showNews();
 }
 
@@ -145,6 +150,9 @@ export function startLive() {
       connect();
       void refresh();
     }
+  });
+  document.addEventListener('mouseout', () => {
+    if (fresh.size > 0 && mayMove()) void refresh();
   });
   window.addEventListener('pagehide', disconnect);
   connect();
