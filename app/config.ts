@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import type { DatabaseAddress } from './config/database-url.ts';
 import { headerSecrets, otlpTarget } from './config/otlp.ts';
 import { IDENTIFIER_LIMIT } from './config/readers.ts';
+import { platformRelease } from './config/release.ts';
 import {
   ConfigError,
   derivedSettings,
@@ -48,6 +49,12 @@ export function isProduction(env: Environment = process.env): boolean {
 /** Whether a host is recorded: as its code says, else as PROFILER says, else everywhere except in production. */
 export function isEnabled(given: boolean | undefined, env: Environment = process.env): boolean {
   return given ?? readEnvironment(hostSettings, env).enabled ?? !isProduction(env);
+}
+
+/** The release that the setting names, else the platform; an empty setting: null, undefined: nothing names one. */
+export function releaseOf(given: string | null, env: Environment = process.env): string | null | undefined {
+  if (given === '') return null;
+  return given ?? platformRelease(env) ?? undefined;
 }
 
 /** Settings of a host that the environment has. */

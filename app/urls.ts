@@ -69,6 +69,10 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/routes`, query),
   routesJson: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/routes.json`, query),
+  releasesJson: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/releases.json`, query),
+  releasesMarkdown: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/releases.md`, query),
   compare: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/compare`, query),
   compareJson: (query: Record<string, string | number | undefined> = {}) =>

@@ -8,6 +8,7 @@ import { serveMcp } from './mcp.ts';
 import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
+import { RELEASE_FORMATS, type ReleaseFormat, sinceRelease } from './since-release.ts';
 import { tail } from './tail.ts';
 
 /** The pages over a database, without the application. */
@@ -42,6 +43,12 @@ interface GlobalOptions {
 }
 
 type PageFormat = 'markdown' | 'json';
+
+interface WhyOptions {
+  format?: ReleaseFormat;
+  /** true: without a value. */
+  sinceRelease?: string | true;
+}
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 const DEFAULT_SCHEMA = 'hindsight';
@@ -140,11 +147,17 @@ function createProgram(options: ProgramOptions): Command {
     .command('why')
     .description('what is wrong with a request, in short; the newest that failed, without a token')
     .argument('[token]', 'its token', readToken)
-    .addOption(pageFormat())
-    .action((given: string | undefined, { format }: { format: PageFormat }) =>
+    .option('--since-release [release]', 'instead: routes that became worse than with it, or with the newest')
+    .addOption(new Option('-f, --format <format>', 'form of the output').choices(RELEASE_FORMATS))
+    .action((given: string | undefined, { format, sinceRelease: since }: WhyOptions) =>
       withClient(async (client) => {
+        if (since !== undefined) {
+          const earlier = since === true ? undefined : since;
+          await sinceRelease(client, earlier, { format: format ?? 'text', write: screen.write });
+          return;
+        }
         const token = given ?? (await find(client, { has: 'error', limit: 1 })).profiles[0]?.token ?? '';
-        await show(client, token, format, '?length=short');
+        await show(client, token, format === 'json' ? 'json' : 'markdown', '?length=short');
       }),
     );
 

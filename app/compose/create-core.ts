@@ -37,6 +37,8 @@ export interface CoreOptions {
   redactor: Redactor;
   settings: ProfilerSettings;
   process: string;
+  /** Name of the release that runs; null: unknown. */
+  release: string | null;
   limits?: ContextLimits | undefined;
   tokenFolder?: string | undefined;
   /** Where what can't be stored is left for the next start; null: it is lost. */
@@ -134,6 +136,7 @@ export function createCore(options: CoreOptions): Core {
       writer.enqueue(profile, shared, fate);
     },
     process: options.process,
+    release: options.release,
     limits,
     warn,
   });

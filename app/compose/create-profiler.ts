@@ -4,8 +4,9 @@
  */
 import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
-import { isEnabled, isProduction } from '../config.ts';
+import { isEnabled, isProduction, releaseOf } from '../config.ts';
 import { headerSecrets } from '../config/otlp.ts';
+import { releaseName } from '../config/release.ts';
 import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
@@ -29,6 +30,7 @@ import { otlpOptions } from './otlp-options.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
+import { gitCommit } from './git-commit.ts';
 import { createHostLog } from './host-log.ts';
 import { createTestable } from './testing/testable.ts';
 import { createOffProfiler } from './off-profiler.ts';
@@ -39,6 +41,12 @@ import { unknownOptions } from './unknown-options.ts';
 const CLOSE_WITHIN = 5000;
 const OTHER_PROFILER =
   'another profiler records these requests already, and this one leaves them to it; mount one of the two.';
+
+/** Once, at the start. */
+function findRelease(given: string | null, root: string): string | null {
+  const named = releaseOf(given);
+  return named === undefined ? releaseName(gitCommit(root) ?? '') : named;
+}
 
 /** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
@@ -86,6 +94,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     redactor,
     settings,
     process: name,
+    release: findRelease(settings.release, root),
     limits: options.limits,
     tokenFolder: options.tokenFolder,
     blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),

@@ -29,6 +29,7 @@ export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: 
     redactor,
     settings: readOptions({}),
     process: '',
+    release: null,
     blackBoxFolder: null,
     warn: nothing,
   });

@@ -3,6 +3,7 @@
  * of a sentence that begins with the setting's name and says what to change.
  */
 import { isIP, isIPv4 } from 'node:net';
+import { releaseName } from './release.ts';
 
 export type Reader<Value> = (given: unknown) => Value;
 
@@ -45,6 +46,15 @@ export function password(given: unknown): string {
   const value = String(given);
   if (value === '') throw new Error('is empty; set a password, or remove the setting.');
   return value;
+}
+
+/** An empty text stays one: no release. */
+export function release(given: unknown): string {
+  const value = String(given);
+  const name = value.trim() === '' ? '' : releaseName(value);
+  if (name === null)
+    throw new Error(`is "${value}"; set up to 100 letters, digits and . _ + / @ : -, such as a commit.`);
+  return name;
 }
 
 export function environmentName(given: unknown): 'dev' | 'test' | 'prod' {

@@ -13,6 +13,7 @@ import {
   password,
   proxyRanges,
   type Reader,
+  release,
   replayPolicy,
   schemaName,
   share,
@@ -270,6 +271,15 @@ export const profilerSettings = {
     read: origins,
     fallback: [],
     meaning: 'origins of separate front ends that load the toolbar: `http://localhost:5173,…`',
+  }),
+  release: setting({
+    name: 'PROFILER_RELEASE',
+    read: release,
+    fallback: null,
+    defaultText: 'the platform’s variable, such as `HEROKU_SLUG_COMMIT`, else the Git commit',
+    meaning:
+      'name of the release, such as a commit or `v41`: profiles show it, and routes are compared by it ([docs/releases.md](docs/releases.md)); an empty value: none',
+    mayBeEmpty: true,
   }),
   serverTiming: setting({
     name: 'PROFILER_SERVER_TIMING',

@@ -10,6 +10,7 @@ import * as shared from '../../migrations/profiler/20261122000000_shared.ts';
 import * as searchIndexes from '../../migrations/profiler/20261123000000_search_indexes.ts';
 import * as list from '../../migrations/profiler/20261124000000_list.ts';
 import * as usual from '../../migrations/profiler/20261124100000_usual.ts';
+import * as release from '../../migrations/profiler/20261125000000_release.ts';
 import { ensureSchema, quoted } from './ensure-schema.ts';
 
 /** `??` is replaced by a name, `?` by a value. A nested transaction is a savepoint. */
@@ -30,6 +31,7 @@ const MIGRATIONS = Object.entries({
   '20261123000000_search_indexes': searchIndexes,
   '20261124000000_list': list,
   '20261124100000_usual': usual,
+  '20261125000000_release': release,
 });
 const VERSION_TABLE = 'hindsight_migrations';
 

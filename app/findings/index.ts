@@ -38,6 +38,7 @@ import { repeatedStatement } from './repeated-statement.ts';
 import { retriedCall } from './retried-call.ts';
 import { rootCause } from './root-cause.ts';
 import { routeMissed } from './route-missed.ts';
+import { routeRegression } from './route-regression.ts';
 import { routeShadowed } from './route-shadowed.ts';
 import { sequentialAwaits } from './sequential-awaits.ts';
 import { sequentialCalls } from './sequential-calls.ts';
@@ -101,6 +102,7 @@ export function createFindingRules(): FindingRule[] {
     nextAfterResponse,
     routeMissed,
     routeShadowed,
+    routeRegression,
     middlewareOrder,
     bodyNotParsed,
     bodyRefused,

@@ -26,6 +26,8 @@ export interface ProfileBuilderOptions {
   sharedParts: SharedParts;
   /** Name of this process; shown, and a filter of the list. */
   process: string;
+  /** Default: unknown. */
+  release?: string | null | undefined;
   warn: (sentence: string) => void;
 }
 
@@ -88,7 +90,7 @@ function routeOf(context: Context): string | null {
 }
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
-  const { panels, rules = [], redactor, sampler, sharedParts, process, warn } = options;
+  const { panels, rules = [], redactor, sampler, sharedParts, process, release = null, warn } = options;
   const findIn = createFindingRunner(panels, rules);
 
   /** Why a request that was not sampled is stored nevertheless; null if it was sampled or is not stored. */
@@ -128,6 +130,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       endedProcess: context.endedProcess ?? undefined,
       storedBecause: whyStored(context),
       process,
+      release,
       error: errorOf(context.all('error')),
     };
   }
@@ -203,6 +206,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         outcome: head.outcome === 'finished' ? undefined : head.outcome,
         endedProcess: head.endedProcess,
         storedBecause: head.storedBecause ?? undefined,
+        release: head.release ?? undefined,
         dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
         findingsLeft: left === 0 ? undefined : left,
         // The hints are stored in columns only; the document has the headers they come from, and what was masked in these.
@@ -260,6 +264,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       outcome: response?.outcome ?? 'running',
       storedBecause: whyStored(context),
       process,
+      release: release ?? undefined,
       error: { name: 'ProfilerError', message: 'The profile of this request could not be built.' },
       panels: {},
     };

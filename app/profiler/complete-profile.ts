@@ -91,6 +91,7 @@ export function completeProfile(
     route: route ?? null,
     durationMs: durationMs ?? null,
     storedBecause: document.storedBecause ?? document.outline ?? null,
+    release: document.release ?? null,
     error: error ?? null,
     panels: kept,
     findings: document.findings ?? [],

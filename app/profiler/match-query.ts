@@ -1,5 +1,6 @@
 /** Whether an index row in memory matches a query. For PostgreSQL the same is written in storage/find-sql.ts. */
 import type { ProfileIndex } from './profile-index.ts';
+import { isRelease } from './release.ts';
 import type { ProfileQuery } from './storage.ts';
 
 function matchesStatus(status: number | null, wanted: NonNullable<ProfileQuery['status']>): boolean {
@@ -46,6 +47,7 @@ export function matchesQuery(row: ProfileIndex, query: ProfileQuery): boolean {
     (query.hasFinding === undefined || row.findings > 0 === query.hasFinding) &&
     (query.mark === undefined || hasMark(row, query.mark)) &&
     (query.hasError === undefined || rowHasError(row) === query.hasError) &&
+    (query.release === undefined || isRelease(row.release, query.release)) &&
     (query.process === undefined || row.process === query.process) &&
     (query.route === undefined || row.route === query.route)
   );

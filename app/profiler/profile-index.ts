@@ -179,6 +179,8 @@ export const COLUMNS = {
   },
   /** How long the event loop was blocked during the request; null if that was not watched. */
   blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
+  /** Name of the release that responded; null if it is unknown. */
+  release: { column: 'release', type: 'text', of: ({ document }) => document.release ?? null },
   /** Length of the document in bytes, known once it is queued. */
   bytes: { column: 'bytes', type: 'integer', of: () => 0 },
 } satisfies Record<string, Column>;
@@ -231,6 +233,7 @@ export function indexOf(source: IndexSource): ProfileIndex {
     dest: COLUMNS.dest.of(source),
     responseBytes: COLUMNS.responseBytes.of(source),
     blockedMs: COLUMNS.blockedMs.of(source),
+    release: COLUMNS.release.of(source),
     bytes: COLUMNS.bytes.of(),
   };
 }

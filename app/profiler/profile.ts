@@ -46,6 +46,8 @@ export interface ProfileHead {
   storedBecause: StoredBecause;
   /** The process that responded: dyno name or host name, and pid. */
   process: string;
+  /** Name of the release that responded: a commit, or what the platform calls it. null: unknown. */
+  release: string | null;
   /** What was thrown, in one line; null if nothing was. */
   error: { name: string; message: string } | null;
 }
@@ -94,6 +96,7 @@ type Optional =
   | 'route'
   | 'durationMs'
   | 'storedBecause'
+  | 'release'
   | 'error'
   | 'findings'
   | 'dropped'

@@ -60,6 +60,8 @@ export interface RecorderOptions {
   ledger?: Ledger;
   /** Name of this process; shown, and a filter of the list. */
   process: string;
+  /** Name of the release; default: unknown. */
+  release?: string | null;
   limits?: ContextLimits | undefined;
   warn: (sentence: string) => void;
 }
@@ -107,6 +109,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     sampler,
     sharedParts,
     process: options.process,
+    release: options.release,
     warn,
   });
   /** A list: searches by token are so rare that a Map would cost more per request than the search. */

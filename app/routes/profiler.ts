@@ -77,6 +77,8 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_routes', '/routes', routes),
     get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
     get('_profiler_routes_markdown', '/routes\\.md', controllers.routesMarkdown),
+    get('_profiler_releases_json', '/releases\\.json', controllers.releasesJson),
+    get('_profiler_releases_markdown', '/releases\\.md', controllers.releasesMarkdown),
     get('_profiler_health', '/health', health),
     get('_profiler_health_json', '/health\\.json', controllers.healthJson),
     get('_profiler_health_markdown', '/health\\.md', controllers.healthMarkdown),

@@ -3,6 +3,7 @@
  * columns. So no text of a request becomes SQL.
  */
 import { COLUMNS } from '../profiler/profile-index.ts';
+import { isCommitStart } from '../profiler/release.ts';
 import type { ProfileQuery } from '../profiler/storage.ts';
 import { pinnedTokens } from './pins.ts';
 import { storable } from './text.ts';
@@ -62,6 +63,8 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
   if (query.hasError === true) add('(error is not null or status >= 500)');
   if (query.hasError === false) add('(error is null and coalesce(status, 0) < 500)');
   if (query.process !== undefined) add('process = ?', storable(query.process));
+  if (query.release !== undefined)
+    add(isCommitStart(query.release) ? 'starts_with(release, ?)' : 'release = ?', storable(query.release));
   if (query.route !== undefined) add('route = ?', storable(query.route));
   return { sql: parts.join(' and '), values };
 }

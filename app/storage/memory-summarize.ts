@@ -27,7 +27,7 @@ function keyOf({ route, method, status }: RouteGroup): string {
 }
 
 /** Like SQL's percentile_disc: the smallest value that at least this share of the values does not exceed; null without values. */
-function percentile(sorted: readonly number[], share: number): number | null {
+export function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
@@ -35,11 +35,13 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function failed({ error, status }: ProfileIndex): boolean {
+/** Something was thrown, or the status is 5xx. */
+export function failed({ error, status }: ProfileIndex): boolean {
   return error !== null || (status ?? 0) >= 500;
 }
 
-function durationsOf(rows: readonly ProfileIndex[]): number[] {
+/** Of those that ended, in order of size. */
+export function durationsOf(rows: readonly ProfileIndex[]): number[] {
   return rows.flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs])).sort((a, b) => a - b);
 }
 

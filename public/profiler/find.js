@@ -14,6 +14,7 @@ export const FILTERS = {
   'finding:': [],
   'kind:': ['request', 'error_page', 'job', 'command', 'all'],
   'process:': [],
+  'release:': [],
   'ip:': [],
   'since:': ['15m', '1h', '24h', '7d'],
   'from:': [],

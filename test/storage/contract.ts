@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileQuery, ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
 import { profileIndex } from '../support/profile-index.ts';
+import { describeReleases } from './releases.ts';
 import { describeSummaries } from './summarize.ts';
 
 const START = 1_700_000_000_000;
@@ -362,6 +363,10 @@ export function describeStorageContract(subject: ContractSubject): void {
 
   describe('adding up by route', () => {
     describeSummaries(() => storage, profileOf);
+  });
+
+  describe('adding up by release', () => {
+    describeReleases(() => storage, profileOf);
   });
 
   describe('searching for text', () => {

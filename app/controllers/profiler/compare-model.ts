@@ -17,7 +17,6 @@ interface ShownSection extends Omit<WorkSection, 'rows'> {
 interface Side {
   name: 'A' | 'B';
   profile: Profile;
-  release: string | null;
   timeline: TimelineDrawing | null;
 }
 
@@ -54,20 +53,6 @@ const MOST_VALUES = 25;
 const ALL_VALUES = 50;
 /** Characters of HTML for the rows of all sections, so that the page stays below 60 KB. */
 const ROOM = 24_000;
-
-function releaseOf({ panels }: Profile): string | null {
-  const data = panels.configuration?.data as { process?: unknown } | null | undefined;
-  if (!Array.isArray(data?.process)) return null;
-  const row = data.process.find(
-    (entry: unknown): entry is { value: unknown } =>
-      typeof entry === 'object' &&
-      entry !== null &&
-      'name' in entry &&
-      entry.name === 'release' &&
-      'value' in entry,
-  );
-  return typeof row?.value === 'string' ? row.value : null;
-}
 
 function figureBar(row: FigureRow): FigureBar {
   const larger = Math.max(row.a ?? 0, row.b ?? 0);
@@ -116,7 +101,6 @@ export function createCompareModel(options: {
   const side = (name: Side['name'], profile: Profile): Side => ({
     name,
     profile,
-    release: releaseOf(profile),
     timeline: timelineDrawing(profile, scaleMs),
   });
   const sides: [Side, Side] = [side('A', a), side('B', b)];

@@ -4,6 +4,7 @@
  */
 import { createError } from '../../errors.ts';
 import { PROFILE_KINDS, type ProfileKind } from '../../profiler/context.ts';
+import { storedRelease } from '../../profiler/release.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { FILTER_NAMES, type FilterName, type FilterValues } from './filter-names.ts';
@@ -194,6 +195,7 @@ function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery>
   if (values.queries !== undefined) narrowing.minQueries = readNumber('queries', values.queries, 1e9);
   if (values.kind !== undefined) narrowing.kinds = readChoice('kind', values.kind, KINDS);
   if (values.process !== undefined) narrowing.process = values.process;
+  if (values.release !== undefined) narrowing.release = storedRelease(values.release);
   if (values.route !== undefined) narrowing.route = values.route;
   return narrowing;
 }

@@ -12,6 +12,7 @@ import { createMcpController } from './mcp-controller.ts';
 import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
+import { createReleasesController } from './releases-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
 import { createTimingAction } from './timing-action.ts';
 import { createToolbarController } from './toolbar-controller.ts';
@@ -25,6 +26,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createExportController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),
+    ...createReleasesController(services),
     ...createRoutesController(services),
     ...createHealthController(services),
     ...createCompareController(services),

@@ -9,6 +9,7 @@ import { jsonForm } from './json-form.ts';
 import { jsonPanels } from './json-panels.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
+import { withReleaseFinding } from './release-finding.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, JSON_TYPE } from './respond.ts';
 
@@ -42,7 +43,8 @@ export function createJsonController(services: PageServices): { json: PageAction
   return {
     async json(page) {
       const name = readOne(page.query, 'panel');
-      const found = await requireProfile(services, page);
+      const read = await requireProfile(services, page);
+      const found = { ...read, profile: await withReleaseFinding(services, read.profile) };
       const body = await (name === null ? profileJson(found) : panelJson(name, found));
       respond(page, { type: JSON_TYPE, body });
     },

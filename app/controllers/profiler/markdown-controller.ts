@@ -7,6 +7,7 @@ import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
+import { withReleaseFinding } from './release-finding.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, MARKDOWN_TYPE } from './respond.ts';
 import { readShortMarkdown } from './short-markdown.ts';
@@ -22,7 +23,8 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
       const length = readOne(page.query, 'length');
       if (length !== null && length !== 'short')
         throw createError('BAD_FILTER', ['length', `is "${length}"; give short, or leave it out`]);
-      const { profile, amendments } = await requireProfile(services, page);
+      const { amendments, ...found } = await requireProfile(services, page);
+      const profile = await withReleaseFinding(services, found.profile);
       if (length === 'short' && name === null) {
         const body = await readShortMarkdown(services, { profile, amendments }, { origin: page.origin() });
         respond(page, { type: MARKDOWN_TYPE, body });

@@ -18,6 +18,7 @@ import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { panelsOf } from './profile-model.ts';
+import { withReleaseFinding } from './release-finding.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
@@ -122,7 +123,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
     if (found === null) throw await createUnknownTokenError(services, token);
-    return found;
+    return { ...found, profile: await withReleaseFinding(services, found.profile) };
   }
 
   async function short(token: string | null, { args, origin }: Call): Promise<string> {

@@ -8,6 +8,7 @@ import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
+import { withReleaseFinding } from './release-finding.ts';
 import { requireProfile } from './require-profile.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML } from './respond.ts';
@@ -29,7 +30,8 @@ export function createProfileController(
         return;
       }
       if (found === null) throw await createUnknownTokenError(services, token);
-      const { profile, amendments } = found;
+      const { amendments } = found;
+      const profile = await withReleaseFinding(services, found.profile);
       const panels = panelsOf(profile, services.panels);
       const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);
@@ -39,7 +41,7 @@ export function createProfileController(
         profiles.routePercentiles(profile),
         findRedirects(profiles, profile),
         forms.sign(),
-        panel.name === OVERVIEW ? readBeside(services, found) : undefined,
+        panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
       ]);
       const model = createProfileModel({
         profile,

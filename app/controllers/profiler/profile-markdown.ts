@@ -30,7 +30,7 @@ export function statusOf({ status, outcome, state }: Profile): string {
 }
 
 function headOf(profile: Profile): string {
-  const { origin, url, route, durationMs, startedAt, token, requestId, error } = profile;
+  const { origin, url, route, durationMs, startedAt, token, requestId, release, error } = profile;
   const rows: [string, string | null][] = [
     ['Status', statusOf(profile)],
     ['Address', url.startsWith('/') ? `${origin ?? ''}${url}` : url],
@@ -38,6 +38,7 @@ function headOf(profile: Profile): string {
     ['Thrown', error === null ? null : `${error.name}: ${error.message}`],
     ['Time', durationMs === null ? null : numberHelpers.durationText(durationMs)],
     ['At', numberHelpers.timestampText(startedAt)],
+    ['Release', release],
     ['Request id', requestId],
     ['Token', token],
   ];

@@ -1,7 +1,10 @@
 /** One summary with its requests -> the page of a route: figures, percentiles over time, durations, findings. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { worseSince } from '../../profiler/release-changes.ts';
+import type { ReleaseSummary } from '../../profiler/release-summary.ts';
 import {
   DURATION_EDGES,
+  type RouteGroup,
   type RouteSummaries,
   type RouteSummary,
   type SummaryStep,
@@ -24,9 +27,22 @@ interface Bin {
 export interface RouteRequests {
   slowest: readonly ProfileIndex[];
   newest: readonly ProfileIndex[];
+  /** The newest first; empty if its requests name none. */
+  releases: readonly ReleaseSummary[];
 }
 
-export interface RouteModel extends RouteRequests {
+interface ReleaseRow {
+  summary: ReleaseSummary;
+  /** What became worse than in the release before. */
+  worse: ReadonlySet<string>;
+  /** Its requests. */
+  requests: string;
+  /** Compares its newest request with that of the release before; null for the first. */
+  compare: string | null;
+}
+
+export interface RouteModel extends Omit<RouteRequests, 'releases'> {
+  releases: ReleaseRow[];
   title: string;
   name: string;
   method: string;
@@ -46,6 +62,9 @@ export interface RouteModel extends RouteRequests {
   notice: string | null;
   foot: readonly string[];
 }
+
+/** Releases shown. */
+const MOST_RELEASES = 20;
 
 function chartOf(steps: readonly SummaryStep[]): RouteModel['chart'] {
   const topMs = Math.max(0, ...steps.map(({ maxMs }) => maxMs ?? 0));
@@ -78,6 +97,19 @@ function binsOf(counts: readonly number[]): Bin[] {
   return bins.slice(Math.max(0, bins.findIndex(filled)), bins.findLastIndex(filled) + 1);
 }
 
+function releaseRows({ method, route }: RouteGroup, releases: readonly ReleaseSummary[]): ReleaseRow[] {
+  return releases.slice(0, MOST_RELEASES).map((summary, index) => {
+    const before = releases[index + 1];
+    const { release, newest } = summary;
+    return {
+      summary,
+      worse: new Set(before === undefined ? [] : worseSince(before, summary).map(({ what }) => what)),
+      requests: urls.search({ route: route ?? undefined, method, release }),
+      compare: before === undefined ? null : urls.compare({ a: before.newest, b: newest }),
+    };
+  });
+}
+
 export function createRouteModel(
   options: RouteRequests & {
     filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
@@ -86,7 +118,7 @@ export function createRouteModel(
     foot: readonly string[];
   },
 ): RouteModel {
-  const { filters, summaries, slowest, newest, notice, foot } = options;
+  const { filters, summaries, slowest, newest, releases, notice, foot } = options;
   const { group, period } = filters;
   const summary = summaries.routes[0] ?? null;
   const steps = summary?.steps ?? [];
@@ -106,6 +138,7 @@ export function createRouteModel(
     bins: summary === null ? [] : binsOf(summary.durations),
     slowest,
     newest,
+    releases: releaseRows(group, releases),
     requests: summary === null ? null : requestsOf(summary),
     compare: differ ? urls.compare({ a: last, b: longest }) : null,
     back: urls.routes(tableQuery(filters, { page: 1 })),

@@ -53,7 +53,7 @@ function usually({ count: requests, p50Ms, p95Ms }: RoutePercentiles): string {
 }
 
 function headOf({ profile, routeTimes, link }: ShortMarkdownOptions): string {
-  const { method, url, route, durationMs, startedAt, token, error } = profile;
+  const { method, url, route, durationMs, startedAt, token, release, error } = profile;
   const time =
     durationMs === null ? '' : `${durationText(durationMs)}${routeTimes === null ? '' : usually(routeTimes)}`;
   const facts = [
@@ -61,6 +61,7 @@ function headOf({ profile, routeTimes, link }: ShortMarkdownOptions): string {
     prose(time),
     timestampText(startedAt),
     `token ${code(token)}`,
+    release === null ? '' : `release ${code(release)}`,
   ];
   return blocks([
     `# ${code(`${method} ${url}`, 200)}: ${prose(statusOf(profile))}`,

@@ -16,6 +16,7 @@ const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
   ['finding:', 'mark'],
   ['kind:', 'kind'],
   ['process:', 'process'],
+  ['release:', 'release'],
   ['ip:', 'ip'],
   ['token:', 'token'],
   ['since:', 'since'],

@@ -1,38 +1,10 @@
 /** The JSON forms: what the published schema says is exactly what is sent, at each address and for each panel. */
-import Ajv from 'ajv';
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
 import { jsonPanels } from '../../../app/controllers/profiler/json-panels.ts';
 import { urls } from '../../../app/urls.ts';
 import { everyPanel, openWorld, type PageWorld } from '../../support/every-page.ts';
+import { problemsOf, published } from '../../support/json-schema.ts';
 import { hostileRequest } from '../../support/page-samples.ts';
-
-type Schema = Record<string, unknown>;
-
-const published = JSON.parse(readFileSync('public/profiler/schema.json', 'utf8')) as Schema & {
-  definitions: Record<string, Schema>;
-};
-
-/** The same schema without room for members that it does not describe. */
-function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
-  const isOpen = typeof inner.properties === 'object' && inner.type === 'object';
-  return isOpen ? { ...inner, additionalProperties: false } : inner;
-}
-
-const ajv = new Ajv({ allErrors: true });
-ajv.addSchema(closed(published) as Schema, 'schema');
-
-/** Why an answer is not what its own `schema` member says; empty if it is. */
-function problemsOf(answer: { schema?: unknown } & Record<string, unknown>): string[] {
-  const [, form = 'nothing'] = /^\/_profiler\/schema\.json#\/definitions\/(\w+)$/.exec(String(answer.schema)) ?? []; // prettier-ignore
-  if (ajv.validate(`schema#/definitions/${form}`, answer) === true) return [];
-  return (ajv.errors ?? []).map(
-    ({ dataPath, message, params }) => `${dataPath} ${message} ${JSON.stringify(params)}`,
-  );
-}
 
 describe('the JSON forms', () => {
   let world: PageWorld;
@@ -62,6 +34,7 @@ describe('the JSON forms', () => {
     'all routes': { form: 'routes', path: () => urls.routesJson({ since: 'all' }) },
     'one route': { form: 'routes', path: () => urls.routesJson({ since: 'all', none: 1, status: 404 }) },
     'a comparison': { form: 'comparison', path: () => urls.compareJson({ a: world.token, b: other }) },
+    releases: { form: 'releases', path: () => urls.releasesJson() },
     health: { form: 'health', path: () => urls.healthJson() },
   };
 

@@ -1,0 +1,33 @@
+/** The name of a release: a commit, or what the platform or a setting calls it. */
+
+/** Digits of a commit that are stored: as many as Git shows in the largest repositories. */
+const COMMIT_DIGITS = 12;
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i;
+/** What platforms call a release: `v41`, `shop-00012-abc`, `registry/shop:2026.11.25`. */
+const NAME = /^[\w.+/@:-]{1,100}$/;
+
+/**
+ * Variables by which platforms name what runs, the commit first: Heroku, Render, Railway, Vercel, Netlify, Koyeb, Northflank, Azure, GitHub
+ * Actions, GitLab CI, buildpacks, Google Cloud Run and App Engine, Fly.
+ */
+const VARIABLES = [
+  'HEROKU_BUILD_COMMIT', 'HEROKU_SLUG_COMMIT', 'RENDER_GIT_COMMIT', 'RAILWAY_GIT_COMMIT_SHA', 'VERCEL_GIT_COMMIT_SHA', 'COMMIT_REF',
+  'KOYEB_GIT_SHA', 'NF_DEPLOYMENT_SHA', 'BUILD_SOURCEVERSION', 'GITHUB_SHA', 'CI_COMMIT_SHA', 'SOURCE_VERSION', 'K_REVISION',
+  'GAE_VERSION', 'HEROKU_RELEASE_VERSION', 'FLY_IMAGE_REF',
+] as const; // prettier-ignore
+
+/** A commit is shortened; null if the text is no name. */
+export function releaseName(text: string): string | null {
+  const name = text.trim();
+  if (!NAME.test(name)) return null;
+  return COMMIT.test(name) ? name.slice(0, COMMIT_DIGITS).toLowerCase() : name;
+}
+
+/** null if no variable names one. */
+export function platformRelease(env: Readonly<Record<string, string | undefined>>): string | null {
+  for (const variable of VARIABLES) {
+    const name = releaseName(env[variable] ?? '');
+    if (name !== null) return name;
+  }
+  return null;
+}

@@ -1,0 +1,59 @@
+/** The finding that a route became worse with the release that responded. */
+import { expect } from 'chai';
+import { load } from 'cheerio';
+import { AFTER, BEFORE, openReleasesHost, type ReleasesHost } from '../support/releases-host.ts';
+
+const SENTENCE = `This route gained 14 queries (median 17, before 3) with release ${AFTER}; it was ${BEFORE} (7 requests, 6 before)`;
+
+describe('route-regression', () => {
+  let host: ReleasesHost;
+  before(async () => {
+    host = await openReleasesHost();
+  });
+  after(() => host.close());
+
+  it('says by how much, and since which release: page, short Markdown, JSON', async () => {
+    const token = await host.request('/orders/7');
+    const $ = load(await host.read(`/_profiler/${token}?panel=overview`));
+    expect($('main').text().replace(/\s+/g, ' '))
+      .to.contain('This route gained 14 queries')
+      .and.not.contain('regression: in none');
+    const short = await host.read(`/_profiler/${token}.md?length=short`);
+    expect(short).to.contain('**regression** (warn)').and.contain(`release \`${AFTER}\``);
+    const { profile } = JSON.parse(await host.read(`/_profiler/${token}.json`)) as {
+      profile: { release: string; findings: { rule: string; sentence: string }[] };
+    };
+    expect(profile.release).to.equal(AFTER);
+    expect(profile.findings.map(({ rule, sentence }) => [rule, sentence])).to.deep.equal([
+      ['route-regression', SENTENCE],
+    ]);
+  });
+
+  it('says nothing of a route that is as it was', async () => {
+    const token = await host.request('/fine');
+    expect(await host.read(`/_profiler/${token}.md?length=short`)).to.contain('Nothing wrong was found.');
+  });
+
+  it('says nothing of a release that is not worse than the one before it', async () => {
+    const other = await openReleasesHost({ release: 'v3' });
+    try {
+      const tokens: string[] = [];
+      for (let count = 0; count < 4; count++) tokens.push(await other.request('/orders/7'));
+      const text = await other.read(`/_profiler/${tokens.at(-1) ?? ''}.md?length=short`);
+      expect(text).to.contain('Nothing wrong was found.').and.contain('release `v3`');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('is not made without a release', async () => {
+    const other = await openReleasesHost({ release: '' });
+    try {
+      const token = await other.request('/orders/7');
+      const text = await other.read(`/_profiler/${token}.md?length=short`);
+      expect(text).to.contain('Nothing wrong was found.').and.not.contain('release');
+    } finally {
+      await other.close();
+    }
+  });
+});
