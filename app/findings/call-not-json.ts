@@ -5,8 +5,9 @@ import { callName, outcomeOf } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 import { placed } from './shared/wording.ts';
 
-/** Milliseconds between the end of the call and the error: parsing takes no time. */
-const SOON = 25;
+/** Between the end of the call and the error, in milliseconds or as a share of the request: parsing takes no time. */
+const SOON_MS = 25;
+const SOON_SHARE = 0.1;
 
 type Error = ExceptionData['errors'][number];
 
@@ -19,13 +20,14 @@ export const callNotJson: FindingRule<{ exception: ExceptionData } & Pick<Kept, 
   name: 'call-not-json',
   needs: ['http_client', 'exception'],
   labels: ['call not JSON'],
-  why: 'A SyntaxError of `JSON.parse` came within 25 ms after the end of this call, the last one before it.',
+  why: 'A SyntaxError of `JSON.parse` came within 25 ms, or 10 % of the request, after the end of this call, the last one before it.',
   fix: 'Check status and Content-Type before `response.json()`, and name the service in the error that you throw.',
-  find({ http_client: { calls }, exception: { errors } }) {
+  find({ http_client: { calls }, exception: { errors } }, { durationMs }) {
+    const soonMs = Math.max(SOON_MS, (durationMs ?? 0) * SOON_SHARE);
     return errors.flatMap((error) => {
       if (!isSyntaxError(error)) return [];
       const index = calls.findLastIndex(
-        (call) => endOf(call) <= error.atMs && error.atMs - endOf(call) < SOON,
+        (call) => endOf(call) <= error.atMs && error.atMs - endOf(call) < soonMs,
       );
       const call = calls[index];
       if (call === undefined) return [];

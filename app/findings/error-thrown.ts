@@ -2,6 +2,7 @@
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { isAnsweredTwice, lineOf } from './shared/errors.ts';
 import { duration, excerpt, placed } from './shared/wording.ts';
 
 type Error = Pick<ThrownRecord, 'thrown' | 'place'>;
@@ -10,11 +11,6 @@ type Error = Pick<ThrownRecord, 'thrown' | 'place'>;
 function nameOf({ thrown }: Error): string {
   const link = thrown.chain.at(-1);
   return link === undefined ? 'An error' : `${link.class}: ${excerpt(link.message)}`;
-}
-
-function lineOf({ place }: Error): string | null {
-  const { file = null, line = null } = place?.frame ?? {};
-  return file === null || line === null ? file : `${file}:${line}`;
 }
 
 export const errorThrown: FindingRule<{ exception: ExceptionData }> = {
@@ -27,8 +23,9 @@ export const errorThrown: FindingRule<{ exception: ExceptionData }> = {
     const isHidden = status !== null && status < 400;
     return errors.flatMap((record, index): Finding[] => {
       const { origin, late, atMs } = record;
-      // Reported by unhandled-rejection and logged-error.
+      // Reported by unhandled-rejection, logged-error and answered-twice.
       if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'logged') return [];
+      if (isAnsweredTwice(record)) return [];
       const common = { panel: 'exception', anchor: `error-${index + 1}` };
       if (late || origin === 'late') {
         const when =

@@ -6,10 +6,13 @@ import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Interval, type Kept } from './shared/kept.ts';
+import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
+import { labelOf } from './shared/queries.ts';
 import { count, duration, placed } from './shared/wording.ts';
 
-type Given = Pick<Kept, 'runtime'> & Partial<Pick<Kept, 'routing' | 'views' | 'logs'>>;
+type Given = Pick<Kept, 'runtime'> &
+  Partial<Pick<Kept, 'routing' | 'views' | 'logs' | 'database' | 'http_client'>>;
 type Block = NonNullable<Kept['runtime']['held']>[number] & {
   /** The request that blocked it, if that is certain. */
   by?: { profile: string; what: string; where: string; place?: string | null };
@@ -20,6 +23,8 @@ const BLOCKED_MS = 50;
 const BAD_MS = 300;
 /** Share of a block that its cause must cover; the loop is only sampled every 20 ms. */
 const MOST = 0.8;
+/** How often the loop is sampled: the beginning of a block is that uncertain. */
+const SAMPLED_MS = 20;
 /** Share of a block that has to be CPU time if code is to have computed throughout. */
 const COMPUTING = 0.5;
 
@@ -40,6 +45,50 @@ function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
     );
 }
 
+interface Cause {
+  text: string;
+  place: string | null;
+}
+
+interface Awaited {
+  /** `select … from customers` */
+  what: string;
+  endMs: number;
+  place: string | null;
+}
+
+/** Queries and calls of this request; infinite ends are those that had not ended. */
+function awaitedIn({ database, http_client: calls }: Given): Awaited[] {
+  return [
+    ...(database?.queries ?? []).map((query) => ({
+      what: database === undefined ? '' : labelOf(database, query),
+      endMs: endOf(query),
+      place: query.caller,
+    })),
+    ...(calls?.calls ?? []).map((call) => ({ what: callName(call), endMs: endOf(call), place: call.caller })),
+  ];
+}
+
+/**
+ * Code after an `await` is not seen, but what it awaited is: if nothing else ran in the process, and a query or call of this request ended
+ * as the block began, what followed it in the handler is the likely cause.
+ */
+function afterAwait(kept: Given, block: Block): Cause | null {
+  const { routing, runtime } = kept;
+  if (runtime.concurrent !== 1) return null;
+  const layer = routing?.layers
+    .map(fromLayerRow)
+    .findLast(({ kind, startMs }) => kind !== 'router' && startMs <= block.startMs);
+  const last = awaitedIn(kept).findLast(
+    ({ endMs }) => endMs <= block.startMs + block.durationMs * (1 - MOST),
+  );
+  if (layer === undefined || last === undefined || block.startMs - last.endMs > SAMPLED_MS) return null;
+  return {
+    text: `likely in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
+    place: last.place ?? layer.source,
+  };
+}
+
 /** Rendering the profiler's error page is not the application's work. */
 function isErrorPage({ kind, name }: RanLayer, { child }: ProfileHead): boolean {
   return child !== null && kind === 'error' && name === 'errorPage';
@@ -48,11 +97,6 @@ function isErrorPage({ kind, name }: RanLayer, { child }: ProfileHead): boolean 
 /** The process used little CPU: its code waited synchronously, or the machine was late. */
 function isWaiting({ cpuMs, durationMs }: Block): boolean {
   return cpuMs !== undefined && cpuMs < durationMs * COMPUTING;
-}
-
-interface Cause {
-  text: string;
-  place: string | null;
 }
 
 /** null: the profiler itself, or nothing shows that it was code of the process. */
@@ -67,6 +111,8 @@ function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   if (layer !== undefined)
     return { text: `in synchronous code of ${nameOfLayer(layer)}`, place: layer.source };
   if (isWaiting(block)) return null;
+  const after = afterAwait(kept, block);
+  if (after !== null) return after;
   const { concurrent } = kept.runtime;
   const others =
     concurrent === 1

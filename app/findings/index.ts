@@ -13,6 +13,7 @@ import { clientLeft } from './client-left.ts';
 import { cookieRejected } from './cookie-rejected.ts';
 import { cutOff } from './cut-off.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
+import { errorHandlerArguments } from './error-handler-arguments.ts';
 import { errorThrown } from './error-thrown.ts';
 import { createEtagChanges } from './etag-changes.ts';
 import { eventLoopBlocked } from './event-loop-blocked.ts';
@@ -30,9 +31,11 @@ import { manyQueries } from './many-queries.ts';
 import { middlewareOrder } from './middleware-order.ts';
 import { nPlusOne } from './n-plus-one.ts';
 import { nextAfterResponse } from './next-after-response.ts';
+import { outsideTransaction } from './outside-transaction.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { poolWait } from './pool-wait.ts';
 import { processEnded } from './process-ended.ts';
+import { queryNeverRun } from './query-never-run.ts';
 import { repeatedCall } from './repeated-call.ts';
 import { repeatedStatement } from './repeated-statement.ts';
 import { retriedCall } from './retried-call.ts';
@@ -73,8 +76,10 @@ export function createFindingRules(): FindingRule[] {
     lockWait,
     largeResult,
     failedStatement,
+    queryNeverRun,
     poolWait,
     unendedTransaction,
+    outsideTransaction,
     transactionAcrossCall,
     cacheNPlusOne,
     manyCalls,
@@ -94,6 +99,7 @@ export function createFindingRules(): FindingRule[] {
     pendingMigrations,
     unknownMigrations,
     errorThrown,
+    errorHandlerArguments,
     failureSent,
     rootCause,
     unhandledRejection,

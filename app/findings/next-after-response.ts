@@ -14,18 +14,26 @@ export const nextAfterResponse: FindingRule<{ request: KeptRequest; routing: Kep
   fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
   find({ request, routing }, _head, shared) {
     const { headersAtMs = null } = request.response ?? {};
-    if (headersAtMs === null || routing.layers.length < 2) return [];
-    const ran = routing.layers.map(fromLayerRow);
-    const after = ran.filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
-    if (after.length === 0) return [];
+    const last = routing.layers.at(-1);
+    if (headersAtMs === null || last === undefined) return [];
+    const after = routing.layers
+      .map(fromLayerRow)
+      .filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
+    // After the end of the response no layer is recorded, but that the last one called `next()`.
+    if (after.length === 0 && (fromLayerRow(last).nextMs ?? 0) === 0) return [];
     const type = sentHeader(request, shared, 'content-type') ?? sentHeader(request, shared, 'content-length');
     const author = type === null ? undefined : authorOf(request, routing, type.anchor);
     if (author?.outcome !== 'next' || author.startMs > headersAtMs) return [];
+    if (author.startMs + (author.nextMs ?? 0) <= headersAtMs) return [];
+    const ran =
+      after.length === 0
+        ? 'after the response had ended'
+        : `${count(after.length, 'more function')} ran after the headers were sent`;
     const finding = {
       label: 'next after response',
       broke: 'unseen' as const,
       severity: 'warn' as const,
-      sentence: `${nameOfLayer(author)} responded and called next(): ${count(after.length, 'more function')} ran after the headers were sent`,
+      sentence: `${nameOfLayer(author)} responded and called next()${after.length === 0 ? ' ' : ': '}${ran}`,
       panel: 'routing',
       anchor: 'match',
     };

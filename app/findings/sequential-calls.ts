@@ -10,8 +10,9 @@ import { type Call, endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
 import { count, costliestFirst, duration, placed } from './shared/wording.ts';
 
-/** With a longer pause between two, the code awaited something else. */
+/** With a longer pause between two, in milliseconds and as a share of the longer one, the code awaited something else. */
 const GAP_MS = 10;
+const GAP_SHARE = 0.25;
 /** Reported if running them together would save both. */
 const SAVED_MS = 10;
 const SAVED_SHARE = 0.1;
@@ -86,7 +87,8 @@ function chainsIn(kept: Given, url: string): Work[][] {
   for (const work of workOf(kept)) {
     const before = chain.at(-1);
     const gap = before === undefined ? 0 : work.startMs - endOf(before);
-    const follows = before !== undefined && gap >= 0 && gap <= GAP_MS && !mayDepend(work, calls, url);
+    const most = Math.max(GAP_MS, GAP_SHARE * Math.max(before?.durationMs ?? 0, work.durationMs));
+    const follows = before !== undefined && gap >= 0 && gap <= most && !mayDepend(work, calls, url);
     if (follows && !chain.some(({ what }) => what === work.what)) chain.push(work);
     else chains.push((chain = [work]));
   }
@@ -104,7 +106,7 @@ export const sequentialCalls: FindingRule<Given> = {
   name: 'sequential-calls',
   needs: ['http_client'],
   labels: ['sequential calls'],
-  why: 'Calls that read, and reads between them, each started at most 10 ms after the one before had ended. Their addresses contain no value that an earlier one may have returned.',
+  why: 'Calls that read, and reads between them, each started at most 10 ms, or a quarter of the longer one, after the one before had ended. Their addresses contain no value that an earlier one may have returned.',
   fix: 'Start them together and await them together: `const [a, b] = await Promise.all([callA(), callB()])`.',
   find(kept, { durationMs: wholeMs, url }) {
     if (wholeMs === null || kept.http_client.calls.length === 0) return [];

@@ -1,12 +1,13 @@
 /**
  * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`; a call
- * is never on both. Nothing is patched and no body is read. A call belongs to the context that is current when it is made; its
+ * is never on both. Nothing is patched (but an agent on Node 20), and no body is read. A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
+import { agentChannel, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
@@ -36,7 +37,7 @@ export interface CallFact {
   error: string | null;
   /** The x-debug-token-link of the called service's response. */
   link: string | null;
-  /** Unknown for node:http on Node 20, which announces a call after its caller has returned. */
+  /** `file:line` in own code. */
   caller: string | null;
 }
 
@@ -256,10 +257,13 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
     else count(request, 1);
   });
 
-  // Node 22 and later: still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
-  on('http.client.request.created', ({ request }: { request: ClientRequest }) => {
-    if (tracker.current() !== undefined) callers.set(request, callerOf());
-  });
+  // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
+  for (const name of ['http.client.request.created', agentChannel.name])
+    on(name, ({ request }: { request: ClientRequest }) => {
+      if (tracker.current() !== undefined) callers.set(request, callerOf());
+    });
+  const restoreAgent = publishAgent();
+  if (restoreAgent !== null) undo.push(restoreAgent);
   on('http.client.request.start', ({ request }: { request: ClientRequest }) => {
     const url = `${request.protocol}//${request.host}${hostPort(request)}${request.path}`;
     const entry = begin(request, {

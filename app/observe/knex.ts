@@ -9,6 +9,7 @@ import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
+import { type Builder, watchBuilders } from './knex-builders.ts';
 import { countBeyond, type QueryRecorder } from './queries.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
@@ -38,6 +39,7 @@ interface Client extends ExplainClient {
   stream(this: Client, connection: Connection, query: unknown, ...rest: unknown[]): Promise<unknown>;
   acquireConnection(this: Client): Promise<Connection>;
   runner(this: Client, builder: unknown): Runner;
+  queryCompiler(this: Client, ...args: unknown[]): unknown;
 }
 
 /** tarn's. */
@@ -106,6 +108,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   /** Changed in place: connections live long, and added and deleted entries make garbage collections more expensive. */
   const leases = new WeakMap<Connection, Lease>();
   const callers = new WeakMap<object, string>();
+  /** Used if a statement's stack does not lead to its caller. */
+  const builders = new WeakMap<object, string>();
   const settings = new WeakSet<object>(client.config === undefined ? [] : [client.config]);
   let closed = false;
 
@@ -189,6 +193,10 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return typeof query === 'object' && query !== null ? callers.get(query) : undefined;
   }
 
+  function builtAt(query: unknown): string | null {
+    return typeof query === 'object' && query !== null ? (builders.get(query) ?? null) : null;
+  }
+
   function watch(
     context: Context,
     { connection, query, caller }: { connection: Connection; query: unknown; caller: string | null },
@@ -240,7 +248,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     if (context === null) return original.query.call(this, connection, statement);
     const send = (): Promise<unknown> => original.query.call(this, connection, statement);
     if (context.isFull('query')) return count(context, statement, send);
-    const caller = knownCallerOf(statement) ?? findCaller?.(querySent) ?? null;
+    const caller = knownCallerOf(statement) ?? findCaller?.(querySent) ?? builtAt(statement);
     return watch(context, { connection, query: statement, caller }, send);
   }
 
@@ -340,19 +348,33 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const made = original.runner.call(this, builder);
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
     if (typeof builder === 'object' && builder !== null) watchThen(builder);
-    if (isAwaited) return made;
-    const caller = findCaller(runnerMade);
+    const caller = isAwaited ? null : findCaller(runnerMade);
+    const fallback = built.callerOf(builder);
     const send = made.query;
-    if (caller === null || send === undefined) return made;
+    if ((caller === null && fallback === null) || send === undefined) return made;
     const query: Runner['query'] = (statement) => {
-      callers.set(statement, caller);
+      if (caller !== null) callers.set(statement, caller);
+      else if (fallback !== null) builders.set(statement, fallback);
       return send.call(made, statement);
     };
     made.query = query;
     return made;
   }
 
+  function queryCompiler(this: Client, ...args: unknown[]): unknown {
+    built.compiled(args[0]);
+    return original.queryCompiler.apply(this, args);
+  }
+
+  const built = watchBuilders({
+    prototype: Object.getPrototypeOf(knex.queryBuilder()) as Builder,
+    replace: replaceMethod,
+    contextOf: (of) => contextOf(of as Client),
+    findCaller,
+  });
   const restore = [
+    ...built.undo,
+    replaceMethod(prototype, 'queryCompiler', queryCompiler),
     replaceMethod(prototype, 'query', query),
     replaceMethod(prototype, 'stream', stream),
     replaceMethod(prototype, 'acquireConnection', acquireConnection),
@@ -386,6 +408,6 @@ function isResolver(callback: unknown): boolean {
   );
 }
 
-function pick({ query, stream, acquireConnection, runner }: Client) {
-  return { query, stream, acquireConnection, runner };
+function pick({ query, stream, acquireConnection, runner, queryCompiler }: Client) {
+  return { query, stream, acquireConnection, runner, queryCompiler };
 }

@@ -18,6 +18,7 @@ import {
 import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
 import { isFailure, recordError } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
+import { misdeclaredHandler } from './misdeclared-handler.ts';
 
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
@@ -182,6 +183,16 @@ function createLayerTrace(
     }
   }
 
+  /** The layer that ran last called `next()` although the response was over: no layer is recorded any more, but that is. */
+  function markNextAfterEnd(context: Context): void {
+    const facts = traces.get(context)?.facts;
+    const fact = facts?.[facts.length - 1];
+    if (fact === undefined || fact.nextMs !== null || fact.outcome !== 'running') return;
+    fact.nextMs = context.elapsedMs() - fact.startMs;
+    fact.outcome = 'next';
+    context.onLateFact?.(context);
+  }
+
   function noteRoute(trace: RequestTrace, { req, route, params }: LayerCall, fact: LayerFact): void {
     const handler = fact.name === '<anonymous>' ? null : fact.name;
     if (trace.route?.key === route && trace.route?.fact.pattern === fact.pattern) {
@@ -230,7 +241,11 @@ function createLayerTrace(
 
   function started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null {
     const context = tracker.of(req);
-    if (context === undefined || context.ended) return null;
+    if (context === undefined) return null;
+    if (context.ended) {
+      markNextAfterEnd(context);
+      return null;
+    }
     const call = new LayerCall(req, layer, context, kind);
     if (context.sampledOut) note(call);
     else begin(call, null);
@@ -343,9 +358,17 @@ function createLayerTrace(
     if (error && !isSignal(error)) errorPassedToNext(req, error);
     const context = tracker.of(req);
     const trace = context === undefined ? undefined : traces.get(context);
-    if (trace === undefined) return;
+    if (context === undefined || trace === undefined) return;
+    if (context.ended) markNextAfterEnd(context);
     trace.isUnanswered = true;
-    if (trace.failure !== null) trace.failure.handler = null;
+    if (trace.failure === null) return;
+    trace.failure.handler = null;
+    const layer =
+      error && !isSignal(error) ? misdeclaredHandler(routerOf((req as RoutedRequest).app)) : undefined;
+    if (layer === undefined) return;
+    const { name } = metaOf(layer, req);
+    const parameters = (layer.handle as { length: number }).length;
+    trace.failure.misdeclared = { name, source: sourceOf(layer), parameters };
   }
 
   function elapsedMs({ context, startMs }: LayerCall): number {

@@ -151,6 +151,8 @@ export interface ErrorFact {
   layer?: ErrorLayer | null;
   /** The error handler that it reached last; null: Express's own. */
   handler?: ErrorLayer | null;
+  /** If that is Express's own: a function that was meant to be one, but has too few parameters. */
+  misdeclared?: { name: string; source: string | null; parameters: number };
 }
 
 /** The layer that an error names as its source or its handler. */

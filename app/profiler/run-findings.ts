@@ -46,6 +46,15 @@ function named(finding: Finding, rule: string): Finding {
     : { ...finding, rule, costMs: Math.round(costMs * 1000) / 1000 };
 }
 
+/** Panels about work: without a line of its own, that of the route it was done for is better than none. */
+const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
+
+function withPlace(finding: Finding, { kept }: SeenPanels): Finding {
+  if (finding.place !== undefined || !OF_WORK.has(finding.panel)) return finding;
+  const place = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route?.source;
+  return typeof place === 'string' ? { ...finding, place } : finding;
+}
+
 interface Finder {
   needs: readonly string[];
   /** Absent for a panel's own findings. */
@@ -81,7 +90,7 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
     try {
       const found = find(seen, head);
       if (found.length === 0 || rule === undefined) return found;
-      return found.map((finding) => named(finding, rule));
+      return found.map((finding) => named(withPlace(finding, seen), rule));
     } catch {
       // A rule that throws finds nothing; the panels still show the facts.
       return NONE;

@@ -12,6 +12,11 @@ describe('finding answered-twice', () => {
       res.end('one');
       res.end('two');
     });
+    app.get('/late', async function showOrder(_req, res) {
+      res.json({ one: 1 });
+      await new Promise((done) => setTimeout(done, 30));
+      res.json({ two: 2 });
+    });
     app.get('/once', (_req, res) => {
       res.json({ one: 1 });
       if (!res.headersSent) res.json({ two: 2 });
@@ -36,6 +41,14 @@ describe('finding answered-twice', () => {
   it('names what passed a body to end() twice', async () => {
     const [finding] = (await ask('/after')).of('answered-twice');
     expect(finding?.sentence).to.match(/^endTwice passed a body to end\(\) after the response had ended$/);
+  });
+
+  it('names what did so after the response had ended, by its error, which is no finding of its own', async () => {
+    const { profile } = await ask.when('/late', (asked) => asked.of('answered-twice').length > 0);
+    const [finding] = profile.findings;
+    expect(finding?.sentence).to.equal('GET /late showOrder set headers after the headers were sent');
+    expect(finding?.place).to.match(/answered-twice\.test\.ts:\d+$/);
+    expect(profile.findings.map(({ rule }) => rule)).not.to.include('error-thrown');
   });
 
   it('ignores end() without a body and a response written in parts', async () => {

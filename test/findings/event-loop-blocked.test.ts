@@ -111,8 +111,7 @@ describe('finding event-loop-blocked', () => {
     expect(finding?.sentence).to.match(
       /, (by this request or (other work in the process|the other one that overlapped with it|one of the \d others that overlapped with it)|by another request \(GET \/layer\), in hashPassword)$/,
     );
-    if (finding?.sentence.includes('by another request') !== true)
-      expect(finding?.place).to.equal(undefined);
+    if (finding?.sentence.includes('by another request') !== true) expect(finding?.place).to.equal(undefined);
     expect((await ask.when('/later', computing)).of('event-loop-blocked')[0]?.sentence).to.match(
       /by this request/,
     );

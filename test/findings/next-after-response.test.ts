@@ -11,6 +11,11 @@ describe('finding next-after-response', () => {
       res.set('x-checked', 'yes');
       next();
     });
+    app.use('/late', async function guard(_req, res, next) {
+      res.status(403).json({ error: 'closed' });
+      await new Promise((done) => setTimeout(done, 30));
+      next();
+    });
     app.use('/refused', (_req, res) => res.sendStatus(403));
     app.get(['/closed', '/open', '/refused'], (_req, res) => {
       if (!res.headersSent) res.send('x');
@@ -24,6 +29,13 @@ describe('finding next-after-response', () => {
       sentence: 'guard responded and called next(): 1 more function ran after the headers were sent',
     });
     expect(finding?.place).to.match(/next-after-response\.test\.ts:\d+$/);
+  });
+
+  it('notices it after the end of the response', async () => {
+    const { of } = await ask.when('/late', (asked) => asked.of('next-after-response').length > 0);
+    expect(of('next-after-response')[0]?.sentence).to.equal(
+      'guard responded and called next() after the response had ended',
+    );
   });
 
   it('ignores middleware that only does one of the two', async () => {

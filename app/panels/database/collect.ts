@@ -17,6 +17,7 @@ import type { DatabaseData, DatabaseGroup, DatabaseQuery, KeptExcerpt } from './
 /** Bindings stored per statement (app/observe/knex.ts). */
 const MOST_BINDINGS = 100;
 const MOST_EXCERPTS = 5;
+const MOST_UNRUN = 20;
 /** The count of dropped bindings, after the last kept one. Escaped: one character beyond Latin-1 doubles a file's size in V8. */
 const DROPPED = /^\u2026 \d+ more$/;
 
@@ -96,7 +97,11 @@ function takeExcerpts(
 export function collectQueries(context: Context, collecting: Collecting): DatabaseData | null {
   const { book } = collecting;
   const facts = context.all('query');
-  if (facts.length === 0) return null;
+  const unrun = context
+    .all('built')
+    .flatMap(({ label, caller, ran }) => (ran ? [] : [{ label, caller }]))
+    .slice(0, MOST_UNRUN);
+  if (facts.length === 0 && unrun.length === 0) return null;
   const statements: DatabaseData['statements'] = [];
   const numbers = new Map<string, number>();
   const shapes = new Set<string>();
@@ -159,6 +164,7 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
     queries,
     groups,
     ...(excerpts.length === 0 ? {} : { excerpts }),
+    ...(unrun.length === 0 ? {} : { unrun }),
     ...(unkept === null ? {} : { unkept }),
     totals: {
       queries: queries.length + (unkept?.count ?? 0),

@@ -53,6 +53,13 @@ export interface DatabaseStatement {
   system?: string;
 }
 
+/** A write that was built with a query builder, and that nothing ran. */
+export interface UnrunWrite {
+  /** `update products` */
+  label: string;
+  caller: string | null;
+}
+
 export interface DatabaseData {
   /** Each text once for each system and label. */
   statements: DatabaseStatement[];
@@ -60,6 +67,8 @@ export interface DatabaseData {
   groups: DatabaseGroup[];
   /** Source around the lines that loop, are slow or fail; absent if there are none. */
   excerpts?: KeptExcerpt[];
+  /** Writes that were built and never run; absent if there are none. */
+  unrun?: UnrunWrite[];
   /** Past the recording limit, without BEGIN, COMMIT and the like; absent if all were kept. */
   unkept?: Unkept;
   /** With what is not kept. */

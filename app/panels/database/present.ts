@@ -165,6 +165,17 @@ export function presentQueries(
       card: 'largest',
     },
     {
+      id: 'unrun',
+      title: 'Built and never run',
+      columns: { text: 'Statement', place: 'Built at' },
+      rows: (data.unrun ?? []).map(({ label, caller }, index) => ({
+        id: `u${index + 1}`,
+        text: label,
+        tone: 'warn',
+        place: caller,
+      })),
+    },
+    {
       id: 'transactions',
       title: 'Transactions',
       columns: { label: 'Transaction' },

@@ -38,11 +38,15 @@ function layerPlace(layer: ErrorFact['layer']): LayerPlace | undefined {
   return { name: truncateText(title, LONGEST_NAME), place: source };
 }
 
+function misdeclaredPlace({ name, source, parameters }: NonNullable<ErrorFact['misdeclared']>) {
+  return { name: truncateText(name, LONGEST_NAME), place: source, parameters };
+}
+
 /** How an error was handled: if the application responded to it, with the status of the response. */
 function answerOf(
-  { origin, status, atMs, layer, handler }: ErrorFact,
+  { origin, status, atMs, layer, handler, misdeclared }: ErrorFact,
   context: Context,
-): Pick<ThrownRecord, 'origin' | 'status' | 'from' | 'handler'> {
+): Pick<ThrownRecord, 'origin' | 'status' | 'from' | 'handler' | 'misdeclared'> {
   const response = context.first('response');
   const headersAtMs = response?.headersAtMs ?? null;
   const isPassedOn = origin === 'passed on';
@@ -54,6 +58,7 @@ function answerOf(
     status: isPassedOn && !isLate && headersAtMs !== null ? (response?.status ?? null) : status,
     ...(from === undefined ? {} : { from }),
     ...(by === undefined ? {} : { handler: by }),
+    ...(misdeclared === undefined ? {} : { misdeclared: misdeclaredPlace(misdeclared) }),
   };
 }
 

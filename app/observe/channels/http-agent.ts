@@ -1,0 +1,29 @@
+/**
+ * Goes with Node 20, and 22 before 22.12, which announce a call of node:http only when it has a socket: its agent is asked for one while
+ * the caller is on the stack. `Agent` -> channel `express-hindsight:http:asked`.
+ */
+import { channel } from 'node:diagnostics_channel';
+import { Agent } from 'node:http';
+import { wrapMethod } from './wrap-method.ts';
+
+export const agentChannel = channel('express-hindsight:http:asked');
+
+/** Whether Node.js has the channel `http.client.request.created`. */
+function announces(version = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 23 || (major === 23 && minor >= 2) || (major === 22 && minor >= 12);
+}
+
+/** Returns what undoes it; null if nothing was wrapped. */
+export function publishAgent(): (() => void) | null {
+  if (announces()) return null;
+  return wrapMethod(
+    Agent.prototype,
+    'addRequest',
+    (original) =>
+      function (this: unknown, ...args) {
+        if (agentChannel.hasSubscribers) agentChannel.publish({ request: args[0] });
+        return Reflect.apply(original, this, args);
+      },
+  );
+}

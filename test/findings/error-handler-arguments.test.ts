@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import express from 'express';
+import type { AddressInfo } from 'node:net';
+import hindsight from '../../app/index.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import { until } from '../support/waiting.ts';
+
+type Handler = express.RequestHandler | express.ErrorRequestHandler;
+
+describe('finding error-handler-arguments', () => {
+  /** The findings of a request that fails, in an application with this error handler. */
+  async function findingsWith(onError: Handler): Promise<Profile['findings']> {
+    const app = express();
+    app.set('env', 'test');
+    const profiler = hindsight(app, { warn: () => undefined });
+    app.get('/fails', () => {
+      throw new Error('no');
+    });
+    app.use(onError);
+    const server = app.listen(0, '127.0.0.1');
+    await new Promise((done) => server.once('listening', done));
+    const { port } = server.address() as AddressInfo;
+    const { headers } = await fetch(`http://127.0.0.1:${port}/fails`);
+    let profile: Profile | undefined;
+    await until(async () => {
+      profile = (await profiler.profiles.read(headers.get('x-debug-token') ?? ''))?.profile;
+      return profile?.state === 'final';
+    }, 'the profile is final');
+    server.closeAllConnections();
+    server.close();
+    await profiler.close();
+    return profile?.findings.filter(({ rule }) => rule === 'error-handler-arguments') ?? [];
+  }
+
+  it('names the function, its number of parameters and where it was registered', async () => {
+    const [finding] = await findingsWith(function onError(
+      _error: unknown,
+      _req: unknown,
+      res: express.Response,
+    ) {
+      res.send('sorry');
+    } as unknown as Handler);
+    expect(finding).to.include({ label: 'error handler', severity: 'bad', broke: 'response' });
+    expect(finding?.sentence).to.equal(
+      'onError was not called with the error: it has 3 parameters, and Express takes only functions with 4 parameters as error handlers',
+    );
+    expect(finding?.place).to.match(/error-handler-arguments\.test\.ts:\d+$/);
+  });
+
+  it('ignores middleware, and error handlers that are ones', async () => {
+    const handlers: Handler[] = [
+      (_req, _res, next) => {
+        next();
+      },
+      (_error: unknown, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
+        res.status(500).send('sorry');
+      },
+    ];
+    for (const handler of handlers) expect(await findingsWith(handler)).to.deep.equal([]);
+  });
+});
