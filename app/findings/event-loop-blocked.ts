@@ -21,6 +21,8 @@ type Block = NonNullable<Kept['runtime']['held']>[number] & {
 /** Reported from here on; bad from there on. */
 const BLOCKED_MS = 50;
 const BAD_MS = 300;
+/** Less of the request does not explain its time. */
+const LEAST_SHARE = 0.05;
 /** Share of a block that its cause must cover; the loop is only sampled every 20 ms. */
 const MOST = 0.8;
 /** How often the loop is sampled: the beginning of a block is that uncertain. */
@@ -140,7 +142,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
     const { held } = kept.runtime;
     if (held === undefined) return [];
     const costMs = held.reduce((sum, { durationMs }) => sum + durationMs, 0);
-    if (costMs < BLOCKED_MS) return [];
+    if (costMs < BLOCKED_MS || costMs < (head.durationMs ?? 0) * LEAST_SHARE) return [];
     const at = held.reduce(
       (worst, { durationMs }, index) => (durationMs > (held[worst]?.durationMs ?? 0) ? index : worst),
       0,

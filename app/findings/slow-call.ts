@@ -3,6 +3,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
+import { lengthOf, usualText } from './shared/long.ts';
 import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
 import { count, duration, placed, shareOf } from './shared/wording.ts';
 
@@ -55,20 +56,24 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
-  why: 'The call took at least 100 ms and 30 % of the request. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
+  why: 'The call took at least 100 ms and 30 % of the request, or half of one that took twice as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
-  find({ http_client: { calls }, runtime }, { durationMs: wholeMs }) {
+  find({ http_client: { calls }, runtime }, { durationMs: wholeMs }, _shared, usual) {
     if (wholeMs === null) return [];
     const slow = calls
       .map((call, index) => ({ ...call, index, ms: call.durationMs ?? 0 }))
-      .filter((call) => call.ms >= SLOW_MS && call.ms >= wholeMs * SLOW_SHARE && !hasFailed(call))
+      .filter(
+        ({ ms }) => ms >= wholeMs * SLOW_SHARE && lengthOf(ms, wholeMs, { longMs: SLOW_MS, usual }) !== null,
+      )
+      .filter((call) => !hasFailed(call))
       .filter((call) => !isMostlyBlocked(call, runtime));
     return waitsOf(slow).map(({ longest: call, beside }) => {
       const { index, ms } = call;
       const part = slowPart(call);
-      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}`;
+      const isUnusual = ms < SLOW_MS;
+      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(usual) : ''}`;
       const common = { label: 'slow call', panel: 'http_client', anchor: `c${index + 1}` };
-      return placed({ ...common, severity: 'warn', sentence, costMs: ms }, call.caller);
+      return placed({ ...common, severity: isUnusual ? 'info' : 'warn', sentence, costMs: ms }, call.caller);
     });
   },
 };

@@ -3,6 +3,7 @@ import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Profile } from '../profiler/profile.ts';
 import type { Kept } from './shared/kept.ts';
+import { lengthOf, usualText } from './shared/long.ts';
 import { describePlan, indexCode } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf } from './shared/queries.ts';
 import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
@@ -20,23 +21,27 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
-  why: 'The statement took at least 100 ms from sending the query until its result was read. Statements that ran side by side are one wait. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
+  why: 'The statement took at least 100 ms until its result was read, or half of a request that took twice as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
-  find({ database, runtime }, { durationMs: wholeMs }) {
+  find({ database, runtime }, { durationMs: wholeMs }, _shared, usual) {
     const slow = database.queries
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
+      .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usual }) !== null)
       // A large result, a failure and a wait for a lock have rules of their own.
-      .filter((query) => query.ms >= SLOW_MS && query.error === null && !isLarge(database, query))
+      .filter((query) => query.error === null && !isLarge(database, query))
       .filter(({ lockedBy }) => lockedBy === undefined)
       .filter((query) => !isMostlyBlocked(query, runtime));
     return waitsOf(slow).map(({ longest: query, beside }) => {
       const { index, ms } = query;
       const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
       const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;
-      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}`;
+      const isUnusual = ms < SLOW_MS;
+      const than = isUnusual ? usualText(usual) : '';
+      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}`;
       const anchor = rowOf(database, index);
+      const severity = isUnusual ? 'info' : 'warn';
       return placed(
-        { label: 'slow query', severity: 'warn', sentence, panel: 'database', anchor, costMs: ms },
+        { label: 'slow query', severity, sentence, panel: 'database', anchor, costMs: ms },
         query.caller,
       );
     });

@@ -7,7 +7,7 @@ import diagnostics from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
-import { agentChannel, publishAgent } from './channels/http-agent.ts';
+import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
@@ -258,7 +258,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
   });
 
   // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
-  for (const name of ['http.client.request.created', agentChannel.name])
+  for (const name of ['http.client.request.created', AGENT_ASKED])
     on(name, ({ request }: { request: ClientRequest }) => {
       if (tracker.current() !== undefined) callers.set(request, callerOf());
     });

@@ -187,7 +187,7 @@ function createLayerTrace(
   function markNextAfterEnd(context: Context): void {
     const facts = traces.get(context)?.facts;
     const fact = facts?.[facts.length - 1];
-    if (fact === undefined || fact.nextMs !== null || fact.outcome !== 'running') return;
+    if (fact?.outcome !== 'running' || fact.nextMs !== null) return;
     fact.nextMs = context.elapsedMs() - fact.startMs;
     fact.outcome = 'next';
     context.onLateFact?.(context);

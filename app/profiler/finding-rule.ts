@@ -2,6 +2,12 @@
 import type { Finding, FixCode } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
 
+/** How requests to the same route of this process were, before this one. */
+export interface RouteUsual {
+  /** Median in milliseconds; null if there were too few. */
+  usualMs(): number | null;
+}
+
 /** `Kept`: stored data of the panels in `needs`, by their names. */
 export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
@@ -18,9 +24,14 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   readonly fix: string;
   /**
    * Called for every profile once all panels have collected, so it should return early. Worst findings first: only a few are
-   * stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`.
+   * stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`. `usual` tells how the route usually is.
    */
-  find(kept: Kept, profile: ProfileHead, shared: Readonly<Record<string, object>>): Finding[];
+  find(
+    kept: Kept,
+    profile: ProfileHead,
+    shared: Readonly<Record<string, object>>,
+    usual?: RouteUsual,
+  ): Finding[];
   /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
   /** The fix as code; called when a page is read. null if the profile does not have enough for it. */

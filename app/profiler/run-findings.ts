@@ -3,9 +3,10 @@
  * severity and time; limited, and the others counted. Never throws.
  */
 import type { Finding, Severity } from './finding.ts';
-import type { FindingRule } from './finding-rule.ts';
+import type { FindingRule, RouteUsual } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
+import { createRouteTimes } from './route-times.ts';
 
 /** Stored and shared data by panel, for rules; absent if there is none. */
 export interface SeenPanels {
@@ -59,7 +60,7 @@ interface Finder {
   needs: readonly string[];
   /** Absent for a panel's own findings. */
   rule?: string;
-  find: (seen: SeenPanels, head: ProfileHead) => readonly Finding[];
+  find: (seen: SeenPanels, head: ProfileHead, usual: RouteUsual) => readonly Finding[];
 }
 
 /** By the first panel that they need: for most requests few panels have data. */
@@ -77,7 +78,7 @@ function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): 
     add({ needs: [name], find: ({ kept }, head) => panel.findings?.(kept[name], head) ?? [] });
   }
   for (const rule of rules) {
-    const find: Finder['find'] = ({ kept, shared }, head) => rule.find(kept, head, shared);
+    const find: Finder['find'] = ({ kept, shared }, head, usual) => rule.find(kept, head, shared, usual);
     add({ needs: rule.needs, rule: rule.name, find });
   }
   return groups;
@@ -85,10 +86,22 @@ function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): 
 
 export function createFindingRunner(panels: readonly Panel[], rules: readonly FindingRule[]) {
   const groups = groupFinders(panels, rules);
+  const times = createRouteTimes();
 
-  function findBy({ find, rule }: Finder, seen: SeenPanels, head: ProfileHead): readonly Finding[] {
+  /** Its duration counts for later requests, if it succeeded. */
+  function noteTime(route: string, { state, status, durationMs, token }: ProfileHead): void {
+    if (state === 'final' && durationMs !== null && (status ?? 500) < 400)
+      times.add(route, token, durationMs);
+  }
+
+  function findBy(
+    { find, rule }: Finder,
+    seen: SeenPanels,
+    head: ProfileHead,
+    usual: RouteUsual,
+  ): readonly Finding[] {
     try {
-      const found = find(seen, head);
+      const found = find(seen, head, usual);
       if (found.length === 0 || rule === undefined) return found;
       return found.map((finding) => named(withPlace(finding, seen), rule));
     } catch {
@@ -100,17 +113,20 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
   return function run(seen: SeenPanels, head: ProfileHead): Findings {
     const all: Finding[] = [];
     let left = 0;
+    const route = `${head.method} ${head.route ?? ''}`;
+    const usual: RouteUsual = { usualMs: () => (head.route === null ? null : times.usualMs(route)) };
     for (const name of Object.keys(seen.kept)) {
       const group = groups.get(name);
       if (group === undefined) continue;
       for (const finder of group) {
         if (finder.needs.length > 1 && !finder.needs.every((need) => seen.kept[need] !== undefined)) continue;
-        const found = findBy(finder, seen, head);
+        const found = findBy(finder, seen, head, usual);
         if (found.length === 0) continue;
         all.push(...found.slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
       }
     }
+    if (head.route !== null) noteTime(route, head);
     if (all.length > 1) all.sort(worstFirst);
     return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
   };

@@ -86,6 +86,19 @@ describe('finding slow-statement', () => {
     expect(finding?.sentence).to.match(/^select took \d\.\d\d s \(\d+ % of the request\)/);
   });
 
+  it('says that a request took longer than usual because of it, from half of the request on', async () => {
+    let finding: Finding | undefined;
+    await until(async () => {
+      for (let times = 0; times < 20; times++) await ask('/sleep/1');
+      [finding] = (await ask('/sleep/90')).of('slow-statement');
+      return finding?.severity === 'info';
+    }, 'the statement takes less than 100 ms, and most of its request');
+    expect(finding).to.include({ severity: 'info' });
+    expect(finding?.sentence).to.match(
+      /^select took \d+\.\d ms \(\d+ % of the request\) and returned 1 row; requests to this route usually take \d+\.\d ms$/,
+    );
+  });
+
   it('is one finding for statements that ran side by side', async () => {
     // Opening connections would set them apart.
     await ask('/three');

@@ -41,6 +41,32 @@ describe('findings of a profile', () => {
     expect(findings.map(({ rule: name }) => name)).to.deep.equal(['b', 'b', 'a', 'a']);
   });
 
+  it('can be about what is usual for the route: of successful requests before this one', () => {
+    const seen: (number | null | undefined)[] = [];
+    const find = createFindingRunner(
+      [],
+      [
+        rule({
+          find(_kept, _head, _shared, usual) {
+            seen.push(usual?.usualMs());
+            return [];
+          },
+        }),
+      ],
+    );
+    const ask = (token: string, given: Partial<ProfileHead> = {}): void => {
+      const of = { method: 'GET', route: '/a', state: 'final', status: 200, durationMs: 7, token, ...given };
+      find({ kept: { request: {} }, shared: {} }, of as ProfileHead);
+    };
+    for (const token of ['a', 'b', 'c', 'd']) ask(token);
+    ask('e', { status: 500 });
+    ask('f', { state: 'running' });
+    ask('g');
+    ask('h');
+    ask('i', { route: null });
+    expect(seen).to.deep.equal([null, null, null, null, null, null, null, 7, null]);
+  });
+
   it('stand behind what broke the response, and that behind nothing', () => {
     const broke = (sentence: string, what: Finding['broke']): Finding => ({
       ...finding(sentence),

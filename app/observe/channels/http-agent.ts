@@ -6,7 +6,9 @@ import { channel } from 'node:diagnostics_channel';
 import { Agent } from 'node:http';
 import { wrapMethod } from './wrap-method.ts';
 
-export const agentChannel = channel('express-hindsight:http:asked');
+export const AGENT_ASKED = 'express-hindsight:http:asked';
+
+const asked = channel(AGENT_ASKED);
 
 /** Whether Node.js has the channel `http.client.request.created`. */
 function announces(version = process.versions.node): boolean {
@@ -22,7 +24,7 @@ export function publishAgent(): (() => void) | null {
     'addRequest',
     (original) =>
       function (this: unknown, ...args) {
-        if (agentChannel.hasSubscribers) agentChannel.publish({ request: args[0] });
+        if (asked.hasSubscribers) asked.publish({ request: args[0] });
         return Reflect.apply(original, this, args);
       },
   );

@@ -1,0 +1,28 @@
+/** When work is long: by itself, or as a share of a request that took longer than its route usually does. */
+import type { RouteUsual } from '../../profiler/finding-rule.ts';
+import { duration } from './wording.ts';
+
+/** Shorter work is not worth a finding, whatever its share. */
+const NOTICED_MS = 20;
+/** Share of the request from which on the work explains why it took longer. */
+const LARGE_SHARE = 0.5;
+/** The request took at least so many times as long as usual. */
+const TIMES_USUAL = 2;
+
+/** `always` from `longMs` on; `unusual` if the route usually takes less than half of what this request took, and the work is half of it. */
+export function lengthOf(
+  ms: number,
+  wholeMs: number | null,
+  { longMs, usual }: { longMs: number; usual: RouteUsual | undefined },
+): 'always' | 'unusual' | null {
+  if (ms >= longMs) return 'always';
+  if (ms < NOTICED_MS || wholeMs === null || ms < wholeMs * LARGE_SHARE) return null;
+  const usualMs = usual?.usualMs() ?? null;
+  return usualMs !== null && wholeMs >= usualMs * TIMES_USUAL ? 'unusual' : null;
+}
+
+/** `; requests to this route usually take 12.0 ms` */
+export function usualText(usual: RouteUsual | undefined): string {
+  const usualMs = usual?.usualMs() ?? null;
+  return usualMs === null ? '' : `; requests to this route usually take ${duration(usualMs)}`;
+}

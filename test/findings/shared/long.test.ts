@@ -1,0 +1,26 @@
+import { expect } from 'chai';
+import { lengthOf, usualText } from '../../../app/findings/shared/long.ts';
+
+describe('the length of work', () => {
+  const of = (ms: number, wholeMs: number | null, usualMs: number | null) =>
+    lengthOf(ms, wholeMs, { longMs: 100, usual: { usualMs: () => usualMs } });
+
+  it('is long from a number of milliseconds on', () => {
+    expect(of(100, 5000, null)).to.equal('always');
+    expect(of(99, null, 1)).to.equal(null);
+  });
+
+  it('is unusual as half of a request that took twice as long as its route usually does', () => {
+    expect(of(40, 80, 40)).to.equal('unusual');
+    expect(of(39, 80, 40)).to.equal(null);
+    expect(of(40, 80, 41)).to.equal(null);
+    expect(of(40, 80, null)).to.equal(null);
+    expect(of(19, 20, 1)).to.equal(null);
+  });
+
+  it('names the usual time if it is known', () => {
+    expect(usualText({ usualMs: () => 12 })).to.equal('; requests to this route usually take 12.0 ms');
+    expect(usualText({ usualMs: () => null })).to.equal('');
+    expect(usualText(undefined)).to.equal('');
+  });
+});
