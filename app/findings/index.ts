@@ -10,6 +10,7 @@ import { cacheNPlusOne } from './cache-n-plus-one.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';
 import { callNotJson } from './call-not-json.ts';
 import { clientLeft } from './client-left.ts';
+import { createConnectionPerRequest } from './connection-per-request.ts';
 import { cookieRejected } from './cookie-rejected.ts';
 import { cutOff } from './cut-off.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
@@ -78,6 +79,7 @@ export function createFindingRules(): FindingRule[] {
     failedStatement,
     queryNeverRun,
     poolWait,
+    createConnectionPerRequest(),
     unendedTransaction,
     outsideTransaction,
     transactionAcrossCall,

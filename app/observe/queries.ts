@@ -184,6 +184,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
 
   function factOf(context: Context, query: QueryStart): QueryFact {
     const { system, sql, bindings, connection = null, library, instance = system } = query;
+    const isFirst = connection !== null && !connections.has(connection);
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
     const label = labels.getStore();
@@ -204,6 +205,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       instance,
     };
     if (wait?.opened === true) fact.opened = true;
+    if (isFirst) fact.first = true;
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, sql, bindings);
     if (label !== undefined) fact.label = label;

@@ -52,6 +52,8 @@ export interface QueryFact {
   waitMs: number;
   /** The connection that it waited for had not been used before: it was opened meanwhile. */
   opened?: true;
+  /** The first statement on a connection that no known pool gave out. */
+  first?: true;
   /** Who held the pool's connections when it asked for one and all were in use. */
   heldBy?: readonly ConnectionHolder[];
   /** Whose transaction may have held the lock that it waited for. */

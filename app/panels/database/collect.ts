@@ -137,6 +137,7 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
       transaction: fact.transaction,
       waitMs: round(fact.waitMs),
       ...(fact.opened === true ? { opened: true as const } : {}),
+      ...(fact.first === true ? { first: true as const } : {}),
       ...(fact.heldBy === undefined ? {} : { heldBy: fact.heldBy }),
       ...(fact.lockedBy === undefined
         ? {}

@@ -17,6 +17,8 @@ export interface DatabaseQuery {
   waitMs: number;
   /** The connection was opened meanwhile. */
   opened?: true;
+  /** The first statement on a connection that no known pool gave out. */
+  first?: true;
   /** Who held the pool's connections when it asked for one. */
   heldBy?: Facts['query']['heldBy'];
   /** Whose transaction may have held the lock that it waited for. */

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { createConnectionPerRequest } from '../../app/findings/connection-per-request.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('finding connection-per-request', () => {
+  const pools: pg.Pool[] = [];
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('select 1'),
+    (app, knex) => {
+      const { connection } = (knex.client as { config: { connection: pg.PoolConfig } }).config;
+      const pool = new pg.Pool({ ...connection, max: 1 });
+      pools.push(pool);
+      app.get('/own', async (_req, res) => {
+        const client = new pg.Client(connection);
+        await client.connect();
+        const { rows } = await client.query('select 2 as two');
+        await client.end();
+        res.json(rows);
+      });
+      app.get('/pool', async (_req, res) => {
+        res.json((await pool.query('select 3 as three')).rows);
+      });
+    },
+  );
+  after(() => Promise.all(pools.map((pool) => pool.end())));
+
+  it('is found from the third request in a row on, and names the line', async () => {
+    for (const found of [0, 0, 1, 1])
+      expect((await ask('/own')).of('connection-per-request')).to.have.length(found);
+    const [finding] = (await ask('/own')).of('connection-per-request');
+    expect(finding).to.include({ label: 'connection per request', severity: 'warn', anchor: 'q1' });
+    expect(finding?.sentence).to.equal(
+      'select ran on a connection opened for it, as in the last 5 requests from this line',
+    );
+    expect(finding?.place).to.match(/connection-per-request\.test\.ts:\d+$/);
+  });
+
+  it('ignores the connections of a pool', async () => {
+    for (let times = 0; times < 4; times++)
+      expect((await ask('/pool')).of('connection-per-request')).to.deep.equal([]);
+  });
+
+  it('counts a request once, and starts again with one that used a connection before', () => {
+    const rule = createConnectionPerRequest();
+    const find = (token: string, first: boolean) => {
+      const query = { statement: 0, caller: 'a.ts:1', error: null, group: null, ...(first ? { first } : {}) };
+      const database = { statements: [{ sql: 'select 1', label: 'select' }], queries: [query] };
+      return rule.find({ database: database as unknown as Kept['database'] }, { token } as ProfileHead, {});
+    };
+    for (const token of ['a', 'a', 'a', 'b']) expect(find(token, true)).to.have.length(0);
+    expect(find('c', false)).to.have.length(0);
+    for (const token of ['d', 'e']) expect(find(token, true)).to.have.length(0);
+    expect(find('f', true)).to.have.length(1);
+  });
+});
