@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The door of the command line, `npx express-hindsight`. It is started, never imported. */
+import { createInterface } from 'node:readline/promises';
 import { runProgram } from './cli/program.ts';
 import { packageVersion } from './paths.ts';
 
@@ -12,6 +13,14 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+async function confirm(question: string): Promise<boolean | null> {
+  if (!stdin.isTTY) return null;
+  const asking = createInterface({ input: stdin, output: process.stderr });
+  const answer = await asking.question(`${question} [y/N] `);
+  asking.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
 void runProgram(argv.slice(2), {
   env,
   screen: {
@@ -23,6 +32,7 @@ void runProgram(argv.slice(2), {
   stdout,
   version: packageVersion(),
   note: (sentence) => void process.stderr.write(`${sentence}\n`),
+  confirm,
   // The profiler is loaded only where its database is read.
   openDatabase: async (options) => (await import('./compose/open-stored.ts')).openStored(options),
 }).then((code) => {

@@ -47,6 +47,8 @@ export const urls = {
     `${withQuery(`${PROFILER_PREFIX}/${token}`, { panel, open: row })}#${row}`,
   /** Of one panel, or of all. */
   profileJson: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.json${panelQuery(panel)}`,
+  /** As it is stored, for another storage. */
+  profileLines: (token: string) => `${PROFILER_PREFIX}/${token}.jsonl`,
   profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
   profileOtlp: (token: string) => `${PROFILER_PREFIX}/${token}.otlp.json`,
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,

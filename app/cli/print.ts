@@ -42,9 +42,13 @@ export function printableText(text: string): string {
   return text.replace(/[^\n\t]+/g, escapeControls);
 }
 
+/** JSON stays the same JSON. */
+export function printableLine(json: string): string {
+  return json.replace(CONTROLS_IN_JSON, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 export function printableJson(value: unknown): string {
-  const text = JSON.stringify(value, null, 2);
-  return `${text.replace(CONTROLS_IN_JSON, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`;
+  return `${printableLine(JSON.stringify(value, null, 2))}\n`;
 }
 
 function cut(text: string, most: number): string {

@@ -4,15 +4,17 @@ import type { Readable, Writable } from 'node:stream';
 import { isHindsightError } from '../errors.ts';
 import { TOKEN_PATTERN, urls } from '../urls.ts';
 import { type Client, CommandError, createClient, FAILED, NOTHING_FOUND } from './client.ts';
+import { EXPORT_FORMATS, type ExportFormat, exportProfiles } from './export.ts';
 import { serveMcp } from './mcp.ts';
 import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
 import { RELEASE_FORMATS, type ReleaseFormat, sinceRelease } from './since-release.ts';
+import { addStoreCommands, readCount, type StoreChanges } from './store-commands.ts';
 import { tail } from './tail.ts';
 
 /** The pages over a database, without the application. */
-export interface OpenedDatabase {
+export interface OpenedDatabase extends StoreChanges {
   url: string;
   password: string;
   close(): Promise<void>;
@@ -27,6 +29,8 @@ export interface ProgramOptions {
   version: string;
   /** Messages that are no result. */
   note: (sentence: string) => void;
+  /** Asks whoever types; null: nobody can be asked. */
+  confirm: (question: string) => Promise<boolean | null>;
   /** Opens the profiles of a PostgreSQL. */
   openDatabase: (options: {
     database: string;
@@ -91,6 +95,18 @@ function createProgram(options: ProgramOptions): Command {
   const printRows = (rows: readonly ListedProfile[], format: ListFormat, isMore = false): void => {
     screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
   };
+
+  async function withStore<T>(work: (store: StoreChanges) => Promise<T>): Promise<T> {
+    const { database = env.PROFILER_DATABASE_URL, schema } = program.opts<GlobalOptions>();
+    if (database === undefined || database === '')
+      throw new CommandError('Name the database: --database <url>, or PROFILER_DATABASE_URL.', FAILED);
+    const opened = await openDatabase({ database, schema, warn: note });
+    try {
+      return await work(opened);
+    } finally {
+      await opened.close();
+    }
+  }
 
   async function show(client: Client, token: string, format: PageFormat, query = ''): Promise<void> {
     if (format === 'json') screen.write(printableJson(await client.json(urls.profileJson(token))));
@@ -188,6 +204,39 @@ function createProgram(options: ProgramOptions): Command {
       };
       await withClient((client) => tail({ client, filter, print, note }));
     });
+
+  program
+    .command('export')
+    .description('one request, or all that match, as a file')
+    .argument('[what...]', 'a token, or filters as in the search box; default: all requests')
+    .addOption(
+      new Option('-f, --format <format>', 'form of the file').choices(EXPORT_FORMATS).default('jsonl'),
+    )
+    .option('-o, --output <file>', 'default: standard output')
+    .option('-n, --limit <number>', 'at most so many, the newest', readCount)
+    .action((words: string[], given: { format: ExportFormat; output?: string; limit?: number }) =>
+      withClient((client) =>
+        exportProfiles({
+          client,
+          what: words.join(' '),
+          format: given.format,
+          limit: given.limit ?? Infinity,
+          file: given.output,
+          stdout: options.stdout,
+          version: options.version,
+          note,
+        }),
+      ),
+    );
+
+  addStoreCommands({
+    program,
+    stdin: options.stdin,
+    print: screen.write,
+    note,
+    confirm: options.confirm,
+    withStore,
+  });
 
   program
     .command('mcp')

@@ -24,6 +24,8 @@ import type {
   CountsAndHistogram,
   CountsAndHistogramQuery,
 } from './storage.ts';
+import type { ExportedProfile } from './exported-profile.ts';
+import { readExported } from './read-exported.ts';
 import { createRecentProfilesCache, type CachedProfile } from './recent-profiles-cache.ts';
 import { findUnstored } from './unstored.ts';
 import type { Writer } from './writer.ts';
@@ -46,6 +48,8 @@ export interface Profiles {
    * same statement, for the call that follows.
    */
   read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
+  /** A profile as it is stored, for another storage; null if none that is stored has the token. Rejects with STORAGE_UNAVAILABLE. */
+  readExported(token: string): Promise<ExportedProfile | null>;
   /** Stored, running and queued profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
   /** Stored profiles only; null if counting failed. Never rejects. */
@@ -195,6 +199,14 @@ export function createProfiles(options: {
         return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
       try {
         return await completeStored(token, withPercentiles);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async readExported(token) {
+      await writer.flush(FLUSH_BEFORE_LIST);
+      try {
+        return await readExported(storage, token);
       } catch (error) {
         throw unavailable(error);
       }

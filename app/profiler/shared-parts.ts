@@ -14,6 +14,11 @@ export interface SharedParts {
   valueOf(id: string): SharedValue | undefined;
 }
 
+/** `text`: a shared value, serialized. */
+export function sharedIdOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
 /** Limit of the values remembered by id. An application has few, unless its routes change with each request. */
 const REMEMBERED = 200;
 
@@ -24,7 +29,7 @@ export function createSharedParts(redactor: Redactor): SharedParts {
   function make(value: object): SharedPart {
     const safe: SharedValue = redactor.tree(value);
     const text = JSON.stringify(safe);
-    const id = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    const id = sharedIdOf(text);
     const [oldest] = values.keys();
     if (values.size >= REMEMBERED && oldest !== undefined) values.delete(oldest);
     values.set(id, safe);

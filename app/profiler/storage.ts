@@ -159,6 +159,8 @@ export interface RetentionLimits {
   bytes: number;
   /** Profiles of kind `profiler` stored at most. */
   profilerCount: number;
+  /** Also deletes from a partition that the age falls into, which the background work leaves until it is past as a whole. */
+  exact?: true;
   /** Limits of the exceptions: pinned and failed requests and the slowest of each route outlive the rest. Absent: none do. */
   keepExceptions?: {
     /** Exceptions that began before this moment are deleted, too, unless pinned. */

@@ -72,6 +72,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_json', '/search\\.json', controllers.searchJson),
     get('_profiler_json', `/${TOKEN}\\.json`, controllers.json),
     get('_profiler_markdown', `/${TOKEN}\\.md`, controllers.markdown),
+    get('_profiler_lines', `/${TOKEN}\\.jsonl`, controllers.lines),
     get('_profiler_har', `/${TOKEN}\\.har`, controllers.har),
     get('_profiler_otlp', `/${TOKEN}\\.otlp\\.json`, controllers.otlp),
     get('_profiler_routes', '/routes', routes),

@@ -25,6 +25,20 @@ function survivorsOf({ keepExceptions }: RetentionLimits): object | null {
   return keepExceptions === undefined ? null : {};
 }
 
+/** Of a partition that reaches beyond the moment. */
+async function purgeRowsByAge(store: Store, { name }: Partition, limits: RetentionLimits): Promise<number> {
+  const where = {
+    sql: `${ordinary(limits)} and started_at < $1::numeric`,
+    values: [String(limits.olderThan)],
+  };
+  if (limits.keepExceptions !== undefined)
+    await markSurvivors(store, name, { ...where, reasons: ['pinned'] });
+  let gone = 0;
+  for (const kind of PROFILE_KINDS)
+    gone += await deleteRows(store, { relation: name, kind, ...where, withinMs: ROWS_MS });
+  return gone;
+}
+
 async function purgeByAge(
   store: Store,
   partitions: readonly Partition[],
@@ -32,8 +46,10 @@ async function purgeByAge(
 ): Promise<number> {
   let gone = 0;
   for (const partition of partitions) {
-    if (partition.until > limits.olderThan) continue;
-    gone += await dropPartition(store, partition, survivorsOf(limits));
+    if (partition.until <= limits.olderThan)
+      gone += await dropPartition(store, partition, survivorsOf(limits));
+    else if (limits.exact === true && partition.from < limits.olderThan)
+      gone += await purgeRowsByAge(store, partition, limits);
   }
   if (limits.keepExceptions !== undefined)
     await markSurvivors(store, NET, {

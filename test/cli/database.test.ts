@@ -1,7 +1,7 @@
 /** The command line at the database of an application that does not run. */
 import { expect } from 'chai';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
-import { runCli } from '../support/cli.ts';
+import { databaseUrl, runCli } from '../support/cli.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 import { startRecordingHost } from '../support/recording-host.ts';
 
@@ -14,14 +14,7 @@ describe('the command line without the application', () => {
   let fine: string;
 
   before(async () => {
-    const { host, port, user, password, database: name } = server().connection;
-    const address = new URL('postgres://localhost');
-    address.username = user ?? '';
-    address.password = typeof password === 'string' ? password : '';
-    address.pathname = `/${name ?? ''}`;
-    address.searchParams.set('host', host ?? '');
-    if (port !== undefined) address.searchParams.set('port', String(port));
-    url = address.href;
+    url = databaseUrl(server().connection);
     database = ['--database', url, '--schema', SCHEMA];
     await runProfilerMigrations({ connection: url, schema: SCHEMA });
     const application = await startRecordingHost({

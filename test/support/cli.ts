@@ -2,6 +2,18 @@
 import { PassThrough } from 'node:stream';
 import { type ProgramOptions, runProgram } from '../../app/cli/program.ts';
 import { openStored } from '../../app/compose/open-stored.ts';
+import type { TestConnection } from './postgres.ts';
+
+/** As it is given to --database. */
+export function databaseUrl({ host, port, user, password, database }: TestConnection): string {
+  const url = new URL('postgres://localhost');
+  url.username = user;
+  url.password = password ?? '';
+  url.pathname = `/${database}`;
+  url.searchParams.set('host', host);
+  url.searchParams.set('port', String(port));
+  return url.href;
+}
 
 export interface Ended {
   code: number;
@@ -24,6 +36,7 @@ export async function runCli(
     stdout,
     version: '1.2.3',
     note: (sentence) => void (ended.stderr += `${sentence}\n`),
+    confirm: () => Promise.resolve(null),
     openDatabase: openStored,
     ...options,
   });

@@ -5,6 +5,7 @@ import { createCompareController } from './compare-controller.ts';
 import { createExportController } from './export-controller.ts';
 import { createHealthController } from './health-controller.ts';
 import { createJsonController } from './json-controller.ts';
+import { createLinesController } from './lines-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createMarkdownController } from './markdown-controller.ts';
@@ -24,6 +25,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createJsonController(services),
     ...createMarkdownController(services),
     ...createExportController(services),
+    ...createLinesController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),
     ...createReleasesController(services),

@@ -169,6 +169,7 @@ describe('pages of the profiler', () => {
         '',
         '.json',
         '.har',
+        '.jsonl',
         '.otlp.json',
         '/exception',
         '/exception.css',

@@ -1,0 +1,82 @@
+/** What the command line changes in a database: imports and deletes profiles, through the storage. */
+import { createError } from '../errors.ts';
+import { PROFILE_KINDS } from '../profiler/context.ts';
+import type { ProfileStorage, RetentionLimits } from '../profiler/storage.ts';
+import { sleep } from '../profiler/timeouts.ts';
+import { type ImportOptions, importProfiles, type ImportResult } from './import-profiles.ts';
+import { runProfilerMigrations } from './run-profiler-migrations.ts';
+
+/** At least one of the two. */
+export interface PruneLimits {
+  /** Older ones are deleted; milliseconds since 1970. */
+  olderThan: number | null;
+  /** The newest so many requests stay. */
+  keep: number | null;
+}
+
+export interface StoreChanges {
+  /** Creates the tables if they are missing. Rejects with STORAGE_UNAVAILABLE. */
+  importLines(given: Omit<ImportOptions, 'storage' | 'takeClashes'>): Promise<ImportResult>;
+  /** About how many `prune` would delete, pinned ones included. */
+  countPrunable(limits: PruneLimits): Promise<number>;
+  /** Deletes all but pinned profiles; returns how many. */
+  prune(limits: PruneLimits, onProgress: (deleted: number) => void): Promise<number>;
+}
+
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+/** Another process that purges holds a lock for a moment. */
+const TRIES = 3;
+const PAUSE_MS = 500;
+
+function limitsOf({ olderThan, keep }: PruneLimits): RetentionLimits {
+  return {
+    olderThan: olderThan ?? 0,
+    count: keep ?? NO_LIMIT,
+    bytes: NO_LIMIT,
+    profilerCount: keep === null ? NO_LIMIT : 0,
+    exact: true,
+    // Failed and slow requests are no exceptions here: whoever prunes wants them gone, too.
+    keepExceptions: { olderThan: keep === null ? (olderThan ?? 0) : NO_LIMIT, count: NO_LIMIT },
+  };
+}
+
+export function changesOf(options: {
+  storage: ProfileStorage;
+  database: string;
+  schema: string;
+  takeClashes: ImportOptions['takeClashes'];
+}): StoreChanges {
+  const { storage, database, schema, takeClashes } = options;
+
+  async function total(query: { until?: number; kinds: typeof PROFILE_KINDS | readonly ['request'] }) {
+    return (await storage.find({ ...query, limit: 1, offset: 0 })).total;
+  }
+
+  return {
+    async importLines(given) {
+      try {
+        await runProfilerMigrations({ connection: database, schema });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
+      }
+      return importProfiles({ ...given, storage, takeClashes });
+    },
+    async countPrunable({ olderThan, keep }) {
+      const old = olderThan === null ? 0 : await total({ until: olderThan, kinds: PROFILE_KINDS });
+      const surplus = keep === null ? 0 : (await total({ kinds: ['request'] })) - keep;
+      return Math.max(0, old, surplus);
+    },
+    async prune(limits, onProgress) {
+      let deleted = 0;
+      for (let tries = 0; tries < TRIES;) {
+        const count = await storage.purge(limitsOf(limits));
+        deleted += count;
+        onProgress(deleted);
+        if (count > 0) tries = 0;
+        else if (++tries < TRIES) await sleep(PAUSE_MS);
+      }
+      return deleted;
+    },
+  };
+}
