@@ -1,4 +1,5 @@
 /** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
+import { isUtf8 } from 'node:buffer';
 import type { Context } from '../profiler/context.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { failureText } from '../profiler/thrown-value.ts';
@@ -66,6 +67,8 @@ const READS_LIST = new Set(['MGET', 'HMGET']);
 
 function textOf(value: unknown, length: number): string {
   if (typeof value === 'string') return truncateText(value, length);
+  // Packed values, such as those of bullmq, hide from masking where a name or a token begins.
+  if (Buffer.isBuffer(value) && !isUtf8(value)) return `[Buffer, ${value.length} bytes]`;
   if (Buffer.isBuffer(value)) return truncateText(value.toString('utf8', 0, length * 4), length);
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : `[${typeof value}]`; // prettier-ignore
 }

@@ -71,6 +71,19 @@ for (const [version, library] of [
       undo?.();
     });
 
+    it('records packed values by their size: masking finds no token in them', async () => {
+      const context = newContext();
+      const packed = Buffer.concat([Buffer.from([0x81, 0xa4]), Buffer.from('nameDghp_0123456789')]);
+      await tracker.run(context, async () => {
+        await client.set('packed', packed);
+        await client.set('text', Buffer.from('Zoë'));
+      });
+      expect(linesOf(context)).to.deep.equal([
+        `SET io${version}:packed packed=[Buffer, ${packed.length} bytes]`,
+        `SET io${version}:text text=Zoë`,
+      ]);
+    });
+
     it('records command, key with its prefix, values, time, server and line', async () => {
       const context = newContext();
       await tracker.run(context, async () => {
