@@ -29,6 +29,7 @@ import { createHostPages } from './create-host-pages.ts';
 import { otlpOptions } from './otlp-options.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
+import { withPlainData } from './own-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
 import { gitCommit } from './git-commit.ts';
 import { createHostLog } from './host-log.ts';
@@ -83,7 +84,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       process: name,
       databases: () => observers.databases(),
     }),
-    ...(options.panels ?? []),
+    ...(options.panels ?? []).map(withPlainData),
   ];
   const rules = [...createFindingRules(), ...(options.findings ?? [])];
   const exported = createExport(storage, otlp, warn);

@@ -26,7 +26,31 @@ const ticketPanel: Panel<{ ids: number[] }> = {
   }),
 };
 
+/** As no panel should be: what it returns is no plain data. */
+function oddPanel(name: string, data: unknown): Panel {
+  return { name, title: name, collect: () => data };
+}
+
 describe('what an application records by itself', () => {
+  it('is masked, or an error of its panel alone, if it is no plain data', async () => {
+    const app = express();
+    const fails = {
+      toJSON: () => {
+        throw new Error('no JSON');
+      },
+    };
+    const hides = { toJSON: () => ({ password: 'hunter2hunter2' }) };
+    const panels = [oddPanel('huge', { one: 1n }), oddPanel('fails', fails), oddPanel('hides', hides)];
+    const profiler = hindsight(app, { panels, warn: () => undefined });
+    app.get('/', (_request, response) => void response.send('fine'));
+    const { headers } = await request(app).get('/').expect(200, 'fine');
+    const { profile } = (await profiler.profiles.read(headers['x-debug-token']!))!;
+    expect(profile.panels.huge?.error).to.match(/BigInt/);
+    expect(profile.panels.fails?.error).to.equal('Error: no JSON');
+    expect(profile.panels.hides?.data).to.deep.equal({ password: '••••••' });
+    await profiler.close();
+  });
+
   it('are spans, also nested, asynchronous and failing, and facts for a panel of its own', async () => {
     const app = express();
     const profiler = hindsight(app, { panels: [ticketPanel], warn: () => undefined });
