@@ -29,8 +29,8 @@ export interface PrepareOptions {
 const LOG_EVERY_MS = 60_000;
 const CONNECT_MS = 5000;
 
-/** SQLSTATE classes of an unavailable server: connection, shutdown. */
-const AWAY = /^(08|57P)/;
+/** SQLSTATEs of an unavailable server: connection, too many connections, shutdown. */
+const AWAY = /^(08|53300|57P)/;
 
 function isAway(error: unknown): boolean {
   const cause = error instanceof MigrationError ? error.cause : error;
