@@ -1,18 +1,22 @@
 /**
  * `npm run secrets [-- --places=log,SQL]`: plants each example of SECURITY.md's table in each place that a request can carry it, through the
  * whole service on a real PostgreSQL and Redis, and looks for it in everything that the profiler stores, shows or writes: rows, pages,
- * JSON, Markdown, the MCP server, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
+ * JSON, Markdown, HAR, the command line, the MCP server, the black box, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
  */
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Profiler } from '../app/index.ts';
 import { createService, readConfig, type Service, type Services } from '../app/service.ts';
+import { runCli } from '../test/support/cli.ts';
 import {
   createPlantRouter,
   leftOf,
+  notesPanel,
+  notesRule,
   type Plant,
   plantings,
   type Planting,
@@ -20,6 +24,7 @@ import {
 import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
 import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { sharedPart } from '../test/support/shared-part.ts';
+import { startRelay } from './faults/relay.ts';
 import { startDatabase } from './harness/database.ts';
 
 const { values: options } = parseArgs({ options: { places: { type: 'string', default: '' } } });
@@ -36,6 +41,9 @@ function profilerOf({ profiler }: Service): Profiler {
   return profiler;
 }
 
+/** Milliseconds after which a process without its database has left everything in its black box. */
+const LEFT_AFTER = 1000;
+
 /** Text of every file below a folder. */
 function filesBelow(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -47,6 +55,7 @@ function filesBelow(folder: string): string {
 
 async function main(): Promise<void> {
   const database = await startDatabase();
+  const relay = await startRelay(database.connection);
   const redis = await sharedPart<string>('redis');
   const varDir = freshVarDir();
   writeFileSync(join(varDir, 'planted.ejs'), '<p><%= notes.length %></p>');
@@ -57,8 +66,15 @@ async function main(): Promise<void> {
   let origin = '';
   // The service takes its way out when it is created. What handlers print later goes elsewhere.
   process.stdout.write = (chunk) => output.push(String(chunk)) > 0;
+  const behindRelay = {
+    ...environmentOf(database.connection),
+    DB_HOST: '127.0.0.1',
+    DB_PORT: String(relay.port),
+  };
+  const config = readConfig({ ...behindRelay, VAR_DIR: varDir, PORT: '0' });
+  const profilerOptions = { ...config.profiler, panels: [notesPanel], findings: [notesRule] };
   const service = createService({
-    config: readConfig({ ...environmentOf(database.connection), VAR_DIR: varDir, PORT: '0' }),
+    config: { ...config, profiler: profilerOptions },
     routes: [
       {
         mount: '/',
@@ -99,6 +115,11 @@ async function main(): Promise<void> {
     if (response.status >= 400) look('error page', text, planting.plants);
   }
 
+  async function runCommandLine(args: readonly string[]): Promise<string> {
+    const { stdout, stderr } = await runCli(['--url', origin, ...args]);
+    return stdout + stderr;
+  }
+
   async function askMcp(name: string, args: Record<string, unknown>): Promise<string> {
     const response = await fetch(`${origin}/_profiler/mcp`, {
       method: 'POST',
@@ -126,6 +147,10 @@ async function main(): Promise<void> {
       plants,
     );
     look('MCP', await askMcp('get_request', { token }), plants);
+    look('HAR', await get(`/_profiler/${token}.har`), plants);
+    // With the request as a test, if it has a fault.
+    look('page', await get(`/_profiler/${token}?panel=request&all=1`), plants);
+    look('command line', await runCommandLine(['show', token]), plants);
     if (!isFirst) return;
     const { profile } = JSON.parse(json.slice(json.indexOf('\n') + 1)) as { profile: { panels: object } };
     for (const panel of Object.keys(profile.panels))
@@ -133,6 +158,33 @@ async function main(): Promise<void> {
     for (const form of ['toolbar', 'toolbar.json'])
       look('toolbar', await get(`/_profiler/${token}/${form}`), plants);
     look('comparison', await get(`/_profiler/compare?a=${token}&b=${next}&all=1`), plants);
+    look('command line', await runCommandLine(['compare', token, next]), plants);
+    look('command line', await runCommandLine(['why', token]), plants);
+    look('MCP', await askMcp('compare', { a: token, b: next }), plants);
+    look('MCP', await askMcp('why_404', { token }), plants);
+    look('MCP', await askMcp('get_request', { token, panels: Object.keys(profile.panels) }), plants);
+  }
+
+  /** Profiles of jobs and commands: nobody got their tokens. */
+  async function readWork(kind: string, plants: readonly Plant[]): Promise<void> {
+    const list = await get(`/_profiler/search.json?kind=${kind}&limit=200`);
+    look('list', list, plants);
+    const { profiles } = JSON.parse(list.slice(list.indexOf('\n') + 1)) as { profiles: { token: string }[] };
+    for (const { token } of profiles)
+      for (const form of ['.json', '.md', '.har', '?panel=overview', '?panel=exception'])
+        look(kind, await get(`/_profiler/${token}${form}`), plants);
+  }
+
+  /** While the database is away, what is recorded goes to the black box. Places that need it are left out. */
+  async function lookIntoBlackBox(all: readonly Planting[], plants: readonly Plant[]): Promise<void> {
+    relay.set('refuse');
+    for (const planting of all)
+      if (planting.plants[0]?.place.startsWith('SQL') === false) await ask(planting);
+    await sleep(LEFT_AFTER);
+    const left = filesBelow(join(varDir, 'black-box'));
+    if (!left.includes('"document"')) throw new Error('Nothing is in the black box.');
+    look('black box', left, plants);
+    relay.set('pass');
   }
 
   try {
@@ -151,11 +203,19 @@ async function main(): Promise<void> {
     const everything = asked.flatMap(({ plants }) => plants);
     // Values without a number of their own, such as cards, stand in the requests' own pages or nowhere.
     const numbered = everything.filter(({ text }) => /Zq\d{5}h|FACE\d{5}CAFE/.test(text));
-    look(
-      'list',
-      (await get('/_profiler/search?limit=200')) + (await get('/_profiler/routes?since=all')),
-      numbered,
-    );
+    for (const path of [
+      'search?limit=200',
+      'search.json?limit=200',
+      'routes?since=all',
+      'search?has=error&limit=200',
+    ])
+      look('list', await get(`/_profiler/${path}`), numbered);
+    for (const args of [['list', '-n', '200'], ['list', 'has:error', '-f', 'json'], ['why']])
+      look('command line', await runCommandLine(args), numbered);
+    for (const name of ['list_requests', 'latest_failure', 'explain_slow', 'why_404', 'routes'])
+      look('MCP', await askMcp(name, {}), numbered);
+    for (const kind of ['job', 'command']) await readWork(kind, numbered);
+    await lookIntoBlackBox(all, numbered);
     await service.close();
     const knex = openKnex(database.connection);
     const tables = await knex.raw<{ rows: { name: string }[] }>(
@@ -172,6 +232,7 @@ async function main(): Promise<void> {
     look('own output', output.join(''), numbered);
     report(everything);
   } finally {
+    await relay.close();
     await database.stop();
     rmSync(varDir, { recursive: true, force: true });
   }

@@ -14,6 +14,8 @@ import type * as nodemailerPackage from 'nodemailer';
 import type { Profiler } from '../../app/index.ts';
 import type { Services } from '../../app/service.ts';
 import { packageRoot } from '../../app/paths.ts';
+import type { FindingRule, Panel } from '../../app/index.ts';
+import { runJobs } from './planted-jobs.ts';
 import { examplesOf, type Example } from './security-table.ts';
 
 export interface Plant {
@@ -142,6 +144,14 @@ const PLACES: readonly Place[] = [
   { name: 'arguments of a process', spill: async (texts) => { for (const text of texts) await run('true', ['-x', text]); } },
   { name: 'options of a process', takes: (text) => text.includes(' --'), spill: async (texts) => { for (const text of texts) await run('true', text.split(' ').slice(1)); } },
   { name: 'span', spill: async (texts, { profiler }) => { for (const text of texts) await profiler.span(text, () => Promise.resolve()); } },
+  { name: 'span, failed', spill: async (texts, { profiler }) => { for (const text of texts) await profiler.span('work', () => Promise.reject(new Error(text))).catch(() => undefined); } },
+  { name: 'fact', spill: (texts, { profiler }) => { profiler.fact('notes', { notes: texts, ...fieldsOf(texts) }); } },
+  { name: 'job, data', spill: (texts, { redis }) => jobsOf(redis, texts, () => true) },
+  { name: 'job, name', spill: async (texts, { redis }) => { if (redis !== null) await runJobs(redis, texts.map((text) => ({ name: text, data: {} })), () => true); } },
+  { name: 'job, result', spill: (texts, { redis }) => jobsOf(redis, texts, (text) => ({ notes: [text] })) },
+  { name: 'job, error', spill: (texts, { redis }) => jobsOf(redis, texts, (text) => { throw new Error(text); }) },
+  { name: 'job, log', spill: (texts, { redis }) => jobsOf(redis, texts, (text) => { console.debug(text); }) },
+  { name: 'command, failed', most: 5, spill: async (texts, { profiler }) => { for (const text of texts) await profiler.record('command', 'import', () => Promise.reject(new Error(text))).catch(() => undefined); } },
   { name: 'command', most: 5, spill: async (texts, { profiler }) => { for (const text of texts) await profiler.record('command', text, () => Promise.resolve()); } },
 ]; // prettier-ignore
 
@@ -158,6 +168,47 @@ async function withRedisClient(
     client.disconnect();
   }
 }
+
+/** Each text is the data of a job that works on it. */
+async function jobsOf(
+  redis: string | null,
+  texts: readonly string[],
+  work: (text: string) => unknown,
+): Promise<void> {
+  if (redis === null) return;
+  const jobs = texts.map((text) => ({ name: 'note', data: { note: text } }));
+  await runJobs(redis, jobs, (data) => work((data as { note: string }).note));
+}
+
+declare module '../../app/profiler/facts.ts' {
+  interface Facts {
+    notes: Record<string, unknown>;
+  }
+}
+
+/** A panel and a rule as an application adds them: what they take from its facts is masked like everything else. */
+export const notesPanel: Panel = {
+  name: 'notes',
+  title: 'Notes',
+  facts: { notes: 'notes' },
+  collect: (context) => ({ facts: context.all('notes') }),
+};
+export const notesRule: FindingRule<{ notes: { facts: Record<string, unknown>[] } }> = {
+  name: 'notes',
+  needs: ['notes'],
+  labels: ['notes'],
+  why: 'It has notes.',
+  fix: 'Write none.',
+  find: ({ notes }) =>
+    notes.facts.flatMap((fact) =>
+      Object.values(fact).map((note) => ({
+        label: 'notes',
+        severity: 'info' as const,
+        sentence: `A note: ${String(note)}`,
+        panel: 'notes',
+      })),
+    ),
+};
 
 /** Texts of the request that is under way, for its handler. */
 let current: { place: Place; texts: readonly string[] } | null = null;
