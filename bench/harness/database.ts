@@ -2,6 +2,7 @@
  * PostgreSQL for the rows that need one: Debian's, in a folder of its own, with fsync on as in production; the tables of
  * the measured application; a fresh schema of profiles for each process that records.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/index.ts';
 import { openKnex, startDebianPostgres, type TestConnection } from '../../test/support/postgres.ts';
@@ -16,6 +17,8 @@ export interface Database {
   knex: Knex;
   /** A schema with the profiler's tables, empty. */
   freshSchema(): Promise<ProfileSchema>;
+  /** Away for so many milliseconds, as after a crash. */
+  crash(forMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -39,7 +42,7 @@ async function createTables(knex: Knex): Promise<void> {
 }
 
 /** Schemas of profiles on a server, whichever it is. */
-export function openDatabase(connection: TestConnection): Omit<Database, 'stop'> {
+export function openDatabase(connection: TestConnection): Omit<Database, 'crash' | 'stop'> {
   const knex = openKnex(connection);
   let schemas = 0;
   return {
@@ -59,6 +62,11 @@ export async function startDatabase(): Promise<Database> {
   await createTables(database.knex);
   return {
     ...database,
+    async crash(forMs) {
+      await server.halt('SIGQUIT');
+      await sleep(forMs);
+      await server.resume();
+    },
     async stop() {
       await database.knex.destroy();
       await server.stop();

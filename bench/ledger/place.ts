@@ -13,6 +13,8 @@ export interface Place {
   env: Record<string, string>;
   /** A pool of this process's own, for looking what is stored. */
   look<T>(work: (knex: Knex) => Promise<T>): Promise<T>;
+  /** The database is away for so many milliseconds, as after a crash; rejects where that can't be done. */
+  crash(forMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,7 @@ async function onPostgres(): Promise<Place> {
     name: 'PostgreSQL, fsync on',
     env: { VAR_DIR: varDir, DB_HOST: host, DB_PORT: String(port), DB_USER: user, DB_NAME: database },
     look: (work) => work(server.knex),
+    crash: (forMs) => server.crash(forMs),
     async close() {
       await server.stop();
       removeFolder(varDir);
@@ -54,6 +57,7 @@ function onEmbedded(): Place {
         await service.close();
       }
     },
+    crash: () => Promise.reject(new Error('--database-restarts needs --database=postgresql.')),
     close() {
       removeFolder(varDir);
       return Promise.resolve();

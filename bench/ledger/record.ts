@@ -5,7 +5,8 @@ import type { Account } from './account.ts';
 import { runLoad } from './load.ts';
 import type { Place } from './place.ts';
 import { startService, untilReady, type LedgerService } from './service.ts';
-import { untilStored } from './verify.ts';
+import { droppedOf, untilStored } from '../faults/books.ts';
+import { untilVisible } from './verify.ts';
 
 export interface RecordOptions {
   place: Place;
@@ -15,6 +16,8 @@ export interface RecordOptions {
   connections: number;
   workers: number;
   restarts: number;
+  /** Of the database, as after a crash, spread over the requests. */
+  databaseRestarts: number;
   log: (line: string) => void;
 }
 
@@ -24,6 +27,8 @@ export interface Recording {
   broken: number;
   withoutToken: number;
   seconds: number;
+  /** What the service itself counts as lost; known if its database is restarted, and it is not. */
+  dropped: number;
   exits: (number | null)[];
   slowestExitMs: number;
   /** What the service said of profiles that it could not store. */
@@ -37,6 +42,9 @@ export interface Recording {
 /** One request in so many is for a page that is not there, whose error page has a profile of its own. */
 const MISS_EVERY = 100;
 const STORED_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+/** Milliseconds that the database is away. */
+const AWAY_MS = 3000;
 /** Milliseconds that a service lives between two restarts. */
 const SHORTEST_LIFE = 300;
 const LONGEST_LIFE = 1500;
@@ -46,12 +54,13 @@ function complaintsOf(said: string): string[] {
 }
 
 export async function record(options: RecordOptions): Promise<Recording> {
-  const { place, account, requests, connections, workers, restarts, log } = options;
+  const { place, account, requests, connections, workers, restarts, databaseRestarts, log } = options;
   const recording: Recording = {
     answers: 0,
     broken: 0,
     withoutToken: 0,
     seconds: 0,
+    dropped: 0,
     exits: [],
     slowestExitMs: 0,
     complaints: [],
@@ -85,6 +94,14 @@ export async function record(options: RecordOptions): Promise<Recording> {
     recording.complaints.push(...complaintsOf(service.said()));
   }
 
+  async function restartDatabase(): Promise<void> {
+    for (let round = 1; round <= databaseRestarts; round++) {
+      while (asked < (requests * round) / (databaseRestarts + 1)) await sleep(LOOK_EVERY_MS);
+      await place.crash(AWAY_MS);
+      log(`  ${round} restarts of the database`);
+    }
+  }
+
   let service = await start();
   if (restarts === 0) await untilReady(recording.port);
   const startedAt = performance.now();
@@ -100,6 +117,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
     },
     broken: () => recording.broken++,
   });
+  const crashes = restartDatabase();
   for (let round = 1; round <= restarts; round++) {
     await sleep(SHORTEST_LIFE + Math.random() * (LONGEST_LIFE - SHORTEST_LIFE));
     await end(service);
@@ -107,10 +125,12 @@ export async function record(options: RecordOptions): Promise<Recording> {
     if (round % 10 === 0) log(`  ${round} restarts`);
   }
   over = restarts > 0;
-  await load;
+  await Promise.all([load, crashes]);
   recording.seconds = (performance.now() - startedAt) / 1000;
   if (restarts === 0)
-    recording.visibleAfterMs = await place.look((knex) => untilStored(knex, booked, STORED_WITHIN_MS));
+    recording.visibleAfterMs = await place.look((knex) => untilVisible(knex, booked, STORED_WITHIN_MS));
+  if (databaseRestarts > 0 && restarts === 0)
+    recording.dropped = droppedOf((await untilStored(recording.port)).health);
   await end(service);
   return recording;
 }

@@ -4,9 +4,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchFolder, rootFolder } from '../harness/folders.ts';
+import { rootFolder } from '../harness/folders.ts';
 
 export interface LedgerService {
+  pid: number;
+  /** Whether it runs no more. */
+  isOver(): boolean;
   /** What it wrote to stderr. */
   said(): string;
   /** Exit code after SIGTERM, and how long that took. */
@@ -22,9 +25,9 @@ const RETENTION = { PROFILER_RETENTION_COUNT: '8000000', PROFILER_RETENTION_MB: 
 /** Answers in a row, on connections of their own, after which every worker has its database. */
 const READY_ANSWERS = 20;
 
-/** Resolves when the list answers whole, whichever process is asked: what comes before that waits in memory. */
-export async function untilReady(port: number): Promise<void> {
-  for (let whole = 0; whole < READY_ANSWERS;) {
+/** Resolves when the list answers whole so often in a row, whichever process is asked: what comes before that waits in memory. */
+export async function untilReady(port: number, answers = READY_ANSWERS): Promise<void> {
+  for (let whole = 0; whole < answers;) {
     const answer = await fetch(`http://127.0.0.1:${port}/_profiler/search.json`, {
       headers: { connection: 'close' },
     });
@@ -34,9 +37,14 @@ export async function untilReady(port: number): Promise<void> {
   }
 }
 
-export async function startService(port: number, env: Record<string, string>): Promise<LedgerService> {
-  const route = pathToFileURL(join(benchFolder, 'ledger', 'owner-route.mjs')).href;
-  const child = spawn(process.execPath, ['--import', route, join(rootFolder, 'dist', 'app', 'server.js')], {
+/** `root`: folder of the package, or of a copy of it. */
+export async function startService(
+  port: number,
+  env: Record<string, string>,
+  root = rootFolder,
+): Promise<LedgerService> {
+  const route = pathToFileURL(join(root, 'bench', 'ledger', 'owner-route.mjs')).href;
+  const child = spawn(process.execPath, ['--import', route, join(root, 'dist', 'app', 'server.js')], {
     env: {
       PATH: process.env.PATH,
       PORT: String(port),
@@ -54,16 +62,20 @@ export async function startService(port: number, env: Record<string, string>): P
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`It does not start: ${text}`);
     await sleep(5);
   }
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
   return {
+    pid: child.pid ?? 0,
+    isOver,
     said: () => text,
     async kill() {
+      if (isOver()) return;
       const exit = once(child, 'exit');
       child.kill('SIGKILL');
       await exit;
     },
     async end() {
       const startedAt = performance.now();
-      if (child.exitCode === null && child.signalCode === null) {
+      if (!isOver()) {
         const exit = once(child, 'exit');
         child.kill('SIGTERM');
         await exit;

@@ -37,7 +37,7 @@ async function countStored(knex: Knex): Promise<number> {
 }
 
 /** Milliseconds until `count` profiles are seen by another session; null where that takes longer than `withinMs`. */
-export async function untilStored(knex: Knex, count: number, withinMs: number): Promise<number | null> {
+export async function untilVisible(knex: Knex, count: number, withinMs: number): Promise<number | null> {
   const startedAt = performance.now();
   for (;;) {
     const stored = await countStored(knex).catch((error: unknown) => {

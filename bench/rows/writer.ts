@@ -50,7 +50,9 @@ async function openCopy(knex: Knex, client: pg.Client, schema: string): Promise<
   return (profiles) => copyInto(client, pg.Query, sql, linesOf(profiles));
 }
 
-async function compare(database: Omit<Database, 'stop'>): Promise<{ stored: Speed[]; copied: Speed[] }> {
+async function compare(
+  database: Omit<Database, 'crash' | 'stop'>,
+): Promise<{ stored: Speed[]; copied: Speed[] }> {
   const { createPostgresStorage } = await builtDoor();
   const { connection, schema } = await database.freshSchema();
   const knex = openKnex(connection);
@@ -75,7 +77,11 @@ async function compare(database: Omit<Database, 'stop'>): Promise<{ stored: Spee
   return { stored: stored.slice(1), copied: copied.slice(1) };
 }
 
-async function figuresOf(goal: number, label: string, database: Omit<Database, 'stop'>): Promise<Figure[]> {
+async function figuresOf(
+  goal: number,
+  label: string,
+  database: Omit<Database, 'crash' | 'stop'>,
+): Promise<Figure[]> {
   const { stored, copied } = await compare(database);
   const ratio = spreadOf(stored.map(({ perSecond }, slice) => perSecond / (copied[slice]?.perSecond ?? NaN)));
   const figure = (what: string, unit: string, values: number[]): Figure => {

@@ -40,7 +40,7 @@ describe('an encrypted connection', () => {
     port = await freePort();
     server = await startDebianPostgres(
       ['listen_addresses=127.0.0.1', 'ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`],
-      port,
+      { port },
     );
     server.allow(['hostssl all all 127.0.0.1/32 trust', 'local all all trust']);
     await server.halt();

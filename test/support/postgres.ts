@@ -67,8 +67,8 @@ export function serverUser(): { uid: number; gid: number } | undefined {
 }
 
 /** A fresh folder that the server's user owns. */
-export function serverFolder(prefix: string): string {
-  const folder = mkdtempSync(join(tmpdir(), prefix));
+export function serverFolder(prefix: string, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, prefix));
   const user = serverUser();
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   return folder;
@@ -140,23 +140,25 @@ function ended(child: ChildProcess): Promise<void> {
 
 /** A server that can go away and come back. */
 export interface DebianServer extends TestServer {
+  /** Of the server that runs now, or ran last. */
+  pid(): number;
   stop(): Promise<void>;
-  /** Ends the server, keeping its data. */
-  halt(): Promise<void>;
+  /** Ends the server, keeping its data. SIGQUIT: without a checkpoint, as after a crash. */
+  halt(signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again; resolves when it answers. */
   resume(): Promise<void>;
   /** Lines of `pg_hba.conf`, taken over at the next `resume`. */
   allow(lines: readonly string[]): void;
 }
 
-/** A fresh server of Debian's; `settings` are command line settings such as `listen_addresses=127.0.0.1`. */
+/** A fresh server of Debian's, in a folder of its own below `parent`; `settings` are of the command line, such as `listen_addresses=127.0.0.1`. */
 export async function startDebianPostgres(
   settings: readonly string[] = [],
-  port = 5432,
+  { port = 5432, parent = tmpdir() }: { port?: number; parent?: string } = {},
 ): Promise<DebianServer> {
   const bin = debianBinaries();
   if (bin === null) throw new Error(`No PostgreSQL under ${DEBIAN_FOLDER}; install the package postgresql.`);
-  const folder = serverFolder('pg-');
+  const folder = serverFolder('pg-', parent);
   const user = serverUser();
   const data = join(folder, 'data');
   copyFolder(await sharedPart<string>('debianCluster'), data);
@@ -167,9 +169,9 @@ export async function startDebianPostgres(
   const connection = { host: folder, port, user: 'postgres', database: 'postgres' };
   let child: ChildProcess | undefined;
 
-  async function halt(): Promise<void> {
+  async function halt(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     if (child === undefined) return;
-    child.kill('SIGINT');
+    child.kill(signal);
     await ended(child);
   }
 
@@ -191,6 +193,7 @@ export async function startDebianPostgres(
   await resume();
   return {
     connection,
+    pid: () => child?.pid ?? 0,
     halt,
     resume,
     allow(lines) {

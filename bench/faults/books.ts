@@ -1,0 +1,56 @@
+/** The service's own ledger (`/_profiler/health.json`), and what is stored of the tokens that it gave. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Load } from './load.ts';
+import type { Scene } from './scene.ts';
+
+/** What is read of one part of the ledger. */
+interface Counts {
+  tokens: number;
+  stored: number;
+  waiting: number;
+  running: number;
+  left: number;
+  dropped: Record<string, number>;
+  leftOut: Record<string, number>;
+}
+
+export type Health = Record<'application' | 'earlier', Counts>;
+
+/** Milliseconds in which everything has to be stored once the fault is over. */
+const STORED_WITHIN = 60_000;
+const LOOK_EVERY = 50;
+
+const sum = (of: Record<string, number>): number => Object.values(of).reduce((a, b) => a + b, 0);
+
+/** Whether each token is accounted for. */
+export function addsUp({ tokens, stored, waiting, running, left, dropped, leftOut }: Counts): boolean {
+  return tokens === stored + waiting + running + left + sum(dropped) + sum(leftOut);
+}
+
+export function droppedOf({ application }: Health): number {
+  return sum(application.dropped);
+}
+
+export async function readHealth(port: number): Promise<Health> {
+  return (await (await fetch(`http://127.0.0.1:${port}/_profiler/health.json`)).json()) as Health;
+}
+
+/** Waits until nothing is left to store, also of what an earlier process left. */
+export async function untilStored(port: number): Promise<{ health: Health; ms: number }> {
+  const startedAt = performance.now();
+  for (;;) {
+    const health = await readHealth(port);
+    const ms = performance.now() - startedAt;
+    const parts = [health.application, health.earlier];
+    if (ms > STORED_WITHIN || parts.every(({ waiting, running }) => waiting + running === 0))
+      return { health, ms };
+    await sleep(LOOK_EVERY);
+  }
+}
+
+/** Tokens of a load that have no profile in the database. */
+export async function missingOf({ query }: Scene, { given }: Load): Promise<string[]> {
+  const rows = await query<{ token: string }>('select token from localhost.hindsight_profiles');
+  const stored = new Set(rows.map(({ token }) => token));
+  return given.map(({ token }) => token).filter((token) => !stored.has(token));
+}

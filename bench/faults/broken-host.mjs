@@ -1,0 +1,43 @@
+/**
+ * A host whose profiler fails at the place that BREAK names; without BREAK it has no profiler. Prints its port.
+ */
+import express from 'express';
+import { createMemoryStorage, hindsight } from '../../dist/app/index.js';
+
+const { BREAK } = process.env;
+
+function fail() {
+  throw new Error(`broken: ${BREAK}`);
+}
+
+const panel = {
+  name: 'broken',
+  title: 'Broken',
+  collect: () => ({ value: 1 }),
+  present: () => ({ figures: [], sections: [] }),
+};
+const rule = { name: 'broken', needs: [], labels: ['broken'], why: 'x', fix: 'x', find: () => [] };
+const BROKEN = {
+  none: {},
+  collect: { panels: [{ ...panel, collect: fail }] },
+  serialize: { panels: [{ ...panel, collect: () => ({ toJSON: fail }) }] },
+  derive: { panels: [{ ...panel, derive: fail }] },
+  spans: { panels: [{ ...panel, spans: fail }] },
+  summary: { panels: [{ ...panel, summary: fail }] },
+  render: { panels: [{ ...panel, present: fail }] },
+  rule: { findings: [{ ...rule, find: fail }] },
+  store: { storage: { ...createMemoryStorage(), write: fail } },
+  'store-later': { storage: { ...createMemoryStorage(), write: () => Promise.reject(new Error('broken')) } },
+  read: { storage: { ...createMemoryStorage(), read: fail, find: fail } },
+  token: { storage: { ...createMemoryStorage(), leaseTokens: fail } },
+};
+
+const app = express();
+if (BREAK !== undefined) hindsight(app, BROKEN[BREAK]);
+app.get('/', (_request, response) => response.type('html').send('<!doctype html><p>Articles</p>'));
+app.get('/json', (_request, response) => response.json({ articles: [1, 2, 3] }));
+app.get('/failing', () => {
+  throw Object.assign(new Error('no such article'), { status: 410, expose: true });
+});
+app.use((error, _request, response, _next) => response.status(error.status ?? 500).send(error.message));
+const server = app.listen(0, '127.0.0.1', () => console.log(server.address().port));
