@@ -124,6 +124,40 @@ describe('the header server-timing', () => {
         });
     });
 
+  it('counts outgoing calls, and cache commands with one that still runs', async () => {
+    const upstream = createServer((_req, res) => setTimeout(() => res.end('{}'), 5)).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const { port } = upstream.address() as AddressInfo;
+    const calling: Respond = (req, res, profiler) => {
+      const context = profiler.watch.contextOf(req);
+      const get = {
+        system: 'redis',
+        client: 'ioredis',
+        command: 'GET',
+        key: 'user:1',
+        asked: 1,
+        hits: 1,
+      } as const;
+      const rest = { args: [], batch: null, error: null, caller: null, connection: null };
+      void fetch(`http://127.0.0.1:${port}/rates?key=${SQL}`)
+        .then((response) => response.text())
+        .then(() => {
+          context?.add('cache', { ...get, ...rest, startMs: 0, durationMs: 0.4 });
+          context?.add('cache', { ...get, ...rest, startMs: 1, durationMs: null });
+          res.end('{}');
+        });
+    };
+    const [, ...kinds] = await timing(calling);
+    upstream.closeAllConnections();
+    upstream.close();
+    const [, callMs = '', cacheMs = ''] =
+      /^http;desc="1 outgoing call";dur=(\d+\.\d), cache;desc="2 cache commands";dur=(\d+\.\d)$/.exec(
+        kinds.join(', '),
+      ) ?? [];
+    expect(Number(callMs), kinds.join(', ')).to.be.at.least(4);
+    expect(Number(cacheMs)).to.be.at.least(4);
+  });
+
   it('has at most ten entries with those of the application', async () => {
     const own = Array.from({ length: 8 }, (_, i) => `a${i};desc="x, y"`);
     const entries = await timing((req, res, profiler) => {

@@ -1,0 +1,65 @@
+/** A HAR of the profiler in Chromium: what a page and its outgoing call answered is replayed from the file, without a server. */
+import { expect } from 'chai';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import express from 'express';
+import { createProfiler } from '../../app/index.ts';
+import { useBrowser } from '../support/browser.ts';
+import { withUpstream } from '../support/upstream.ts';
+import { until } from '../support/waiting.ts';
+
+const PAGE = '<!doctype html><html lang="en"><title>Orders</title><h1>Order 7 – größer</h1></html>';
+
+describe('a HAR in Chromium', () => {
+  const browser = useBrowser();
+  const upstream = withUpstream((_req, res) => res.end('{}'));
+  let folder = '';
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hindsight-har-'));
+  });
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Records a page, stores its HAR, and closes the server. */
+  async function record(): Promise<{ url: string; file: string }> {
+    const profiler = createProfiler({ toolbar: false, warn: () => undefined });
+    const app = express();
+    app.use(profiler.watch, profiler.pages);
+    app.get('/orders/:id', async (_request, response) => {
+      await (await fetch(`${upstream()}/rates`)).text();
+      response.status(201).type('html').send(PAGE);
+    });
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const url = `${origin}/orders/7?page=2`;
+    const sent = await fetch(url);
+    await sent.text();
+    const token = sent.headers.get('x-debug-token') ?? '';
+    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const file = join(folder, `${token}.har`);
+    writeFileSync(file, await (await fetch(`${origin}/_profiler/${token}.har`)).text());
+    server.closeAllConnections();
+    server.close();
+    await profiler.close();
+    return { url, file };
+  }
+
+  it('is read and replayed: the page with its status, title and text', async () => {
+    const { url, file } = await record();
+    const { page } = await browser.open();
+    await page.context().routeFromHAR(file, { notFound: 'abort' });
+    const response = await page.goto(url);
+    expect(response?.status()).to.equal(201);
+    expect(await page.title()).to.equal('Orders');
+    expect(await page.locator('h1').textContent()).to.equal('Order 7 – größer');
+    const other = await page.goto(url.replace('orders/7', 'orders/8')).catch(() => null);
+    expect(other).to.equal(null);
+    await page.close();
+  });
+});
