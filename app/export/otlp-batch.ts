@@ -17,6 +17,9 @@ export interface Batch {
 /** Ids remembered of what was sent, the newest; late facts arrive within ten seconds. */
 const MOST_REMEMBERED = 50_000;
 
+/** The heap of the thread that writes has 64 MB, and a parsed document takes several times its size. */
+const LARGEST_DOCUMENT = 4 * 1024 * 1024;
+
 /** Neither what still runs, because a span is sent once, when it has ended; nor the profiler's own pages. */
 function isExported({ kind, state, outcome }: ExportedProfile): boolean {
   if (kind === 'profiler' || kind === 'error_page') return false;
@@ -24,6 +27,7 @@ function isExported({ kind, state, outcome }: ExportedProfile): boolean {
 }
 
 function parse(document: Uint8Array): ExportedProfile | null {
+  if (document.length > LARGEST_DOCUMENT) return null;
   try {
     return JSON.parse(Buffer.from(document.buffer, document.byteOffset, document.length).toString()) as ExportedProfile; // prettier-ignore
   } catch {

@@ -2,7 +2,7 @@
 export interface ExportCounters {
   /** Accepted by the collector. */
   sent: number;
-  /** By reason: `queue full`, `not accepted`, `status 400` …, `unreadable`, `shut down`. */
+  /** By reason: `queue full`, `not accepted`, `status 400` …, `unreadable` (or larger than 4 MiB), `shut down`. */
   dropped: Record<string, number>;
   /** Spans and log records that the collector refused of requests that it accepted. */
   rejected: number;

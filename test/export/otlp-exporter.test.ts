@@ -198,12 +198,13 @@ describe('the export to OpenTelemetry', () => {
   it('counts what it can’t read and goes on', async () => {
     start();
     exporter.add([
+      documentOf('cccccc', { url: `/${'x'.repeat(4 * 1024 * 1024)}` }),
       Buffer.from('{"token":'),
       documentOf('bbbbbb', { startedAt: 'then' }),
       documentOf('aaaaaa'),
     ]);
     await until(() => counters.sent === 1, 'the readable one');
-    expect(counters.dropped).to.deep.equal({ unreadable: 2 });
+    expect(counters.dropped).to.deep.equal({ unreadable: 3 });
   });
 
   it('sends what is queued when it is closed, without waiting for more', async () => {
