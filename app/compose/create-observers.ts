@@ -25,6 +25,7 @@ import { createExplainer } from '../observe/explain.ts';
 import { observeViews } from '../observe/ejs.ts';
 import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
+import { observeTracePropagation } from '../observe/trace-propagation.ts';
 import { observeKnex } from '../observe/knex.ts';
 import { observeJobs } from '../observe/jobs.ts';
 import { observeLabels } from '../observe/labels.ts';
@@ -75,6 +76,8 @@ export interface ObserverOptions {
   Router?: RouterLibrary | undefined;
   /** Milliseconds from which a statement's plan is recorded, after the response; 0: none is. */
   explainMs: number;
+  /** Hosts whose calls get the trace of their request. */
+  traceHosts: readonly string[];
   profiles: Profiles;
   warn: (sentence: string) => void;
   /** Libraries that are observed: all of them, none, or these by name. */
@@ -180,6 +183,8 @@ export function createObservers(options: ObserverOptions): Observers {
     observeConsole({ tracker, gate, findCaller }),
     observePino({ tracker, gate, findCaller }),
     observeOutput({ tracker, gate, findCaller }),
+    // First, so that the header is recorded.
+    observeTracePropagation({ tracker, hosts: options.traceHosts }),
     observeHttpClient({ tracker, findCaller }),
     observeProcessErrors({ tracker }),
     runtime,

@@ -114,6 +114,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     maps,
     Router: options.Router,
     explainMs: settings.explainMs,
+    traceHosts: settings.traceHosts,
     profiles,
     observe: options.observe,
     warn,

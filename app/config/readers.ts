@@ -108,6 +108,11 @@ export function hostNames(given: unknown): readonly string[] {
   });
 }
 
+/** Host names, or `*` for all. */
+export function hostNamesOrAll(given: unknown): readonly string[] {
+  return String(given).trim() === '*' ? ['*'] : hostNames(given);
+}
+
 const ORIGIN = /^https?:\/\/[^/?#@\s*]+$/i;
 
 /** Each origin once, as browsers write it. */

@@ -8,6 +8,7 @@ import {
   domain,
   environmentName,
   hostNames,
+  hostNamesOrAll,
   onOff,
   origins,
   password,
@@ -287,6 +288,13 @@ export const profilerSettings = {
     fallback: false,
     meaning:
       'whether responses carry `Server-Timing`, which browsers show: time until the headers, counts and times of queries, calls, views and cache commands; everyone who gets a response can read it',
+  }),
+  traceHosts: setting({
+    name: 'PROFILER_TRACE_HOSTS',
+    read: hostNamesOrAll,
+    fallback: [],
+    meaning:
+      'hosts whose outgoing calls carry the trace of their request (`traceparent`): `localhost`, `.example.com` for a domain with its subdomains, `*` for all. None by default, because it changes what the application sends ([docs/otlp.md](docs/otlp.md#one-trace-over-services))',
   }),
   otlp: setting({
     name: 'PROFILER_OTLP',

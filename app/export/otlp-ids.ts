@@ -18,12 +18,12 @@ export interface Ids {
 export const ROOT = 0;
 
 /** One hash for all spans: rows differ, so their ids do. */
-export function idsOf({ token, startedAt, process }: ExportedProfile): Ids {
+export function idsOf({ token, startedAt, process, trace }: ExportedProfile): Ids {
   const hash = createHash('sha256').update(`${process} ${startedAt} ${token}`).digest('hex');
   const high = hash.slice(TRACE_ID_LENGTH, TRACE_ID_LENGTH + HALF_SPAN_ID_LENGTH);
   const low = parseInt(hash.slice(-HALF_SPAN_ID_LENGTH), 16);
   return {
-    traceId: hash.slice(0, TRACE_ID_LENGTH),
+    traceId: trace?.traceId ?? hash.slice(0, TRACE_ID_LENGTH),
     spanId: (row) => high + ((low + row) >>> 0).toString(16).padStart(HALF_SPAN_ID_LENGTH, '0'),
   };
 }

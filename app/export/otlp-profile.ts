@@ -20,9 +20,10 @@ import { codeOf, dataOf, errorType, type ExportedProfile, type Work, workOf } fr
 /** Of the semantic conventions. */
 const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 
-/** `TRACE_FLAGS_SAMPLED` of W3C Trace Context, and OTLP's bits that tell whether the parent is of another process. */
+/** The flag of W3C Trace Context, and OTLP's bits that tell whether the parent is of another process. */
 const SAMPLED = 0x001;
 const KNOWS_REMOTE = 0x100;
+const IS_REMOTE = 0x200;
 
 const SEVERITY: Readonly<Record<Level, number>> = { debug: 5, info: 9, warn: 13, error: 17 };
 
@@ -33,15 +34,26 @@ export interface ExportedBy {
   scope: Scope;
 }
 
-function spanOf(work: Work, ids: Ids, { startedAt, endMs }: { startedAt: number; endMs: number }): OtlpSpan {
+function sampledFlag({ trace }: ExportedProfile): number {
+  return trace?.sampled === false ? 0 : SAMPLED;
+}
+
+function spanOf(
+  work: Work,
+  { profile, ids, endMs }: { profile: ExportedProfile; ids: Ids; endMs: number },
+): OtlpSpan {
+  const { startedAt, trace } = profile;
   const { row, inside = ROOT, name, kind, startMs, durationMs, error, attributes } = work;
   const lasted = durationMs ?? Math.max(0, endMs - startMs);
-  const isRoot = row === ROOT;
+  const caller = trace?.parentId ?? undefined;
+  const parentSpanId = row === ROOT ? caller : ids.spanId(inside);
+  const isRemote = row === ROOT && caller !== undefined;
   return {
     traceId: ids.traceId,
-    spanId: ids.spanId(row),
-    ...(isRoot ? {} : { parentSpanId: ids.spanId(inside) }),
-    flags: SAMPLED | KNOWS_REMOTE,
+    spanId: work.spanId ?? ids.spanId(row),
+    ...(trace?.state === undefined ? {} : { traceState: trace.state }),
+    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    flags: sampledFlag(profile) | KNOWS_REMOTE | (isRemote ? IS_REMOTE : 0),
     name,
     kind,
     startTimeUnixNano: nanoseconds(startedAt, startMs),
@@ -60,13 +72,10 @@ export function spansOf(profile: ExportedProfile): OtlpSpan[] {
   const works = workOf(profile);
   const endMs =
     profile.durationMs ?? Math.max(0, ...works.map((work) => work.startMs + (work.durationMs ?? 0)));
-  const times = { startedAt: profile.startedAt, endMs };
+  const of = { profile, ids, endMs };
   const events = exceptionEvents(profile);
-  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, ids, times);
-  return [
-    { ...root, ...(events.length === 0 ? {} : { events }) },
-    ...works.map((work) => spanOf(work, ids, times)),
-  ];
+  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, of);
+  return [{ ...root, ...(events.length === 0 ? {} : { events }) }, ...works.map((work) => spanOf(work, of))];
 }
 
 export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
@@ -87,7 +96,7 @@ export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
         'hindsight.token': profile.token,
         ...codeOf(caller),
       }),
-      flags: SAMPLED,
+      flags: sampledFlag(profile),
       traceId: ids.traceId,
       spanId,
     };

@@ -38,6 +38,8 @@ export interface Work {
   startMs: number;
   /** null: it had not ended when the profile was stored. */
   durationMs: number | null;
+  /** Id that the called service got; absent: the id of the row. */
+  spanId?: string | undefined;
   /** What failed, in one line. */
   error: string | null;
   attributes: Attributes;
@@ -154,14 +156,24 @@ export function methodOf(method: string): { name: string; attributes: Attributes
   };
 }
 
+type SentHeaders = HttpClientData['calls'][number]['requestHeaders'];
+
+/** The span id that was passed on with a call of this trace; a proxy forwards that of its caller, which is another span. */
+function passedOn({ trace }: ExportedProfile, headers: SentHeaders): string | undefined {
+  const sent = headers.find(({ name }) => name.toLowerCase() === 'traceparent')?.value;
+  const [, traceId, spanId] = sent?.split('-') ?? [];
+  return trace !== undefined && traceId === trace.traceId && spanId !== trace.parentId ? spanId : undefined;
+}
+
 function calls(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'http_client');
   return (data?.calls ?? []).map((call, index): Work => {
-    const { url, status, error, startMs, durationMs, link, caller } = call;
+    const { url, status, error, startMs, durationMs, link, caller, requestHeaders } = call;
     const method = methodOf(call.method.toUpperCase());
     const isRefused = status !== null && status >= 400;
     return {
       row: rowOf('http_client', index),
+      spanId: passedOn(profile, requestHeaders),
       name: method.name,
       kind: SPAN_KIND.client,
       startMs,

@@ -79,7 +79,7 @@ function truncateHeaders(pairs: readonly unknown[]): string[] {
 }
 
 /** undici gives its request's headers as a list (6 and later) or as the block it will send (5). */
-function undiciHeaders(headers: unknown): string[] {
+export function undiciHeaders(headers: unknown): string[] {
   if (Array.isArray(headers)) return truncateHeaders(headers as unknown[]);
   if (typeof headers !== 'string') return [];
   const lines = headers.split('\r\n').filter((line) => /^[^\s:]+:/.test(line));

@@ -15,6 +15,7 @@ import { createFindingRunner, type Findings, type SeenPanels } from './run-findi
 import type { Sampler } from './sampling.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
+import { traceOf } from './trace-context.ts';
 import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
 
 export interface ProfileBuilderOptions {
@@ -124,6 +125,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       route: routeOf(context),
       clientAddress: request?.origin.clientAddress ?? '',
       requestId: request?.requestId ?? '',
+      trace: traceOf(context) ?? undefined,
       startedAt: context.startedAt,
       durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
       outcome: outcomeOf(context),
@@ -183,6 +185,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       route: head.route ?? undefined,
       clientAddress: head.clientAddress,
       requestId: head.requestId,
+      trace: head.trace,
       process: head.process,
       error: head.error ?? undefined,
       panels: kept,
@@ -201,6 +204,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         parent: head.parent ?? undefined,
         child: head.child ?? undefined,
         status: head.status ?? undefined,
+        trace: value.trace,
         startedAt: head.startedAt,
         durationMs: head.durationMs ?? undefined,
         outcome: head.outcome === 'finished' ? undefined : head.outcome,

@@ -6,6 +6,7 @@ import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { MaskedValue } from './redact.ts';
 import type { Tone } from './rows.ts';
+import type { TraceContext } from './trace-context.ts';
 import type { StoredBecause } from './sampling.ts';
 
 /** 2: values that can be derived are not stored. 1: everything is stored. */
@@ -34,6 +35,8 @@ export interface ProfileHead {
   route: string | null;
   clientAddress: string;
   requestId: string;
+  /** The trace that it belongs to; absent: it got none, and passed none on. */
+  trace?: TraceContext | undefined;
   /** Milliseconds since 1970. */
   startedAt: number;
   /** Milliseconds until the response finished; null while it runs. */

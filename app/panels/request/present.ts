@@ -14,7 +14,7 @@ const VARYING = new Set([
   'date', 'x-request-id', 'x-debug-token', 'x-debug-token-link', 'x-previous-debug-token', 'traceparent',
 ]); // prettier-ignore
 
-function figuresOf(data: RequestPanelData, { status, route, process }: Profile): Figure[] {
+function figuresOf(data: RequestPanelData, { status, route, process, trace }: Profile): Figure[] {
   const { client, body, response, jar, held } = data;
   return [
     {
@@ -35,6 +35,7 @@ function figuresOf(data: RequestPanelData, { status, route, process }: Profile):
     { label: 'Request size', value: body?.bytes ?? null, unit: 'bytes', compare: 'cost' },
     { label: 'Cookies', value: jar.length > 0 ? jar.length : null },
     { label: 'Session or user', value: held === null ? null : 'recorded' },
+    { label: 'Trace', value: trace?.traceId ?? null },
     { label: 'Process', value: process },
   ];
 }
