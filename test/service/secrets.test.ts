@@ -65,17 +65,47 @@ function spelled(value: string): string[] {
   ];
 }
 
-/** Parts of a value, in the spellings that a page may show: eight characters of it are too many. */
-function tracesOf(value: string): string[] {
+/** A text of which `least` characters in a row are too many. */
+interface Trace {
+  text: string;
+  least: number;
+}
+
+/** The spellings of a value that a page may show: eight characters of it are too many. */
+function tracesOf(value: string): Trace[] {
   const hex = Buffer.from(value).toString('hex');
   const base64 = [0, 1, 2].map((offset) =>
     Buffer.from('x'.repeat(offset) + value)
       .toString('base64')
       .slice(offset === 0 ? 0 : offset + 1, -4),
   );
-  const parts = (text: string, length: number): string[] =>
-    Array.from({ length: text.length - length + 1 }, (_, at) => text.slice(at, at + length));
-  return [...parts(value, 8), ...base64.flatMap((text) => parts(text, 12)), ...parts(hex, 20)];
+  return [
+    { text: value, least: 8 },
+    ...base64.map((text) => ({ text, least: 12 })),
+    { text: hex, least: 20 },
+  ];
+}
+
+/** How many characters before and after these places are the same. */
+function lengthOfRun(trace: string, from: number, whole: string, at: number): number {
+  let before = 0;
+  while (from - before > 0 && at - before > 0 && trace[from - before - 1] === whole[at - before - 1])
+    before++;
+  let after = 0;
+  while (from + after < trace.length && trace[from + after] === whole[at + after]) after++;
+  return before + after;
+}
+
+/** Where `least` characters of the text are in `whole`; -1: nowhere. Of any that many, one of the few parts that are looked for is whole. */
+function indexOfTrace({ text, least }: Trace, whole: string): number {
+  const step = least / 2;
+  const length = least - step + 1;
+  for (let from = 0; from + length <= text.length; from += step) {
+    const part = text.slice(from, from + length);
+    for (let at = whole.indexOf(part); at !== -1; at = whole.indexOf(part, at + 1))
+      if (lengthOfRun(text, from, whole, at) >= least) return at;
+  }
+  return -1;
 }
 
 describe('secrets in every place', () => {
@@ -402,11 +432,20 @@ describe('secrets in every place', () => {
   function finds(values: readonly string[], texts: readonly string[]): string[] {
     const whole = texts.join('\n\u0000\n');
     const found = values.flatMap(tracesOf).flatMap((trace) => {
-      const at = whole.indexOf(trace);
+      const at = indexOfTrace(trace, whole);
       return at === -1 ? [] : [JSON.stringify(whole.slice(Math.max(0, at - (at % 400)), at + 400))];
     });
     return [...new Set(found)];
   }
+
+  it('would be found by any part that is too long, and by none that is shorter', () => {
+    for (const { text, least } of [KNOWN.APP_SECRET, CORE].flatMap(tracesOf))
+      for (let at = 0; at + least <= text.length; at++) {
+        const part = text.slice(at, at + least);
+        expect(indexOfTrace({ text, least }, `x${part}x`), part).to.not.equal(-1);
+        expect(indexOfTrace({ text, least }, `~${part.slice(1)}~`), part).to.equal(-1);
+      }
+  });
 
   it('of each kind in SECURITY.md are found nowhere, wherever they stand', async () => {
     const planted: { plants: readonly Plant[]; token: string }[] = [];
