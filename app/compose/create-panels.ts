@@ -11,6 +11,7 @@ import type { SourceMaps } from '../observe/source-maps.ts';
 import { createPanels } from '../panels/index.ts';
 import { packageRoot, packageVersion } from '../paths.ts';
 import type { Panel } from '../profiler/panel.ts';
+import { withPlainData } from './own-panels.ts';
 
 export interface HostFacts {
   /** The application's folder. */
@@ -22,6 +23,8 @@ export interface HostFacts {
   process: string;
   /** The database libraries that are observed in this process. */
   databases: () => readonly FoundLibrary[];
+  /** Panels that the application adds, behind ours. */
+  own?: readonly Panel[] | undefined;
 }
 
 /** The profiler's code, if the service is the application: everything except the owner's `app/routes`. */
@@ -90,8 +93,9 @@ export function createHostPanels({
   maps,
   process: name,
   databases,
+  own = [],
 }: HostFacts): Panel[] {
-  return createPanels({
+  const panels = createPanels({
     describe: createErrorDescriber({
       root,
       files,
@@ -115,4 +119,5 @@ export function createHostPanels({
       },
     },
   });
+  return [...panels, ...own.map(withPlainData)];
 }

@@ -4,9 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
-import { isEnabled, isProduction, releaseOf } from '../config.ts';
-import { headerSecrets } from '../config/otlp.ts';
-import { releaseName } from '../config/release.ts';
+import { isEnabled, isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
@@ -20,7 +18,6 @@ import type { RenderingApp } from '../observe/ejs.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
-import { createRedactor } from '../profiler/redact.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { createExport } from './create-export.ts';
@@ -29,10 +26,10 @@ import { createHostPages } from './create-host-pages.ts';
 import { otlpOptions } from './otlp-options.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
-import { withPlainData } from './own-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
-import { gitCommit } from './git-commit.ts';
+import { findRelease } from './git-commit.ts';
 import { createHostLog } from './host-log.ts';
+import { hostRedactor } from './host-redactor.ts';
 import { createTestable } from './testing/testable.ts';
 import { createOffProfiler } from './off-profiler.ts';
 import { noteProfiler } from './process-profilers.ts';
@@ -40,24 +37,10 @@ import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
-const OTHER_PROFILER =
-  'another profiler records these requests already, and this one leaves them to it; mount one of the two.';
-
-/** Once, at the start. */
-function findRelease(given: string | null, root: string): string | null {
-  const named = releaseOf(given);
-  return named === undefined ? releaseName(gitCommit(root) ?? '') : named;
-}
 
 /** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
-  const {
-    redactor = createRedactor({
-      secrets: { ...options.secrets, ...headerSecrets(options.otlpHeaders) },
-      names: options.secretNames,
-      publicValues: options.publicValues,
-    }),
-  } = options;
+  const redactor = hostRedactor(options);
   const redactText = (text: string): string => redactor.text(text);
   const log = createHostLog({ print: options.warn, redactText });
   const { warn } = log;
@@ -75,17 +58,15 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
 
   const files = createSourceFiles({ roots: [root, packageRoot()] });
   const maps = createSourceMaps({ files });
-  const panels = [
-    ...createHostPanels({
-      root,
-      files,
-      maps,
-      settings: options.settings ?? {},
-      process: name,
-      databases: () => observers.databases(),
-    }),
-    ...(options.panels ?? []).map(withPlainData),
-  ];
+  const panels = createHostPanels({
+    root,
+    files,
+    maps,
+    settings: options.settings ?? {},
+    process: name,
+    databases: () => observers.databases(),
+    own: options.panels,
+  });
   const rules = [...createFindingRules(), ...(options.findings ?? [])];
   const exported = createExport(storage, otlp, warn);
   const core = createCore({
@@ -150,9 +131,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     toolbar: settings.toolbar ? { script: () => pages.toolbarScript() } : undefined,
     presetPrototypes: options.presetPrototypes ?? true,
     onServer: guard.isSet ? undefined : createPublicAddressNotice(warn),
-    onOtherProfiler: () => {
-      warn(OTHER_PROFILER);
-    },
+    onOtherProfiler: warn,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     // Process figures over hours are meaningless, and every other request would count as concurrent.
     onUpgrade: options.onRequest ?? [],

@@ -1,6 +1,8 @@
 /** The commit that is checked out in a folder, read from the files of Git: starting a process would cost more than the whole start. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { releaseOf } from '../config.ts';
+import { releaseName } from '../config/release.ts';
 
 /** Folders above the given one that are searched for a repository. */
 const MOST_ABOVE = 4;
@@ -48,4 +50,10 @@ export function gitCommit(folder: string): string | null {
       ? head
       : (textOf(join(common, reference)) ?? packedCommit(textOf(join(common, 'packed-refs')), reference));
   return commit !== null && COMMIT.test(commit) ? commit : null;
+}
+
+/** The release of what runs in a folder: as set, as the platform names it, else the commit that is checked out; null if there is none. */
+export function findRelease(given: string | null, root: string): string | null {
+  const named = releaseOf(given);
+  return named === undefined ? releaseName(gitCommit(root) ?? '') : named;
 }

@@ -44,8 +44,8 @@ export interface WatchOptions {
   onRequest?: readonly ((context: Context) => void)[];
   /** The same for upgraded requests, which may stay open for hours. */
   onUpgrade?: readonly ((context: Context) => void)[];
-  /** Called once, when another profiler recorded a request first. */
-  onOtherProfiler?: () => void;
+  /** Called once with a sentence, when another profiler recorded a request first. */
+  onOtherProfiler?: (sentence: string) => void;
   /** Called after the response, before the profile is built. */
   onFinish?: (context: Context, req: IncomingMessage) => void;
 }
@@ -60,6 +60,8 @@ export interface Watch {
   close(): void;
 }
 
+const OTHER_PROFILER =
+  'another profiler records these requests already, and this one leaves them to it; mount one of the two.';
 /** Requests between two searches for responses that can never end. */
 const SWEEP_EVERY = 1024;
 
@@ -223,7 +225,7 @@ export function createWatch(options: WatchOptions): Watch {
     }
     if (res.hasHeader('x-debug-token')) {
       // Its token would be replaced by one that its pages, which respond first, don't know.
-      if (!other) options.onOtherProfiler?.();
+      if (!other) options.onOtherProfiler?.(OTHER_PROFILER);
       other = true;
       next();
       return;
