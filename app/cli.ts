@@ -25,7 +25,7 @@ void runProgram(argv.slice(2), {
   env,
   screen: {
     write: (text) => void stdout.write(text),
-    colours: isTerminal && (env.NO_COLOR ?? '') === '',
+    colours: isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb',
     columns: isTerminal ? stdout.columns : undefined,
   },
   stdin,

@@ -34,6 +34,13 @@ const YELLOW = 33;
 const GREEN = 32;
 const BOLD = 1;
 
+const NARROW = /[\x20-\x7e]/;
+/** Combining marks, joiners and selectors of a form. */
+const NO_COLUMN = /[\p{Mn}\p{Me}\u200d\ufe0f]/u;
+/** East Asian wide forms, and emoji. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+
 /** Controls that JSON.stringify leaves as they are. */
 const CONTROLS_IN_JSON = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
@@ -51,8 +58,32 @@ export function printableJson(value: unknown): string {
   return `${printableLine(JSON.stringify(value, null, 2))}\n`;
 }
 
+/** Columns of a terminal that a character takes. */
+function columnsOf(character: string): number {
+  if (NARROW.test(character)) return 1;
+  if (NO_COLUMN.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+function widthOf(text: string): number {
+  return Array.from(text).reduce((width, character) => width + columnsOf(character), 0);
+}
+
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`;
+  if (widthOf(text) <= most) return text;
+  let kept = '';
+  let width = 1;
+  for (const character of text) {
+    width += columnsOf(character);
+    if (width > most) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function pad(cell: string, width: number, isNumeric: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(cell)));
+  return isNumeric ? `${blanks}${cell}` : `${cell}${blanks}`;
 }
 
 function cellsOf(row: ListedProfile): string[] {
@@ -85,13 +116,11 @@ export function table(rows: readonly ListedProfile[], screen: Screen, isMore = f
     return cells.map((cell, at) => (at === cells.length - 1 ? cell : cut(cell, LONGEST_CELL)));
   });
   const widths = HEADINGS.map((heading, at) =>
-    Math.max(heading.length, ...body.map((cells) => cells[at]?.length ?? 0)),
+    Math.max(heading.length, ...body.map((cells) => widthOf(cells[at] ?? ''))),
   );
   const lineOf = (cells: readonly string[]): string =>
     cells
-      .map((cell, at) =>
-        NUMERIC.has(HEADINGS[at] ?? '') ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
-      )
+      .map((cell, at) => pad(cell, widths[at] ?? 0, NUMERIC.has(HEADINGS[at] ?? '')))
       .join('  ')
       .trimEnd();
   const fit = (line: string): string => (screen.columns === undefined ? line : cut(line, screen.columns));

@@ -7,7 +7,7 @@ import { type Client, CommandError, createClient, FAILED, NOTHING_FOUND } from '
 import { EXPORT_FORMATS, type ExportFormat, exportProfiles } from './export.ts';
 import { serveMcp } from './mcp.ts';
 import {
-  LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableText, type Screen, table,
+  LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableLine, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
 import { RELEASE_FORMATS, type ReleaseFormat, sinceRelease } from './since-release.ts';
 import { addStoreCommands, readCount, type StoreChanges } from './store-commands.ts';
@@ -198,7 +198,8 @@ function createProgram(options: ProgramOptions): Command {
     .action(async ({ filter, format }: { filter: string; format: ListFormat }) => {
       let isMore = false;
       const print = (rows: readonly ListedProfile[]): void => {
-        if (format === 'json') for (const row of rows) screen.write(printableJson(row));
+        if (format === 'json')
+          for (const row of rows) screen.write(`${printableLine(JSON.stringify(row))}\n`);
         else printRows(rows, format, isMore);
         isMore = true;
       };

@@ -1,12 +1,14 @@
-/** `tail`: follows the stream of the list and prints requests when they have ended. */
+/** `tail`: follows the stream of the list and prints requests when they have ended, each once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { urls } from '../urls.ts';
-import type { Client } from './client.ts';
+import { type Client, CommandError, FAILED } from './client.ts';
 import type { ListedProfile } from './print.ts';
 
 const RETRY_MS = 2000;
 /** The most that one page of the list has. */
 const MOST_ROWS = 200;
+/** Tokens remembered: a request is reported when it appears and when it ends. */
+const REMEMBERED = 2000;
 
 export interface TailOptions {
   client: Client;
@@ -17,42 +19,73 @@ export interface TailOptions {
   note: (sentence: string) => void;
 }
 
-/** New tokens, message by message; those that were there before only begin the stream. */
-async function* newTokens(client: Client, filter: string): AsyncGenerator<readonly string[]> {
+interface Message {
+  /** The newest matching tokens, once, when the stream begins. */
+  now?: readonly string[];
+  new?: readonly string[];
+}
+
+async function* messages(client: Client, filter: string): AsyncGenerator<Message> {
   let unread = '';
   for await (const text of client.stream(urls.live({ q: filter }))) {
     unread += text;
-    const messages = unread.split('\n\n');
-    unread = messages.pop() ?? '';
-    for (const message of messages) {
-      if (!message.startsWith('data: ')) continue;
-      const { now, new: fresh = [] } = JSON.parse(message.slice('data: '.length)) as {
-        now?: unknown;
-        new?: readonly string[];
-      };
-      yield now === undefined ? fresh : [];
-    }
+    const whole = unread.split('\n\n');
+    unread = whole.pop() ?? '';
+    for (const message of whole)
+      if (message.startsWith('data: ')) yield JSON.parse(message.slice('data: '.length)) as Message;
   }
 }
 
 /** Rejects if the first connection fails; later ones are tried again, because the application may restart. */
 export async function tail({ client, filter, print, note }: TailOptions): Promise<never> {
-  let wasOpen = false;
+  const printed = new Set<string>();
+  /** When the newest request known began, by the application's clock; null before the first connection. */
+  let newest: number | null = null;
+
+  function remember(rows: readonly ListedProfile[]): void {
+    for (const { token } of rows) printed.add(token);
+    for (const token of printed) {
+      if (printed.size <= REMEMBERED) break;
+      printed.delete(token);
+    }
+  }
+
+  async function look(isWanted: (row: ListedProfile) => boolean): Promise<void> {
+    const path = urls.searchJson({ q: filter, limit: MOST_ROWS });
+    const { profiles } = (await client.json(path)) as { profiles: readonly ListedProfile[] };
+    const ended = profiles.filter(
+      (row) => row.state !== 'running' && !printed.has(row.token) && isWanted(row),
+    );
+    remember(ended);
+    if (ended.length > 0) print(ended.toReversed());
+    newest = profiles.reduce((latest, { startedAt }) => Math.max(latest, startedAt), newest ?? 0);
+  }
+
+  async function receive({ now, new: fresh = [] }: Message): Promise<void> {
+    if (now === undefined) {
+      await look(({ token }) => fresh.includes(token));
+      return;
+    }
+    const before = newest;
+    // Those of the time without a stream.
+    await look(({ startedAt }) => before !== null && startedAt > before);
+    note(before === null ? 'Following new requests; Ctrl C ends it.' : 'Connected again.');
+  }
+
+  let said = '';
   for (;;) {
     try {
-      let isOpen = false;
-      for await (const tokens of newTokens(client, filter)) {
-        if (!isOpen) note('Following new requests; Ctrl C ends it.');
-        isOpen = wasOpen = true;
-        if (tokens.length === 0) continue;
-        const path = urls.searchJson({ q: filter, limit: MOST_ROWS });
-        const { profiles } = (await client.json(path)) as { profiles: readonly ListedProfile[] };
-        const ended = profiles.filter(({ token, state }) => tokens.includes(token) && state !== 'running');
-        if (ended.length > 0) print(ended.toReversed());
+      for await (const message of messages(client, filter)) {
+        await receive(message);
+        said = '';
       }
-      if (isOpen) note('The stream has ended; connecting again.');
+      throw new CommandError('The stream has ended.', FAILED);
     } catch (error) {
-      if (!wasOpen) throw error;
+      if (newest === null) throw error;
+      const reason =
+        error instanceof CommandError ? error.message.replace(/\.$/, '') : 'The connection broke';
+      if (reason !== said) note(`${reason}; connecting again.`);
+      said = reason;
     }
     await sleep(RETRY_MS);
   }
