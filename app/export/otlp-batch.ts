@@ -61,7 +61,8 @@ export function createBatches(by: ExportedBy): (documents: readonly Uint8Array[]
   }
 
   return (documents) => {
-    const byProcess = new Map<string, Converted>();
+    /** By process and release: a process has one, but stores what an earlier one left. */
+    const groups = new Map<string, Converted & { profile: ExportedProfile }>();
     let count = 0;
     let unreadable = 0;
     for (const document of documents) {
@@ -73,16 +74,17 @@ export function createBatches(by: ExportedBy): (documents: readonly Uint8Array[]
         continue;
       }
       count++;
-      const { spans, records } = byProcess.get(profile.process) ?? { spans: [], records: [] };
-      spans.push(...converted.spans.filter(({ spanId }) => isNew(spanId)));
-      records.push(...converted.records.filter(({ spanId }, index) => isNew(`${spanId} ${index}`)));
-      byProcess.set(profile.process, { spans, records });
+      const key = JSON.stringify([profile.process, profile.release]);
+      const group = groups.get(key) ?? { profile, spans: [], records: [] };
+      group.spans.push(...converted.spans.filter(({ spanId }) => isNew(spanId)));
+      group.records.push(...converted.records.filter(({ spanId }, index) => isNew(`${spanId} ${index}`)));
+      groups.set(key, group);
     }
     const resourceSpans: TracesData['resourceSpans'] = [];
     const resourceLogs: LogsData['resourceLogs'] = [];
-    for (const [process, { spans, records }] of byProcess) {
-      if (spans.length > 0) resourceSpans.push(...tracesData(spans, by, process).resourceSpans);
-      if (records.length > 0) resourceLogs.push(...logsData(records, by, process).resourceLogs);
+    for (const { profile, spans, records } of groups.values()) {
+      if (spans.length > 0) resourceSpans.push(...tracesData(spans, by, profile).resourceSpans);
+      if (records.length > 0) resourceLogs.push(...logsData(records, by, profile).resourceLogs);
     }
     return {
       count,

@@ -6,6 +6,7 @@ import type { Level } from '../panels/logs/data.ts';
 import { type Ids, idsOf, ROOT } from './otlp-ids.ts';
 import {
   attributesOf,
+  type KeyValue,
   type LogsData,
   nanoseconds,
   type OtlpLogRecord,
@@ -103,28 +104,30 @@ export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
   });
 }
 
-function resourceOf(
-  { resource }: ExportedBy,
-  instance: string,
-): { attributes: ReturnType<typeof attributesOf> } {
-  return { attributes: attributesOf({ ...resource, 'service.instance.id': instance }) };
+/** What of a profile describes the service that recorded it. */
+type Recorded = Pick<ExportedProfile, 'process' | 'release'>;
+
+/** What the environment says of the version wins. */
+function resourceOf({ resource }: ExportedBy, { process, release }: Recorded): { attributes: KeyValue[] } {
+  return {
+    attributes: attributesOf({ 'service.version': release, ...resource, 'service.instance.id': process }),
+  };
 }
 
-/** `instance`: the process that recorded them. */
-export function tracesData(spans: OtlpSpan[], by: ExportedBy, instance: string): TracesData {
+export function tracesData(spans: OtlpSpan[], by: ExportedBy, recorded: Recorded): TracesData {
   const scopeSpans = [{ scope: by.scope, spans, schemaUrl: SCHEMA_URL }];
-  return { resourceSpans: [{ resource: resourceOf(by, instance), scopeSpans }] };
+  return { resourceSpans: [{ resource: resourceOf(by, recorded), scopeSpans }] };
 }
 
-export function logsData(logRecords: OtlpLogRecord[], by: ExportedBy, instance: string): LogsData {
+export function logsData(logRecords: OtlpLogRecord[], by: ExportedBy, recorded: Recorded): LogsData {
   const scopeLogs = [{ scope: by.scope, logRecords, schemaUrl: SCHEMA_URL }];
-  return { resourceLogs: [{ resource: resourceOf(by, instance), scopeLogs }] };
+  return { resourceLogs: [{ resource: resourceOf(by, recorded), scopeLogs }] };
 }
 
 /** One profile in OTLP/JSON. Each receiver ignores the part of the other, so the same file goes to `/v1/traces` and to `/v1/logs`. */
 export function profileOtlp(profile: ExportedProfile, by: ExportedBy): TracesData & LogsData {
   return {
-    ...tracesData(spansOf(profile), by, profile.process),
-    ...logsData(logRecordsOf(profile), by, profile.process),
+    ...tracesData(spansOf(profile), by, profile),
+    ...logsData(logRecordsOf(profile), by, profile),
   };
 }

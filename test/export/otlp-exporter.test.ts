@@ -180,6 +180,27 @@ describe('the export to OpenTelemetry', () => {
     ]);
   });
 
+  it('tells processes and releases apart', async () => {
+    start();
+    exporter.add([
+      documentOf('aaaaaa', { release: 'v1' }),
+      documentOf('bbbbbb', { release: 'v1' }),
+      documentOf('cccccc', { process: 'web.2', release: 'v2' }),
+      documentOf('dddddd'),
+    ]);
+    await until(() => counters.sent === 4, 'all four');
+    const resources = collector.received[0]!.data.resourceSpans.map(({ resource, scopeSpans }) => [
+      attributeOf(resource, 'service.instance.id'),
+      attributeOf(resource, 'service.version'),
+      scopeSpans[0]!.spans.length,
+    ]);
+    expect(resources).to.deep.equal([
+      ['web.1', 'v1', 2],
+      ['web.2', 'v2', 1],
+      ['web.1', undefined, 1],
+    ]);
+  });
+
   it('leaves out what still runs and the profiler’s own pages, not what the end of the process cut off', async () => {
     start();
     exporter.add([
