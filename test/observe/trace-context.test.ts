@@ -1,5 +1,6 @@
 /** W3C Trace Context: what is taken from `traceparent`, and what is passed on to outgoing calls. */
 import { expect } from 'chai';
+import { load } from 'cheerio';
 import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -66,7 +67,7 @@ describe('the trace of a request', () => {
     options: ProfilerOptions,
     headers: [string, string][],
     work: () => Promise<unknown>,
-  ): Promise<{ spans: OtlpSpan[]; flags: number[]; trace: TraceContext | undefined }> {
+  ): Promise<{ shown: string; spans: OtlpSpan[]; flags: number[]; trace: TraceContext | undefined }> {
     const profiler = createProfiler({ warn: () => undefined, ...options });
     const app = express();
     app.use(profiler.watch, profiler.pages);
@@ -89,7 +90,13 @@ describe('the trace of a request', () => {
       const { resourceSpans } = (await otlp.json()) as TracesData & LogsData;
       const spans = resourceSpans[0]!.scopeSpans[0]!.spans;
       const { profile } = (await profiler.profiles.read(token))!;
-      return { spans, flags: spans.map(({ flags }) => flags), trace: profile.trace };
+      const page = load(await (await fetch(`${origin}/_profiler/${token}?panel=request`)).text());
+      return {
+        shown: page('#trace').text(),
+        spans,
+        flags: spans.map(({ flags }) => flags),
+        trace: profile.trace,
+      };
     } finally {
       server.closeAllConnections();
       server.close();
@@ -101,11 +108,12 @@ describe('the trace of a request', () => {
   const toAll: ProfilerOptions = { traceHosts: ['127.0.0.1'] };
 
   it('is that of its caller: same trace id, the caller’s span as parent', async () => {
-    const { spans, flags, trace } = await run({}, [['traceparent', GIVEN]], callByFetch);
+    const { shown, spans, flags, trace } = await run({}, [['traceparent', GIVEN]], callByFetch);
     expect(spans.map(({ traceId }) => traceId)).to.deep.equal([TRACE, TRACE]);
     expect(spans[0]!.parentSpanId).to.equal(PARENT);
     expect(spans[1]!.parentSpanId).to.equal(spans[0]!.spanId);
     expect(flags).to.deep.equal([0x301, 0x101]);
+    expect(shown).to.equal(`Trace ${TRACE}, of its caller, whose span is ${PARENT}.`);
     expect(trace).to.deep.equal({ traceId: TRACE, parentId: PARENT, sampled: true });
   });
 
@@ -116,12 +124,13 @@ describe('the trace of a request', () => {
 
   it('is its own if the header is invalid or absent', async () => {
     for (const headers of [[], [['traceparent', `00-${TRACE}-${PARENT}-01-x`]]] as [string, string][][]) {
-      const { spans, trace } = await run({}, headers, callByFetch);
+      const { shown, spans, trace } = await run({}, headers, callByFetch);
       expect(spans[0]!.traceId)
         .to.match(/^[0-9a-f]{32}$/)
         .and.to.not.equal(TRACE);
       expect(spans[0]).to.not.have.property('parentSpanId');
       expect(trace).to.equal(undefined);
+      expect(shown).to.equal('');
     }
   });
 
@@ -146,7 +155,7 @@ describe('the trace of a request', () => {
   });
 
   it('begins with the request’s first call if nobody sent one', async () => {
-    const { spans } = await run({ traceHosts: ['*'] }, [], async () => {
+    const { shown, spans } = await run({ traceHosts: ['*'] }, [], async () => {
       await callByFetch();
       await callByFetch();
     });
@@ -155,6 +164,7 @@ describe('the trace of a request', () => {
       calls.map(({ spanId }) => `00-${root!.traceId}-${spanId}-01`),
     );
     expect(root).to.not.have.property('parentSpanId');
+    expect(shown).to.equal(`Trace ${root!.traceId}, begun by this request’s first outgoing call.`);
   });
 
   it('is not passed on to other hosts', async () => {
