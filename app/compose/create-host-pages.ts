@@ -86,6 +86,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds: new Set(settings.toolbarOrigins),
     redactText,
+    log: parts.log,
     lastEnd: core.lastEnd,
     health: () =>
       readHealth({

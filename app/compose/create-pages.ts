@@ -31,6 +31,8 @@ export interface PageHandlerOptions {
   frontEnds: ReadonlySet<string>;
   guard: Guard;
   redactText: (text: string) => string;
+  /** Prints an error. */
+  log: (error: unknown) => void;
   lastEnd: PageServices['lastEnd'];
   health: PageServices['health'];
   /** Name of the storage, once it is available. */
@@ -72,6 +74,7 @@ export function createPageHandler(
     securityHeaders,
     frontEnds,
     redactText,
+    log: options.log,
     foot,
     lastEnd: options.lastEnd,
     health: options.health,

@@ -190,6 +190,12 @@ describe('export', () => {
       const yes = await runCli([...prune, '--yes']);
       expect(yes).to.deep.equal({ code: 0, stdout: 'Deleted 1 profile.\n', stderr: '' });
       expect((await runCli(['show', 'abcdef', ...database])).code).to.equal(1);
+      await runCli(['import', join(folder, 'wrong.jsonl'), ...database]);
+      for (const [keep, deleted] of [
+        ['100', 'Deleted 0 profiles.\n'],
+        ['0', 'Deleted 1 profile.\n'],
+      ] as const)
+        expect((await runCli(['prune', '--keep', keep, '--yes', ...database])).stdout).to.equal(deleted);
       const left = (await runCli(['list', 'has:pin', '--format', 'json', ...database])).stdout;
       expect(left).to.equal(pinned);
     });

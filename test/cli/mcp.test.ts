@@ -25,15 +25,35 @@ describe('the MCP server over stdio', () => {
   });
   after(() => host.close());
 
-  it('offers an agent that starts it what the application offers over HTTP', async () => {
-    const token = await host.send('/broken');
-    const agent = new Client({ name: 'test', version: '1' });
-    const transport = new StdioClientTransport({
+  const started = (): StdioClientTransport =>
+    new StdioClientTransport({
       command: process.execPath,
       args: ['dist/app/cli.js', 'mcp'],
       env: { PATH: process.env.PATH ?? '', PROFILER_URL: host.url, PROFILER_PASSWORD },
       stderr: 'pipe',
     });
+
+  it('serves an agent of the revision without a handshake, too', async () => {
+    const token = await host.send('/broken');
+    const agent = new Client(
+      { name: 'test', version: '1' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    await agent.connect(started());
+    try {
+      expect((await agent.listTools()).tools).to.have.length.above(5);
+      expect(await textOf(agent, 'latest_failure')).to.include(token);
+      const { contents } = await agent.readResource({ uri: 'hindsight://findings/n-plus-one' });
+      expect(JSON.stringify(contents)).to.include('one statement');
+    } finally {
+      await agent.close();
+    }
+  });
+
+  it('offers an agent that starts it what the application offers over HTTP', async () => {
+    const token = await host.send('/broken');
+    const agent = new Client({ name: 'test', version: '1' });
+    const transport = started();
     const strays: Error[] = [];
     agent.onerror = (error) => void strays.push(error);
     await agent.connect(transport);

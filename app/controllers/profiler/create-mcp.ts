@@ -60,7 +60,7 @@ function toolsOf(services: PageServices, { fromJsonSchema }: typeof Sdk): Tool[]
 
 export async function createMcp(services: PageServices): Promise<McpHandler> {
   const sdk = await loadSdk();
-  const { rules = {}, redactText } = services;
+  const { rules = {}, redactText, log = () => undefined } = services;
   const tools = toolsOf(services, sdk);
 
   function addTool(server: Sdk.McpServer, tool: Tool, from: Omit<Call, 'args'>): void {
@@ -71,6 +71,7 @@ export async function createMcp(services: PageServices): Promise<McpHandler> {
         const text = await run({ ...from, args });
         return { content: [{ type: 'text', text: `${QUOTED}\n\n${text}` }] };
       } catch (error) {
+        if (!isHindsightError(error)) log(error);
         return { content: [{ type: 'text', text: failureOf(error, redactText) }], isError: true };
       }
     });

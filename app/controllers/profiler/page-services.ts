@@ -33,6 +33,8 @@ export interface PageServices {
   frontEnds: ReadonlySet<string>;
   /** Masks secrets in a single text. */
   redactText: (text: string) => string;
+  /** Prints an error that whoever asked gets no word of; default: nothing does. */
+  log?: (error: unknown) => void;
   /** Lines of the footer: version, Node.js, process, storage. */
   foot: readonly string[];
   /** The process of this application that ended last without storing everything; null if none did. */

@@ -150,6 +150,17 @@ describe('the MCP server', () => {
     }
   });
 
+  it('logs what it can’t tell, as its sentence says', async () => {
+    await client.close();
+    await host.close();
+    const lines: string[] = [];
+    host = await startHost({ warn: (line) => void lines.push(line) });
+    client = await connect();
+    host.profiler.profiles.find = () => Promise.reject(new TypeError('of nobody’s business'));
+    expect(await ask('list_requests')).to.equal('This could not be read; the log of the process says why.');
+    expect(lines.join('\n')).to.contain('TypeError: of nobody’s business');
+  });
+
   it('has a page for each finding', async () => {
     const { resources } = await client.listResources();
     expect(resources.length).to.be.above(30);
