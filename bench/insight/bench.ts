@@ -56,9 +56,11 @@ export interface InsightOptions {
   /** A server where databases may be made. */
   connection: TestConnection;
   log: (line: string) => void;
+  /** Called with each fault whose symptom shows, while its application runs. */
+  examine?: (found: { fault: Fault; shop: RunningShop; answer: Answer; usual: Answer }) => Promise<void>;
 }
 
-export async function runFaults({ faults, connection, log }: InsightOptions): Promise<Outcome> {
+export async function runFaults({ faults, connection, log, examine }: InsightOptions): Promise<Outcome> {
   const admin = openKnex(connection);
   const partner = await startPartner();
   const judged: Judged[] = [];
@@ -92,6 +94,7 @@ export async function runFaults({ faults, connection, log }: InsightOptions): Pr
       const answer = await fault.ask(shop);
       await sleep(SETTLE_MS);
       if (!fault.symptom(answer, usual) || fault.symptom(usual, usual)) continue;
+      await examine?.({ fault, shop, answer, usual });
       const findings = await shop.findingsOf(answer.token);
       return { name, places, findings, verdict: judge(findings, fault, places) };
     }

@@ -1,6 +1,8 @@
 /** A fault as the bench knows it; the application that carries it has no trace of any of this. */
 
 export interface Answer {
+  /** As asked, with its query. */
+  path: string;
   /** 0: the connection ended before a response. */
   status: number;
   headers: Headers;

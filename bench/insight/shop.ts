@@ -11,6 +11,7 @@ const START_WITHIN = 60_000;
 const ANSWER_WITHIN = 10_000;
 
 export interface RunningShop extends Shop {
+  origin: string;
   /** `file:line` of the places of the fault. */
   places: string[];
   /** The findings of a profile, as its Markdown has them: one line each. */
@@ -96,7 +97,7 @@ export async function startShop(
     }
     const ms = performance.now() - startedAt;
     const token = headers.get('x-debug-token') ?? (await latest(path));
-    return { status, headers, text, ms, token, printed: () => printed };
+    return { path, status, headers, text, ms, token, printed: () => printed };
   }
 
   /** Of a request that got no response. */
@@ -107,6 +108,7 @@ export async function startShop(
   }
 
   return {
+    origin,
     places,
     get,
     post: (path, body, init = {}) =>
