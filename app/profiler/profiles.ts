@@ -140,6 +140,14 @@ export function createProfiles(options: {
   /** Cached, because every page of a profile reads them, and a busy route has many requests. */
   const releasesByRoute = new Map<string, { at: number; releases: readonly ReleaseSummary[] }>();
 
+  async function readReleases(of: ReleaseRoute): Promise<readonly ReleaseSummary[]> {
+    try {
+      return await storage.summarizeReleases({ of, most: MOST_OF_ROUTE });
+    } catch {
+      return [];
+    }
+  }
+
   /** Shared values of other processes, read from the storage. */
   const known = new Map<string, SharedValue>();
 
@@ -244,9 +252,7 @@ export function createProfiles(options: {
       const key = JSON.stringify([method, route, release]);
       const known = releasesByRoute.get(key);
       if (known !== undefined && Date.now() - known.at < ROUTE_RELEASES_FOR_MS) return known.releases;
-      const releases = await storage
-        .summarizeReleases({ of: { route, method }, most: MOST_OF_ROUTE })
-        .catch(() => []);
+      const releases = await readReleases({ route, method });
       if (releasesByRoute.size >= MOST_REMEMBERED) releasesByRoute.clear();
       releasesByRoute.set(key, { at: Date.now(), releases });
       return releases;

@@ -1,6 +1,7 @@
 /** The finding that a route became worse with the release that responded. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
+import { createMemoryStorage } from '../../app/index.ts';
 import { AFTER, BEFORE, openReleasesHost, type ReleasesHost } from '../support/releases-host.ts';
 
 const SENTENCE = `This route gained 14 queries (median 17, before 3) with release ${AFTER}; it was ${BEFORE} (7 requests, 6 before)`;
@@ -41,6 +42,21 @@ describe('route-regression', () => {
       for (let count = 0; count < 4; count++) tokens.push(await other.request('/orders/7'));
       const text = await other.read(`/_profiler/${tokens.at(-1) ?? ''}.md?length=short`);
       expect(text).to.contain('Nothing wrong was found.').and.contain('release `v3`');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('fails no page where the storage can’t sum up releases', async () => {
+    const storage = createMemoryStorage();
+    storage.summarizeReleases = () => {
+      throw new Error('unknown here');
+    };
+    const other = await openReleasesHost({ storage });
+    try {
+      const token = await other.request('/orders/7');
+      expect(await other.read(`/_profiler/${token}.md?length=short`)).to.contain('Nothing wrong was found.');
+      expect((await fetch(`${other.url}/_profiler/${token}?panel=overview`)).status).to.equal(200);
     } finally {
       await other.close();
     }
