@@ -1,7 +1,7 @@
 /** Who exports profiles to OpenTelemetry: the resource and the instrumentation scope. */
 import { resourceAttributes } from '../config/otlp.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
-import type { ExportedBy } from '../export/otlp-profile.ts';
+import type { ExportedBy } from '../export/otlp-model.ts';
 import { packageVersion } from '../paths.ts';
 
 const NAME = 'express-hindsight';

@@ -1,7 +1,6 @@
 /** Stored documents -> the export requests of a batch. What was sent before is left out: a profile is stored again when a late fact arrives. */
-import type { ExportedBy } from './otlp-profile.ts';
 import { logRecordsOf, logsData, spansOf, tracesData } from './otlp-profile.ts';
-import type { LogsData, OtlpLogRecord, OtlpSpan, TracesData } from './otlp-model.ts';
+import type { ExportedBy, LogsData, OtlpLogRecord, OtlpSpan, TracesData } from './otlp-model.ts';
 import type { ExportedProfile } from './otlp-work.ts';
 
 export interface Batch {

@@ -4,11 +4,10 @@
  */
 import type { ExportCounters } from '../profiler/export.ts';
 import { createBatches } from './otlp-batch.ts';
-import type { ExportedBy } from './otlp-profile.ts';
 import { createPost } from './otlp-post.ts';
 import { encodeProtobuf } from './otlp-protobuf.ts';
 import { isAccepted, isRetryable, rejectedIn, retryAfterMs } from './otlp-reply.ts';
-import type { LogsData, TracesData } from './otlp-model.ts';
+import type { ExportedBy, LogsData, TracesData } from './otlp-model.ts';
 
 /** Can be sent to a thread. */
 export interface OtlpOptions {

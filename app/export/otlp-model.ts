@@ -68,6 +68,13 @@ export interface LogsData {
   }[];
 }
 
+/** What is sent with each profile of a process. */
+export interface ExportedBy {
+  /** Attributes of the resource: `service.name` and what the environment adds. */
+  resource: Readonly<Record<string, string>>;
+  scope: Scope;
+}
+
 export const SPAN_KIND = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const;
 
 export const STATUS_ERROR = 2;

@@ -6,12 +6,12 @@ import type { Level } from '../panels/logs/data.ts';
 import { type Ids, idsOf, ROOT } from './otlp-ids.ts';
 import {
   attributesOf,
+  type ExportedBy,
   type KeyValue,
   type LogsData,
   nanoseconds,
   type OtlpLogRecord,
   type OtlpSpan,
-  type Scope,
   STATUS_ERROR,
   type TracesData,
 } from './otlp-model.ts';
@@ -27,13 +27,6 @@ const KNOWS_REMOTE = 0x100;
 const IS_REMOTE = 0x200;
 
 const SEVERITY: Readonly<Record<Level, number>> = { debug: 5, info: 9, warn: 13, error: 17 };
-
-/** What is sent with each profile of a process. */
-export interface ExportedBy {
-  /** Attributes of the resource: `service.name` and what the environment adds. */
-  resource: Readonly<Record<string, string>>;
-  scope: Scope;
-}
 
 function sampledFlag({ trace }: ExportedProfile): number {
   return trace?.sampled === false ? 0 : SAMPLED;

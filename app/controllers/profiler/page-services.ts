@@ -1,6 +1,6 @@
 /** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExportedBy } from '../../export/otlp-profile.ts';
+import type { ExportedBy } from '../../export/otlp-model.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Health } from '../../profiler/health.ts';
