@@ -1,12 +1,13 @@
 /** The client asked whether its copy is current, and only a time or a random value had changed. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { createMemory } from '../profiler/redact-memory.ts';
 import { authorOf, receivedHeader, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 import { count, placed } from './shared/wording.ts';
 
-/** Responses of this process whose tag a client may send back. */
-const MOST = 200;
+/** Responses of this process whose tag a client may send back; the memory has two generations. */
+const MOST = 100;
 /** Texts are compared as far as they are kept. */
 const LONGEST = 16_384;
 /** A difference that is longer is another content. */
@@ -39,15 +40,8 @@ function differenceOf(before: string, after: string): Difference | null {
 }
 
 export function createEtagChanges(): FindingRule<{ request: KeptRequest } & Partial<Pick<Kept, 'routing'>>> {
-  /** Text by ETag and address. */
-  const sent = new Map<string, string>();
-
-  function remember(key: string, text: string): void {
-    sent.delete(key);
-    sent.set(key, text);
-    const [oldest] = sent.keys();
-    if (sent.size > MOST && oldest !== undefined) sent.delete(oldest);
-  }
+  /** Text by ETag and address. Not one Map: its entries would come and go with each request (open-list.ts). */
+  const sent = createMemory<string>(MOST);
 
   return {
     name: 'etag-changes',
@@ -62,7 +56,8 @@ export function createEtagChanges(): FindingRule<{ request: KeptRequest } & Part
       if (text === null || tag === null) return [];
       const condition = receivedHeader(request, 'if-none-match');
       const earlier = condition === null ? undefined : sent.get(`${condition} ${url}`);
-      remember(`${tag.value} ${url}`, text.slice(0, LONGEST));
+      const key = `${tag.value} ${url}`;
+      if (sent.get(key) === undefined) sent.set(key, text.slice(0, LONGEST));
       if (earlier === undefined || condition === tag.value) return [];
       const difference = differenceOf(earlier, text.slice(0, LONGEST));
       if (difference === null || !FLEETING.test(difference.before) || !FLEETING.test(difference.after))
