@@ -4,6 +4,7 @@ import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { loopCode } from './shared/loop-code.ts';
+import { labelOf } from './shared/queries.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 
 /** Bad from this many reads on, or from this share of the request on. */
@@ -16,13 +17,13 @@ export const nPlusOne: FindingRule<Pick<Kept, 'database'>> = {
   labels: ['N+1'],
   why: 'At least three reads of this request came from the same line and differ only in their values.',
   fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
-  find({ database: { groups, statements } }, { durationMs: wholeMs }) {
+  find({ database }, { durationMs: wholeMs }) {
     const found: Finding[] = [];
-    groups.forEach((group, at) => {
-      const { kind, statement, durationMs, caller } = group;
+    database.groups.forEach((group, at) => {
+      const { kind, durationMs, caller } = group;
       if (kind !== 'n+1') return;
       const heavy = timesOf(group) >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
-      const label = statements[statement]?.label ?? '';
+      const label = labelOf(database, group);
       const how = caller === null ? 'that differ only in values' : 'in a loop';
       const sentence = `${count(timesOf(group))} × ${label} ${how}: ${shareOf(durationMs, wholeMs)}`;
       const severity = heavy ? 'bad' : 'warn';

@@ -1,6 +1,6 @@
 /** What panels store, by panel name; each rule picks what it needs. */
 import type { CacheData } from '../../panels/cache/data.ts';
-import type { DatabaseData } from '../../panels/database/data.ts';
+import type { DatabaseData, KeptDatabase } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { KeptLogs } from '../../panels/logs/data.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
@@ -18,7 +18,7 @@ interface LogLine {
 
 export interface Kept {
   cache: CacheData;
-  database: DatabaseData;
+  database: KeptDatabase;
   http_client: HttpClientData;
   logs: { lines: readonly LogLine[]; unkept?: KeptLogs['unkept'] };
   migrations: MigrationsData;

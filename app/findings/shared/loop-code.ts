@@ -5,6 +5,7 @@
 import { differingNames, inOneQuery } from '../../panels/shared/one-query.ts';
 import type { FixCode } from '../../profiler/finding.ts';
 import type { Kept } from './kept.ts';
+import { labelOf } from './queries.ts';
 
 type Database = Kept['database'];
 type Group = Database['groups'][number];
@@ -62,14 +63,14 @@ function allOf({ item, property, list }: Values): string {
   return `${list ?? `${item}s`}.map((${item}) => ${item}.${property})`;
 }
 
-function tableOf({ statements }: Database, { statement }: Group): string | null {
-  return /select … from (\S+)$/.exec(statements[statement]?.label ?? '')?.[1] ?? null;
+function tableOf(database: Database, group: Group): string | null {
+  return /select … from (\S+)$/.exec(labelOf(database, group))?.[1] ?? null;
 }
 
 /** The table of the read before the loop, whose rows it most likely goes through. */
-function parentOf({ queries, statements }: Database, { members }: Group): string | null {
-  const before = queries.slice(0, members[0]).findLast(({ rows }) => (rows ?? 0) >= members.length);
-  const label = before === undefined ? '' : (statements[before.statement]?.label ?? '');
+function parentOf(database: Database, { members }: Group): string | null {
+  const before = database.queries.slice(0, members[0]).findLast(({ rows }) => (rows ?? 0) >= members.length);
+  const label = before === undefined ? '' : labelOf(database, before);
   return /select … from (\S+)$/.exec(label)?.[1] ?? null;
 }
 

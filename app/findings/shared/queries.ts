@@ -1,5 +1,5 @@
 /** Helpers of rules that read the database panel. */
-import { isControl, isRead } from '../../panels/shared/statements.ts';
+import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 
 type Database = Kept['database'];
@@ -9,8 +9,9 @@ export function sqlOf({ statements }: Database, { statement }: Query): string {
 }
 
 /** `select … from products` */
-export function labelOf({ statements }: Database, { statement }: Query): string {
-  return statements[statement]?.label ?? '';
+export function labelOf({ statements }: Database, { statement }: Pick<Query, 'statement'>): string {
+  const found = statements[statement];
+  return found === undefined ? '' : labelOfStatement(found);
 }
 
 /** Id of a query's row in the panel: that of its loop if it is part of one. */

@@ -12,7 +12,7 @@ import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
-import type { DatabaseData, DatabaseGroup, DatabaseQuery, KeptExcerpt } from './data.ts';
+import type { DatabaseData, DatabaseGroup, DatabaseQuery, KeptDatabase, KeptExcerpt } from './data.ts';
 
 /** Bindings stored per statement (app/observe/knex.ts). */
 const MOST_BINDINGS = 100;
@@ -94,7 +94,7 @@ function takeExcerpts(
   });
 }
 
-export function collectQueries(context: Context, collecting: Collecting): DatabaseData | null {
+export function collectQueries(context: Context, collecting: Collecting): KeptDatabase | null {
   const { book } = collecting;
   const facts = context.all('query');
   const unrun = context
@@ -102,7 +102,7 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
     .flatMap(({ label, caller, ran }) => (ran ? [] : [{ label, caller }]))
     .slice(0, MOST_UNRUN);
   if (facts.length === 0 && unrun.length === 0) return null;
-  const statements: DatabaseData['statements'] = [];
+  const statements: KeptDatabase['statements'] = [];
   const numbers = new Map<string, number>();
   const shapes = new Set<string>();
   const grouped = groupQueries(facts, book);
@@ -114,9 +114,12 @@ export function collectQueries(context: Context, collecting: Collecting): Databa
     const key = `${above ?? ''}\n${system ?? ''}\n${sql}`;
     let number = numbers.get(key);
     if (number === undefined) {
-      const { label } = book.about(sql);
-      const shown = above === undefined || sql === '' ? label : `${above}: ${label}`;
-      number = statements.push({ sql, label: shown, ...(system === undefined ? {} : { system }) }) - 1;
+      number =
+        statements.push({
+          sql,
+          ...(above === undefined || sql === '' ? {} : { above }),
+          ...(system === undefined ? {} : { system }),
+        }) - 1;
       numbers.set(key, number);
     }
     return number;

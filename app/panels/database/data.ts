@@ -48,9 +48,16 @@ export interface KeptExcerpt {
   excerpt: SourceExcerpt;
 }
 
-export interface DatabaseStatement {
+/** What each profile stores of a statement. */
+export interface KeptStatement {
   sql: string;
-  label: string;
+  /** What a level above calls it: `User.findMany`. */
+  above?: string;
+  /**
+   * Stored by earlier releases only. It has an ellipsis, and one character beyond Latin-1 makes V8 use two bytes for each one of the whole
+   * document, which doubles the time to write it.
+   */
+  label?: string;
   /** `postgresql`, `mysql`, `mongodb` …; absent: not known. */
   system?: string;
 }
@@ -60,6 +67,10 @@ export interface UnrunWrite {
   /** `update products` */
   label: string;
   caller: string | null;
+}
+
+export interface DatabaseStatement extends KeptStatement {
+  label: string;
 }
 
 export interface DatabaseData {
@@ -88,6 +99,9 @@ export interface DatabaseData {
     failed: number;
   };
 }
+
+/** What each profile stores. */
+export type KeptDatabase = Omit<DatabaseData, 'statements'> & { statements: KeptStatement[] };
 
 export const GROUP_LABELS = { 'n+1': 'N+1', loop: 'writes in a loop', duplicate: 'duplicate' } as const;
 export const GROUP_TONES = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain' } as const;

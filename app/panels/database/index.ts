@@ -3,9 +3,9 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { createStatementBook } from '../shared/statement-book.ts';
-import { isControl } from '../shared/statements.ts';
+import { isControl, labelOfStatement } from '../shared/statements.ts';
 import { type Collecting, collectQueries } from './collect.ts';
-import type { DatabaseData } from './data.ts';
+import type { DatabaseData, KeptDatabase } from './data.ts';
 import { drawQueries } from './draw.ts';
 import { presentQueries } from './present.ts';
 import { querySpans } from './spans.ts';
@@ -31,7 +31,7 @@ function watchedSentence(libraries: readonly { name: string; version: string | n
   return `Recorded in this process: queries through ${names.join(', ')}, except those of the profiler itself.`;
 }
 
-function summary({ totals, groups, queries, statements, unkept }: DatabaseData): PanelSummary {
+function summary({ totals, groups, queries, statements, unkept }: KeptDatabase): PanelSummary {
   const kept = queries.filter(({ statement }) => !isControl(statements[statement]?.sql ?? '')).length;
   const count = kept + (unkept?.count ?? 0);
   const text = numberHelpers.count(count);
@@ -44,7 +44,7 @@ export function createDatabasePanel({
   slowMs = SLOW_MS,
   excerptAt = () => null,
   watched = () => [],
-}: DatabasePanelOptions = {}): Panel<DatabaseData> {
+}: DatabasePanelOptions = {}): Panel<DatabaseData, KeptDatabase> {
   const book = createStatementBook();
   return {
     name: 'database',
@@ -56,6 +56,16 @@ export function createDatabasePanel({
     searched: ['sql', 'bindings', 'error'],
     facts: { query: 'queries' },
     collect: (context) => collectQueries(context, { book, slowMs, excerptAt }),
+    derive: (kept) =>
+      kept === null
+        ? null
+        : {
+            ...kept,
+            statements: kept.statements.map((statement) => ({
+              ...statement,
+              label: labelOfStatement(statement, (sql) => book.about(sql).label),
+            })),
+          },
     summary,
     empty: () => ({
       what: 'This request ran no queries.',

@@ -1,11 +1,13 @@
 import { lasting, SHORTEST_WAIT_MS, type SpanDraft } from '../../profiler/span.ts';
 import { unkeptSpans } from '../shared/unkept.ts';
-import type { DatabaseData } from './data.ts';
+import { labelOfStatement } from '../shared/statements.ts';
+import type { KeptDatabase } from './data.ts';
 
-export function querySpans({ statements, queries, unkept }: DatabaseData, endMs: number): SpanDraft[] {
+export function querySpans({ statements, queries, unkept }: KeptDatabase, endMs: number): SpanDraft[] {
   const drafts: SpanDraft[] = [];
   for (const [index, query] of queries.entries()) {
-    const { sql, label } = statements[query.statement] ?? { sql: '', label: '' };
+    const statement = statements[query.statement];
+    const sql = statement?.sql ?? '';
     const anchor = query.group === null ? `q${index + 1}` : `g${query.group + 1}`;
     if (query.waitMs >= SHORTEST_WAIT_MS) {
       // A wait that no statement followed is a row of its own, from when it began.
@@ -23,7 +25,7 @@ export function querySpans({ statements, queries, unkept }: DatabaseData, endMs:
     }
     drafts.push({
       kind: 'db',
-      label,
+      label: statement === undefined ? '' : labelOfStatement(statement),
       startMs: query.startMs,
       durationMs: lasting(query.startMs, query.durationMs, endMs),
       panel: 'database',

@@ -85,6 +85,14 @@ export function labelOf(sql: string): string {
   }
 }
 
+/** The label of a stored statement: `select … from users`, `User.findMany: select … from users`. */
+export function labelOfStatement(
+  { sql, above, label }: { sql: string; above?: string; label?: string },
+  labelled = labelOf,
+): string {
+  return label ?? (above === undefined ? labelled(sql) : `${above}: ${labelled(sql)}`);
+}
+
 /** Begin, commit and the like, which do no work. */
 export function isControl(sql: string): boolean {
   return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set\s+transaction)\b/i.test(sql);
