@@ -23,6 +23,8 @@ export interface Pass {
   depth: number;
   /** Whether the current place is in lines of source. */
   isCode: boolean;
+  /** A host has given all objects properties that a loop over their keys meets. */
+  isPolluted: boolean;
   /** Secret values found in texts and fields. */
   learned: Set<string>;
   /** Every text of the tree, after masking: faster to search than the tree. */
@@ -75,7 +77,15 @@ function isOAuth(source: Fields): boolean {
 }
 
 export function createPass(): Pass {
-  return { path: [], depth: 0, isCode: false, learned: new Set(), texts: [], masked: [] };
+  return {
+    path: [],
+    depth: 0,
+    isCode: false,
+    isPolluted: Object.keys(Object.prototype).length > 0,
+    learned: new Set(),
+    texts: [],
+    masked: [],
+  };
 }
 
 /** `panels.request.data.headers[2]`. */
@@ -199,9 +209,9 @@ export function createTreeMasker({ names, maskText, maskKey, clean }: TreeRules)
 
   function walkFields(source: Fields, under: string | null, depth: number, pass: Pass): Fields {
     let copy: Fields | null = null;
-    // Object.keys would create a list for each object, which costs more than checking each key.
+    // Object.keys would create a list for each object. To ask of each key whether it is the object's own takes a fifth of masking.
     for (const name in source) {
-      if (!isOwn.call(source, name)) continue;
+      if (pass.isPolluted && !isOwn.call(source, name)) continue;
       const item = source[name];
       const key = nextKey(name);
       pass.path[depth] = key.safe;

@@ -312,6 +312,18 @@ describe('masking', () => {
     for (let round = 0; round < 3; round++) expect(redactor.tree(tree())).to.deep.equal(first);
   });
 
+  it('adds no field that a host has given to all objects', () => {
+    const given = { form: { password: 'planted-secret-1' }, list: [{ name: 'x' }] };
+    Object.defineProperty(Object.prototype, 'planted', {
+      value: 'token: planted-secret-2',
+      enumerable: true,
+      configurable: true,
+    });
+    const { value } = redactor.tree(given);
+    Reflect.deleteProperty(Object.prototype, 'planted');
+    expect(value).to.deep.equal({ form: { password: MASK }, list: [{ name: 'x' }] });
+  });
+
   it('lets no client take fields out of its profile by their names', () => {
     const { value } = redactor.tree({ form: { password: 'durationMs' }, durationMs: 12, said: 'durationMs' });
     expect(value).to.deep.equal({ form: { password: MASK }, durationMs: 12, said: MASK });
