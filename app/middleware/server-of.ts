@@ -14,13 +14,9 @@ export function oncePerServer(
   found: (server: Server, req: IncomingMessage) => void,
 ): (req: IncomingMessage) => void {
   const known = new WeakSet<object>();
-  /** Usually the same again. */
-  let latest: WeakRef<object> | null = null;
   return (req) => {
     const server = serverOf(req);
-    if (server === undefined || server === latest?.deref()) return;
-    latest = new WeakRef(server);
-    if (known.has(server)) return;
+    if (server === undefined || known.has(server)) return;
     known.add(server);
     found(server, req);
   };

@@ -117,7 +117,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
 
   function layerChanges(context: Context): void {
     const known = watched.get(context);
-    if (known === undefined) return;
+    // Nothing is attributed to layers any more.
+    if (known?.fact.headersAtMs !== null) return;
     const { headerNotes } = known.fact;
     shared.follow(known.res);
     if (headerNotes !== null && context.layer !== null) noticeHook(known.res, headerNotes, context.layer);

@@ -4,6 +4,7 @@
  */
 import type { Context } from '../../profiler/context.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
+import { rawHeader } from '../../profiler/raw-headers.ts';
 import type { NamedAuthors, NamedStep } from '../shared/header-authors.ts';
 import { authorsOf, responseOf } from '../shared/kept-panels.ts';
 import type { KeptSecurity, SecurityData } from './data.ts';
@@ -15,8 +16,8 @@ function collect(context: Context): KeptSecurity | null {
   const response = context.first('response');
   if (response === undefined || response.headersAtMs === null) return null;
   const raw = response.rawHeaders;
+  if (rawHeader(raw, 'set-cookie') === null) return null;
   const lines = raw.filter((_value, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'set-cookie');
-  if (lines.length === 0) return null;
   const origin = context.first('request')?.origin;
   // Browsers treat these as secure, also over http.
   const local = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(origin?.host ?? '');

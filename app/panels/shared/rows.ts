@@ -105,13 +105,15 @@ export function concurrentNote(totals: { durationMs: number; busyMs: number }): 
 
 /** Milliseconds covered by any of the intervals: concurrent work counts once. */
 export function coveredMs(intervals: readonly Timed[]): number {
-  const sorted = intervals
-    .map(({ startMs, durationMs }) => ({ start: startMs, end: startMs + (durationMs ?? 0) }))
-    .sort((a, b) => a.start - b.start);
+  const isSorted = intervals.every(
+    (one, index) => one.startMs >= (intervals[index - 1]?.startMs ?? -Infinity),
+  );
+  const sorted = isSorted ? intervals : intervals.toSorted((a, b) => a.startMs - b.startMs);
   let covered = 0;
   let until = -Infinity;
-  for (const { start, end } of sorted) {
-    covered += Math.max(0, end - Math.max(start, until));
+  for (const { startMs, durationMs } of sorted) {
+    const end = startMs + (durationMs ?? 0);
+    covered += Math.max(0, end - Math.max(startMs, until));
     until = Math.max(until, end);
   }
   return covered;
