@@ -3,7 +3,7 @@
  * document as well as the complete profile of a page. Values of statements, mails and jobs are not exported.
  */
 import type { CacheData } from '../panels/cache/data.ts';
-import type { DatabaseData } from '../panels/database/data.ts';
+import type { KeptDatabase } from '../panels/database/data.ts';
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { GraphqlData } from '../panels/graphql/index.ts';
 import type { HttpClientData } from '../panels/http-client/data.ts';
@@ -13,6 +13,7 @@ import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { SpansData } from '../panels/spans/index.ts';
+import { labelOfStatement } from '../panels/shared/statements.ts';
 import type { KeptViews } from '../panels/views/data.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
@@ -48,7 +49,7 @@ export interface Work {
 /** What is read of the panels. */
 interface PanelData {
   cache: CacheData;
-  database: DatabaseData;
+  database: KeptDatabase;
   exception: ExceptionData;
   graphql: GraphqlData;
   http_client: HttpClientData;
@@ -108,10 +109,12 @@ const SYSTEMS: Readonly<Record<string, string>> = {
 function queries(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'database');
   return (data?.queries ?? []).map((query, index): Work => {
-    const { sql = '', label = '', system = 'other' } = data?.statements[query.statement] ?? {};
+    const statement = data?.statements[query.statement] ?? { sql: '' };
+    const { sql, system = 'other' } = statement;
     const { startMs, waitMs, rows, error } = query;
     // A wait for a connection that no statement followed.
     const isWait = sql === '';
+    const label = labelOfStatement(statement);
     return {
       row: rowOf('database', index),
       name: isWait ? 'connection pool wait' : label,

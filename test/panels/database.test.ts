@@ -39,9 +39,7 @@ describe('the database panel', () => {
       context.add('query', query({ sql: 'select * from users', label: 'User.findMany' }));
     };
     const { statements } = keep(fill);
-    expect(JSON.stringify(statements.filter(({ label }) => label === undefined))).to.match(
-      /^[\0-\xff]{50,}$/,
-    );
+    expect(JSON.stringify(statements)).to.match(/^[\0-\xff]{50,}$/);
     const labels = collect(fill).statements.map(({ label }) => label);
     expect(labels).to.include('User.findMany: select … from users');
     expect(labels.every((label) => label !== '')).to.equal(true);
