@@ -3,8 +3,8 @@
  * waiting. So each turn of the event loop makes a few, one of a connection after one of the next; while too many wait they are short.
  */
 
-/** Milliseconds of a turn of the event loop that error pages may take. */
-const TURN_MS = 8;
+/** Milliseconds of a turn of the event loop that error pages may take: libuv accepts one connection in each turn, so long turns keep new ones out. */
+const TURN_MS = 2;
 /** While more than this wait, pages are short. */
 const MOST_FULL = 100;
 /** The context of each that waits takes about 44 KB: beyond this number none waits, which slows down the sender. */

@@ -20,7 +20,7 @@ export interface LedgerService {
 
 const START_WITHIN_MS = 30_000;
 /** Nothing that was recorded may go by retention. */
-const RETENTION = { PROFILER_RETENTION_COUNT: '8000000', PROFILER_RETENTION_MB: '1000000' };
+export const RETENTION = { PROFILER_RETENTION_COUNT: '8000000', PROFILER_RETENTION_MB: '1000000' };
 
 /** Answers in a row, on connections of their own, after which every worker has its database. */
 const READY_ANSWERS = 20;
