@@ -152,6 +152,16 @@ describe('finding n-plus-one', () => {
       expect(codeOf([...above, line], sql, 'postgresql1', 4)?.assumes).not.to.contain('unique');
     });
 
+    it('finds the value where a helper sends the query, if the call uses one property of the item', () => {
+      const sql = 'select * from lines where order_id = ?';
+      const loop = ['', 'for (const page of pages) {', 'for (const order of page.orders) {'];
+      const by = (call: string) => codeOf([...loop, call], sql, '__knexUid1', 4)?.text.split('\n')[0];
+      expect(by('    lines.push(await linesOf(db, order.id, { limit: 3 }));')).to.equal(
+        "const rows = await knex('customers').whereIn('id', [...new Set(page.orders.map((order) => order.id))]);",
+      );
+      expect(by('    lines.push(await linesOf(order.id, order.shop));')).to.contain(', values)');
+    });
+
     it('names no column that the source does not show, and is left out where a read is not simple', () => {
       const simple = codeOf(
         [...above, '  await load(order);'],

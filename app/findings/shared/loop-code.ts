@@ -12,6 +12,8 @@ type Group = Database['groups'][number];
 
 /** Lines of a call that is broken over several, from the one that is named as its place. */
 const LINES_OF_CALL = 4;
+/** The first line of the call, about: behind it may stand other code. */
+const LONGEST_LINE = 100;
 const NAME = '[A-Za-z_$][\\w$]*';
 
 /** The values of the loop, as the source has them. */
@@ -42,20 +44,41 @@ function sourceOf({ excerpts = [] }: Database, { caller }: Group): Source | null
   };
 }
 
+/** What the innermost loop above goes through: `for (const order of orders)`, `orders.map((order) =>`. */
+function itemsIn(above: string): { item: string; list: string } | null {
+  const loops = [
+    ...above.matchAll(
+      new RegExp(
+        `\\bfor\\s*(?:await\\s*)?\\(\\s*(?:const|let|var)\\s+(${NAME})\\s+of\\s+([\\w$.]+)\\s*\\)|([\\w$.]+)\\.(?:map|flatMap|forEach)\\(\\s*(?:async\\s*)?\\(?\\s*(${NAME})\\b`,
+        'g',
+      ),
+    ),
+  ];
+  const [, looped, list, mapped, passed] = loops.at(-1) ?? [];
+  const item = looped ?? passed;
+  const of = list ?? mapped;
+  return item === undefined || of === undefined ? null : { item, list: of };
+}
+
+/** The only property of the loop's item that the call uses: `linesOf(db, order.id)`. */
+function propertyIn(call: string, item: string): string | null {
+  const used = call.matchAll(new RegExp(`\\b${item.replaceAll('$', '\\$')}\\.(${NAME})\\b(?!\\()`, 'g'));
+  const [only, ...others] = new Set(Array.from(used, ([, property]) => property));
+  return only === undefined || others.length > 0 ? null : only;
+}
+
 /** `id: order.customer_id`, `'id', order.customer_id` or the only value of a list: `[order.customer_id]`. */
 function valuesIn({ call, above }: Source, column: string): Values | null {
+  const items = itemsIn(above);
   const name = column.replace(/\W/g, '\\$&');
   const [, item, property] =
-    new RegExp(`\\b${name}['"\`]?\\s*[:,]\\s*(${NAME})\\.(${NAME})\\b`).exec(call) ??
+    new RegExp(`(?:\\b${name}\\s*:|['"\`]${name}['"\`]\\s*[:,])\\s*(${NAME})\\.(${NAME})\\b`).exec(call) ??
     new RegExp(`\\[\\s*(${NAME})\\.(${NAME})\\s*\\]`).exec(call) ??
     [];
-  if (item === undefined || property === undefined) return null;
-  const of = item.replaceAll('$', '\\$');
-  const [, looped, mapped] =
-    new RegExp(
-      `\\bfor\\s*(?:await\\s*)?\\(\\s*(?:const|let|var)\\s+${of}\\s+of\\s+([\\w$.]+)\\s*\\)|([\\w$.]+)\\.(?:map|flatMap|forEach)\\(\\s*(?:async\\s*)?\\(?\\s*${of}\\b`,
-    ).exec(above) ?? [];
-  return { item, property, list: looped ?? mapped ?? null };
+  if (item !== undefined && property !== undefined)
+    return { item, property, list: items?.item === item ? items.list : null };
+  const only = items === null ? null : propertyIn(call.slice(0, LONGEST_LINE), items.item);
+  return items === null || only === null ? null : { ...items, property: only };
 }
 
 /** All values at once: `orders.map((order) => order.customer_id)`. */
