@@ -2,6 +2,7 @@
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
+import { isInLibrary } from './shared/logged.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
 import { count, placed } from './shared/wording.ts';
 
@@ -37,19 +38,22 @@ export function createConnectionPerRequest(): FindingRule<Pick<Kept, 'database'>
     name: 'connection-per-request',
     needs: ['database'],
     labels: ['connection per request'],
-    why: 'In at least three requests in a row, the first statement of this line ran on a connection that had not been used before and that no known pool gave out.',
+    why: 'In at least three requests in a row, the first statement of this line ran on a connection that no earlier request had used and that no known pool gave out.',
     fix: 'Create the pool or client once, when the module is loaded, and use it in all requests. If it is a Knex instance, `profiler.watchKnex(knex)` shows its pool.',
     find({ database }, { token }) {
       const { queries } = database;
       if (byLine.size === 0 && !queries.some(({ first }) => first === true)) return [];
+      // A query builder may have sent the first statement by itself.
+      const opened = new Set(queries.flatMap(({ first, connection }) => (first === true ? connection : [])));
       const firstOf = new Map<string, number>();
       queries.forEach(({ caller, error }, index) => {
-        if (caller !== null && error === null && !firstOf.has(caller)) firstOf.set(caller, index);
+        if (caller === null || isInLibrary(caller)) return;
+        if (error === null && !firstOf.has(caller)) firstOf.set(caller, index);
       });
       return [...firstOf].flatMap(([line, index]): Finding[] => {
         const query = queries[index];
         if (query === undefined) return [];
-        const requests = requestsInARow(line, query.first === true, token);
+        const requests = requestsInARow(line, opened.has(query.connection), token);
         if (requests < REQUESTS) return [];
         const sentence = `${labelOf(database, query)} ran on a connection opened for it, as in the last ${count(requests, 'request')} from this line`;
         const common = { label: 'connection per request', panel: 'database', anchor: rowOf(database, index) };

@@ -22,7 +22,7 @@ type Block = NonNullable<Kept['runtime']['held']>[number] & {
 const BLOCKED_MS = 50;
 const BAD_MS = 300;
 /** Less of the request does not explain its time. */
-const LEAST_SHARE = 0.05;
+const LEAST_SHARE = 0.02;
 /** Share of a block that its cause must cover; the loop is only sampled every 20 ms. */
 const MOST = 0.8;
 /** How often the loop is sampled: the beginning of a block is that uncertain. */
@@ -84,7 +84,9 @@ function afterAwait(kept: Given, block: Block): Cause | null {
   const last = awaitedIn(kept).findLast(
     ({ endMs }) => endMs <= block.startMs + block.durationMs * (1 - MOST),
   );
-  if (layer === undefined || last === undefined || block.startMs - last.endMs > SAMPLED_MS) return null;
+  // On a busy machine, the time that the thread waited for a CPU is missing at the beginning of the block.
+  const soonMs = Math.max(SAMPLED_MS, block.durationMs / 2);
+  if (layer === undefined || last === undefined || block.startMs - last.endMs > soonMs) return null;
   return {
     text: `likely in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
     place: last.place ?? layer.source,

@@ -56,7 +56,7 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
-  why: 'The call took at least 100 ms and 30 % of the request, or half of one that took twice as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
+  why: 'The call took at least 100 ms and 30 % of the request, or half of one that took three times as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
   find({ http_client: { calls }, runtime }, { durationMs: wholeMs }, _shared, usual) {
     if (wholeMs === null) return [];

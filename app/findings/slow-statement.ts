@@ -21,7 +21,7 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
-  why: 'The statement took at least 100 ms until its result was read, or half of a request that took twice as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
+  why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
   find({ database, runtime }, { durationMs: wholeMs }, _shared, usual) {
     const slow = database.queries

@@ -43,10 +43,33 @@ describe('finding connection-per-request', () => {
       expect((await ask('/pool')).of('connection-per-request')).to.deep.equal([]);
   });
 
+  it('names the line that caused what a query builder sends by itself on a new connection', () => {
+    const rule = createConnectionPerRequest();
+    const query = (given: object) => ({ statement: 0, error: null, group: null, connection: 'c1', ...given });
+    const queries = [
+      query({ caller: 'node_modules/knex/lib/client.js:1', first: true }),
+      query({ caller: 'a.ts:1' }),
+    ];
+    const database = {
+      statements: [{ sql: 'select 1', label: 'select' }],
+      queries,
+    } as unknown as Kept['database'];
+    const find = (token: string) => rule.find({ database }, { token } as ProfileHead, {});
+    const [, , found] = ['a', 'b', 'c'].map(find);
+    expect(found?.map(({ place, anchor }) => [place, anchor])).to.deep.equal([['a.ts:1', 'q2']]);
+  });
+
   it('counts a request once, and starts again with one that used a connection before', () => {
     const rule = createConnectionPerRequest();
     const find = (token: string, first: boolean) => {
-      const query = { statement: 0, caller: 'a.ts:1', error: null, group: null, ...(first ? { first } : {}) };
+      const query = {
+        statement: 0,
+        caller: 'a.ts:1',
+        connection: 'c1',
+        error: null,
+        group: null,
+        ...(first ? { first } : {}),
+      };
       const database = { statements: [{ sql: 'select 1', label: 'select' }], queries: [query] };
       return rule.find({ database: database as unknown as Kept['database'] }, { token } as ProfileHead, {});
     };

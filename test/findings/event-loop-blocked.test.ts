@@ -101,6 +101,21 @@ describe('finding event-loop-blocked', () => {
     expect(find([])).to.deep.equal([]);
   });
 
+  it('names the handler and what it awaited where nothing else ran, if the block followed at once', () => {
+    const row = toLayerRow({ name: 'login', kind: 'handler', pattern: '/', method: 'POST', source: 'src/app.ts:9', startMs: 1, durationMs: 2, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
+    const find = (endMs: number, concurrent = 1) => {
+      const runtime = { held: [{ startMs: 30, durationMs: 80, cpuMs: 79 }], concurrent };
+      const query = { statement: 0, startMs: 5, durationMs: endMs - 5, caller: 'src/app.ts:11' };
+      const database = { statements: [{ sql: '', label: 'select … from customers' }], queries: [query] };
+      const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
+      return eventLoopBlocked.find(kept, { durationMs: 200, child: null } as ProfileHead, {})[0];
+    };
+    expect(find(28)?.sentence).to.match(/, likely in code of login that ran after select … from customers$/);
+    expect(find(28)).to.include({ place: 'src/app.ts:11' });
+    expect(find(28, 2)?.sentence).to.match(/by this request or the other one that overlapped with it$/);
+    expect(find(90)?.sentence).to.match(/by this request or other work in the process$/);
+  });
+
   it('names no single request if the cause is unknown: another request waited at the time', async () => {
     const idle = ask('/idle');
     await until(() => letGo !== undefined, 'the other request waits');

@@ -3,13 +3,13 @@ import type { RouteUsual } from '../../profiler/finding-rule.ts';
 import { duration } from './wording.ts';
 
 /** Shorter work is not worth a finding, whatever its share. */
-const NOTICED_MS = 20;
+const NOTICED_MS = 50;
 /** Share of the request from which on the work explains why it took longer. */
 const LARGE_SHARE = 0.5;
 /** The request took at least so many times as long as usual. */
-const TIMES_USUAL = 2;
+const TIMES_USUAL = 3;
 
-/** `always` from `longMs` on; `unusual` if the route usually takes less than half of what this request took, and the work is half of it. */
+/** `always` from `longMs` on; `unusual` if the route usually takes a third of what this request took, or less, and the work is half of it. */
 export function lengthOf(
   ms: number,
   wholeMs: number | null,

@@ -10,12 +10,12 @@ describe('the length of work', () => {
     expect(of(99, null, 1)).to.equal(null);
   });
 
-  it('is unusual as half of a request that took twice as long as its route usually does', () => {
-    expect(of(40, 80, 40)).to.equal('unusual');
-    expect(of(39, 80, 40)).to.equal(null);
-    expect(of(40, 80, 41)).to.equal(null);
-    expect(of(40, 80, null)).to.equal(null);
-    expect(of(19, 20, 1)).to.equal(null);
+  it('is unusual as half of a request that took three times as long as its route usually does', () => {
+    expect(of(60, 120, 40)).to.equal('unusual');
+    expect(of(59, 120, 40)).to.equal(null);
+    expect(of(60, 120, 41)).to.equal(null);
+    expect(of(60, 120, null)).to.equal(null);
+    expect(of(49, 50, 1)).to.equal(null);
   });
 
   it('names the usual time if it is known', () => {
