@@ -89,12 +89,16 @@ function valueOf(value: Json): AnyValue {
   return { kvlistValue: { values: attributesOf(value) } };
 }
 
-/** Leaves out what is unknown: null, undefined and empty texts. */
-export function attributesOf(given: Readonly<Record<string, Json | undefined>>): KeyValue[] {
+/** Of one table or several, which costs less than to join them. Leaves out what is unknown: null, undefined and empty texts. */
+export function attributesOf(...tables: readonly Readonly<Record<string, Json | undefined>>[]): KeyValue[] {
   const attributes: KeyValue[] = [];
-  for (const [key, value] of Object.entries(given))
-    if (value !== null && value !== undefined && value !== '')
-      attributes.push({ key, value: valueOf(value) });
+  for (const table of tables) {
+    for (const key of Object.keys(table)) {
+      const value = table[key];
+      if (value !== null && value !== undefined && value !== '')
+        attributes.push({ key, value: valueOf(value) });
+    }
+  }
   return attributes;
 }
 

@@ -52,10 +52,9 @@ function spanOf(
     kind,
     startTimeUnixNano: nanoseconds(startedAt, startMs),
     endTimeUnixNano: nanoseconds(startedAt, startMs + lasted),
-    attributes: attributesOf({
-      ...attributes,
-      'error.type': error === null ? undefined : (attributes['error.type'] ?? errorType(error)),
-      ...(durationMs === null ? { 'hindsight.unfinished': true } : {}),
+    attributes: attributesOf(...attributes, {
+      'error.type': error === null ? undefined : (work.errorType ?? errorType(error)),
+      'hindsight.unfinished': durationMs === null ? true : undefined,
     }),
     ...(error === null ? {} : { status: { code: STATUS_ERROR, message: error } }),
   };
@@ -84,12 +83,14 @@ export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
       severityNumber: SEVERITY[level],
       severityText: level.toUpperCase(),
       body: { stringValue: message },
-      attributes: attributesOf({
-        'hindsight.log.channel': channel,
-        'hindsight.log.context': context,
-        'hindsight.token': profile.token,
-        ...codeOf(caller),
-      }),
+      attributes: attributesOf(
+        {
+          'hindsight.log.channel': channel,
+          'hindsight.log.context': context,
+          'hindsight.token': profile.token,
+        },
+        codeOf(caller),
+      ),
       flags: sampledFlag(profile),
       traceId: ids.traceId,
       spanId,

@@ -54,33 +54,43 @@ function routeOf({ route }: ExportedProfile): string | undefined {
   return route?.split(' · ')[0];
 }
 
+/** `TypeError: message`. */
+function failureOf(error: ExportedProfile['error']): string | null {
+  return error === null || error === undefined ? null : `${error.name}: ${error.message}`;
+}
+
 function requestRoot(profile: ExportedProfile): Root {
   const { status, error, origin, outcome = 'finished', durationMs = null } = profile;
   const request = dataOf(profile, 'request');
   const method = methodOf(profile.method);
   const route = routeOf(profile);
-  const isFailed = (status ?? 0) >= 500 || outcome === 'cut off' || (status === null && error !== null);
-  const failure = error === null || error === undefined ? null : `${error.name}: ${error.message}`;
+  const failure = failureOf(error);
+  const hasStatus = status !== null && status !== undefined;
+  const isFailed = hasStatus
+    ? status >= 500 || outcome === 'cut off'
+    : failure !== null || outcome === 'cut off';
   return {
     name: route === undefined ? method.name : `${method.name} ${route}`,
     kind: SPAN_KIND.server,
     durationMs,
     error: isFailed ? (failure ?? (outcome === 'cut off' ? 'cut off' : `status ${String(status)}`)) : null,
-    attributes: {
-      ...method.attributes,
-      ...targetOf(profile.url),
-      'url.scheme': origin?.split(':')[0] ?? request?.client.scheme,
-      ...serverOf(origin),
-      'http.route': route,
-      'http.response.status_code': status,
-      'http.response.body.size': request?.response?.bytes,
-      'network.protocol.version': request?.httpVersion,
-      'network.peer.address': request?.client.peer,
-      'client.address': profile.clientAddress,
-      'user_agent.original': headerOf(request, 'user-agent'),
-      // The convention's value of a response that has a status.
-      'error.type': isFailed && failure === null && status !== null ? String(status) : undefined,
-    },
+    // The convention's value of a response that has a status.
+    errorType: failure === null && hasStatus ? String(status) : undefined,
+    attributes: [
+      method.attributes,
+      targetOf(profile.url),
+      serverOf(origin),
+      {
+        'url.scheme': origin?.split(':')[0] ?? request?.client.scheme,
+        'http.route': route,
+        'http.response.status_code': status,
+        'http.response.body.size': request?.response?.bytes,
+        'network.protocol.version': request?.httpVersion,
+        'network.peer.address': request?.client.peer,
+        'client.address': profile.clientAddress,
+        'user_agent.original': headerOf(request, 'user-agent'),
+      },
+    ],
   };
 }
 
@@ -91,35 +101,41 @@ function jobRoot(profile: ExportedProfile): Root {
     name: run === undefined ? profile.url : `process ${run.queue}`,
     kind: run === undefined ? SPAN_KIND.internal : SPAN_KIND.consumer,
     durationMs,
-    error: error === null || error === undefined ? null : `${error.name}: ${error.message}`,
+    error: failureOf(error),
     attributes:
       run === undefined
-        ? {}
-        : {
-            'messaging.system': 'bullmq',
-            'messaging.operation.name': 'process',
-            'messaging.operation.type': 'process',
-            'messaging.destination.name': run.queue,
-            'messaging.message.id': run.id,
-          },
+        ? []
+        : [
+            {
+              'messaging.system': 'bullmq',
+              'messaging.operation.name': 'process',
+              'messaging.operation.type': 'process',
+              'messaging.destination.name': run.queue,
+              'messaging.message.id': run.id,
+            },
+          ],
   };
 }
 
 /** What only Hindsight knows: how to open the profile, what it found, what was past the recording limit. */
-function ownAttributes({ token, origin, findings = [], dropped = {}, outcome }: ExportedProfile): Attributes {
-  return {
+function ownAttributes({
+  token,
+  origin,
+  findings = [],
+  dropped = {},
+  outcome,
+}: ExportedProfile): Attributes[] {
+  const own = {
     'hindsight.token': token,
     'hindsight.link': origin === null || origin === undefined ? undefined : `${origin}/_profiler/${token}`,
     'hindsight.findings':
       findings.length === 0 ? undefined : [...new Set(findings.map(({ label }) => label))],
     'hindsight.outcome': outcome === 'finished' ? undefined : outcome,
-    ...Object.fromEntries(
-      Object.entries(dropped).map(([kind, count]) => [`hindsight.dropped.${kind}`, count]),
-    ),
   };
+  return [own, ...Object.entries(dropped).map(([kind, count]) => ({ [`hindsight.dropped.${kind}`]: count }))];
 }
 
 export function rootOf(profile: ExportedProfile): Root {
   const root = profile.kind === 'job' || profile.kind === 'command' ? jobRoot(profile) : requestRoot(profile);
-  return { ...root, attributes: { ...root.attributes, ...ownAttributes(profile) } };
+  return { ...root, attributes: [...root.attributes, ...ownAttributes(profile)] };
 }

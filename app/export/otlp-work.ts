@@ -43,7 +43,9 @@ export interface Work {
   spanId?: string | undefined;
   /** What failed, in one line. */
   error: string | null;
-  attributes: Attributes;
+  /** `error.type`; default: the class in `error`. */
+  errorType?: string | undefined;
+  attributes: readonly Attributes[];
 }
 
 /** What is read of the panels. */
@@ -122,14 +124,16 @@ function queries(profile: ExportedProfile): Work[] {
       startMs,
       durationMs: isWait ? waitMs : query.durationMs,
       error,
-      attributes: {
-        'db.system.name': SYSTEMS[system] ?? system,
-        'db.query.text': sql,
-        'db.query.summary': isWait ? undefined : label,
-        'db.response.returned_rows': /^\s*select\b/i.test(sql) ? rows : undefined,
-        'hindsight.connection.wait_ms': waitMs > 0 ? waitMs : undefined,
-        ...codeOf(query.caller),
-      },
+      attributes: [
+        {
+          'db.system.name': SYSTEMS[system] ?? system,
+          'db.query.text': sql,
+          'db.query.summary': isWait ? undefined : label,
+          'db.response.returned_rows': /^\s*select\b/i.test(sql) ? rows : undefined,
+          'hindsight.connection.wait_ms': waitMs > 0 ? waitMs : undefined,
+        },
+        codeOf(query.caller),
+      ],
     };
   });
 }
@@ -182,15 +186,17 @@ function calls(profile: ExportedProfile): Work[] {
       startMs,
       durationMs,
       error: error ?? (isRefused ? `status ${status}` : null),
-      attributes: {
-        ...method.attributes,
-        'url.full': url,
-        ...serverOf(url),
-        'http.response.status_code': status,
-        'error.type': isRefused ? String(status) : undefined,
-        'hindsight.link': link,
-        ...codeOf(caller),
-      },
+      errorType: isRefused ? String(status) : undefined,
+      attributes: [
+        {
+          'url.full': url,
+          'http.response.status_code': status,
+          'hindsight.link': link,
+        },
+        method.attributes,
+        serverOf(url),
+        codeOf(caller),
+      ],
     };
   });
 }
@@ -206,14 +212,16 @@ function commands(profile: ExportedProfile): Work[] {
       startMs,
       durationMs,
       error,
-      attributes: {
-        'db.system.name': 'redis',
-        'db.operation.name': command,
-        'db.query.text': key === null ? command : `${command} ${key}`,
-        'hindsight.cache.hits': hits,
-        'hindsight.cache.asked': asked > 0 ? asked : undefined,
-        ...codeOf(caller),
-      },
+      attributes: [
+        {
+          'db.system.name': 'redis',
+          'db.operation.name': command,
+          'db.query.text': key === null ? command : `${command} ${key}`,
+          'hindsight.cache.hits': hits,
+          'hindsight.cache.asked': asked > 0 ? asked : undefined,
+        },
+        codeOf(caller),
+      ],
     };
   });
 }
@@ -228,7 +236,7 @@ function views(profile: ExportedProfile): Work[] {
     startMs,
     durationMs,
     error,
-    attributes: { 'hindsight.view.file': file, ...codeOf(caller) },
+    attributes: [{ 'hindsight.view.file': file }, codeOf(caller)],
   })); // prettier-ignore
 }
 
@@ -243,11 +251,13 @@ function operations(profile: ExportedProfile): Work[] {
       startMs,
       durationMs,
       error: errors[0]?.message ?? null,
-      attributes: {
-        'graphql.operation.type': type,
-        'graphql.operation.name': operation,
-        'graphql.document': document,
-      },
+      attributes: [
+        {
+          'graphql.operation.type': type,
+          'graphql.operation.name': operation,
+          'graphql.document': document,
+        },
+      ],
     };
   });
 }
@@ -261,7 +271,7 @@ function mails(profile: ExportedProfile): Work[] {
     startMs,
     durationMs,
     error,
-    attributes: { 'hindsight.mail.transport': transport, ...codeOf(caller) },
+    attributes: [{ 'hindsight.mail.transport': transport }, codeOf(caller)],
   }));
 }
 
@@ -274,14 +284,16 @@ function jobs(profile: ExportedProfile): Work[] {
     startMs,
     durationMs,
     error,
-    attributes: {
-      'messaging.system': 'bullmq',
-      'messaging.operation.name': 'send',
-      'messaging.operation.type': 'send',
-      'messaging.destination.name': queue,
-      'messaging.message.id': id,
-      ...codeOf(caller),
-    },
+    attributes: [
+      {
+        'messaging.system': 'bullmq',
+        'messaging.operation.name': 'send',
+        'messaging.operation.type': 'send',
+        'messaging.destination.name': queue,
+        'messaging.message.id': id,
+      },
+      codeOf(caller),
+    ],
   }));
 }
 
@@ -298,11 +310,10 @@ function processes(profile: ExportedProfile): Work[] {
       startMs,
       durationMs,
       error: error ?? failed,
-      attributes: {
+      attributes: [{
         'process.executable.name': program,
         'process.exit.code': exitCode,
-        ...codeOf(caller),
-      },
+      }, codeOf(caller)],
     };
   }); // prettier-ignore
 }
@@ -317,7 +328,7 @@ function ownSpans(profile: ExportedProfile): Work[] {
     startMs,
     durationMs,
     error,
-    attributes: codeOf(caller),
+    attributes: [codeOf(caller)],
   }));
 }
 

@@ -180,6 +180,26 @@ describe('the export to OpenTelemetry', () => {
     ]);
   });
 
+  it('marks a request as failed by its status, or by what was thrown without one', async () => {
+    start();
+    const error = { name: 'TypeError', message: 'no price' };
+    exporter.add([
+      documentOf('aaaaaa', { status: 503 }),
+      documentOf('bbbbbb', { status: 404, error }),
+      documentOf('cccccc', { status: undefined, outcome: 'aborted' }),
+      documentOf('dddddd', { status: undefined, outcome: 'aborted', error }),
+    ]);
+    await until(() => counters.sent === 4, 'all four');
+    expect(
+      collector.spans().map((span) => [span.status?.message, attributeOf(span, 'error.type')]),
+    ).to.deep.equal([
+      ['status 503', '503'],
+      [undefined, undefined],
+      [undefined, undefined],
+      ['TypeError: no price', 'TypeError'],
+    ]);
+  });
+
   it('tells processes and releases apart', async () => {
     start();
     exporter.add([
