@@ -103,7 +103,7 @@ describe('the command line', () => {
       const text = await runCli(['why', '--since-release'], released);
       expect(text.code).to.equal(1);
       expect(text.stdout).to.match(
-        /^GET \/orders\/:id gained 14 queries \(median 17, before 3\): [0-9a-f]{6}\n1 of 2 routes became worse with release bbbbbbb00000 \(before: aaaaaaa00000\)\.\n$/,
+        /^GET \/orders\/:id gained 14 queries \(median 3 before, 17 now\): [0-9a-f]{6}\n1 of 2 routes became worse with release bbbbbbb00000 \(before: aaaaaaa00000\)\.\n$/,
       );
       expect(text.stderr).to.equal('1 route became worse.\n');
       const json = await runCli(['why', '--since-release', 'aaaaaaa', '--format', 'json'], released);

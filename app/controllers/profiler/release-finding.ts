@@ -8,11 +8,11 @@ import type { PageServices } from './page-services.ts';
 
 const { count, durationText, percentText } = numberHelpers;
 
-/** `gained 14 queries (median 17, before 3)`. */
+/** `gained 14 queries (median 3 before, 17 now)`. */
 export function changeText({ what, before, after }: ReleaseChange): string {
   switch (what) {
     case 'queries':
-      return `gained ${count(after - before, 'query', 'queries')} (median ${count(after)}, before ${count(before)})`;
+      return `gained ${count(after - before, 'query', 'queries')} (median ${count(before)} before, ${count(after)} now)`;
     case 'median':
     case 'p95':
       return `got slower by ${durationText(after - before)} (${what === 'p95' ? '95th percentile' : 'median'} ${durationText(after)}, before ${durationText(before)})`;

@@ -67,7 +67,7 @@ describe('releases on the pages', () => {
     expect(problemsOf(answer)).to.deep.equal([]);
     expect(answer).to.include({ release: AFTER, before: BEFORE, compared: 2 });
     expect(answer.routes.map(({ route, worse }) => [route, worse.map(({ text }) => text)])).to.deep.equal([
-      ['/orders/:id', ['gained 14 queries (median 17, before 3)']],
+      ['/orders/:id', ['gained 14 queries (median 3 before, 17 now)']],
     ]);
     const text = await host.read('/_profiler/releases.md');
     expect(text)
