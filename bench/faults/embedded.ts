@@ -24,16 +24,20 @@ import type { Report } from './outcome.ts';
 /** Milliseconds that an end by SIGTERM may take. */
 const ENDS_WITHIN = 5000;
 
+/** Milliseconds with a server that refuses each session (PROFILER_DRAIN_MS and a little). */
+const REFUSED_ENDS_WITHIN = 26_000;
+/** Milliseconds in which a folder is found unusable. */
+const FOUND_WITHIN = 60_000;
+
+const REFUSAL_SAID_WITHIN = 90_000;
+const SAYS_WHY = /can't be (?:used|stored)|MEMORY ONLY/;
+
 const DAMAGES: Record<string, (data: string) => void> = {
   'another major version': (data) => writeFileSync(join(data, 'PG_VERSION'), '17\n'),
   'an empty PG_VERSION': (data) => writeFileSync(join(data, 'PG_VERSION'), ''),
   'no PG_VERSION': (data) => rmSync(join(data, 'PG_VERSION')),
   'a short pg_control': (data) => truncateSync(join(data, 'global', 'pg_control'), 100),
   'no write-ahead log': (data) => rmSync(join(data, 'pg_wal'), { recursive: true }),
-  'an overwritten catalogue': (data) => {
-    for (const name of readdirSync(join(data, 'global')))
-      if (/^\d+$/.test(name)) writeFileSync(join(data, 'global', name), 'x'.repeat(8192));
-  },
 };
 
 /** Names and contents of all files, but for what a server that tried to start writes anew. */
@@ -57,7 +61,7 @@ async function serveWithout(
   const port = await freePort();
   const service = await startService(port, { VAR_DIR: varDir });
   const load = startLoad({ ports: [port], rate });
-  const until = performance.now() + 20_000;
+  const until = performance.now() + FOUND_WITHIN;
   while (!service.said().includes('MEMORY ONLY') && performance.now() < until && !service.isOver())
     await sleep(50);
   await sleep(500);
@@ -94,6 +98,33 @@ export const embeddedFaults: readonly Fault[] = [
         report.expect(contentsOf(data) === before, `${name}: a file was changed`);
         rmSync(varDir, { recursive: true, force: true });
       }
+    },
+  },
+  {
+    number: 'D-29',
+    name: 'catalogue',
+    title: 'embedded database that starts and refuses each session',
+    async drive({ seconds, rate }, report) {
+      const varDir = await clusterVarDir();
+      const global = join(varDir, 'postgres', 'data', 'global');
+      for (const name of readdirSync(global))
+        if (/^\d+$/.test(name)) writeFileSync(join(global, name), 'x'.repeat(8192));
+      const port = await freePort();
+      const service = await startService(port, { VAR_DIR: varDir });
+      const load = startLoad({ ports: [port], rate });
+      const until = performance.now() + REFUSAL_SAID_WITHIN;
+      while (!SAYS_WHY.test(service.said()) && performance.now() < until) await sleep(100);
+      await sleep(seconds * 1000);
+      await load.end();
+      report.load(load);
+      report.expect(addsUp((await readHealth(port)).application), 'the ledger does not add up');
+      const { code, ms } = await service.end();
+      const said = service.said();
+      report.expect(SAYS_WHY.test(said), `it says only: ${said}`);
+      report.expect(code === 0, `exit code ${code}`);
+      report.within(ms, REFUSED_ENDS_WITHIN, 'the end');
+      report.figure(/Profiles (?:left|lost)[^\n]*/.exec(said)?.[0] ?? 'nothing left');
+      rmSync(varDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
     },
   },
   {

@@ -26,7 +26,11 @@ interface Uploaded {
 async function upload(port: number, bytes: number): Promise<Uploaded> {
   const form = new FormData();
   form.set('file', new Blob([Buffer.alloc(bytes, 'x')]), 'file.bin');
-  const response = await fetch(`http://127.0.0.1:${port}/upload`, { method: 'POST', body: form });
+  const response = await fetch(`http://127.0.0.1:${port}/upload`, {
+    method: 'POST',
+    headers: { connection: 'close' },
+    body: form,
+  });
   await response.arrayBuffer();
   return { status: response.status, token: response.headers.get('x-debug-token') };
 }

@@ -42,7 +42,7 @@ interface Asked {
 }
 
 const DIFFERS =
-  /^(?:date|content-length|etag|x-debug-token(?:-link)?|x-previous-debug-token(?:-link)?|content-security-policy)$/;
+  /^(?:date|content-length|etag|x-request-id|x-debug-token(?:-link)?|x-previous-debug-token(?:-link)?|content-security-policy)$/;
 
 async function ask(broken: (root: string) => void): Promise<Asked> {
   const root = copyPackage();
