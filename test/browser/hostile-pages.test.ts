@@ -13,6 +13,10 @@ const WIDE_ELEMENTS = `[...document.body.querySelectorAll('*')]
   .map((element) => element.tagName + '.' + element.className)
   .join(' > ')`;
 
+/** Pages whose colours no other test looks at: the shop of accessibility.test.ts leads to the others. */
+const COLOURS_HERE =
+  /^(panel (overview|graphql|cache|mail|jobs|processes|spans)|logs, one line by itself|health)$/;
+
 describe('pages over hostile text in a browser', () => {
   let browser: TestBrowser | undefined;
 
@@ -44,7 +48,8 @@ describe('pages over hostile text in a browser', () => {
           // Endless text is the same elements as other text.
           if (kind === 'endless') continue;
           await page.setViewportSize({ width: 1440, height: 900 });
-          found.push(...(await violations(page)).map((violation) => `${sample.name}: ${violation}`));
+          const faults = await violations(page, COLOURS_HERE.test(sample.name) ? {} : { only: 'structure' });
+          found.push(...faults.map((violation) => `${sample.name}: ${violation}`));
         }
       } finally {
         await page.context().close();

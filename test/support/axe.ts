@@ -14,9 +14,15 @@ const SOURCE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.
 /** The rules of axe-core, of those that it asks by itself, whose answer depends on colours. */
 const COLOURS = ['color-contrast', 'link-in-text-block'];
 
+/** Which rules are run. Default: all that axe-core runs by itself. */
+const RULES = {
+  colours: { runOnly: { type: 'rule', values: COLOURS } },
+  structure: { rules: Object.fromEntries(COLOURS.map((name) => [name, { enabled: false }])) },
+};
+
 interface Asked {
-  /** Of a page that has been asked the rest in other colours. */
-  only?: 'colours';
+  /** `colours`: of a page that has been asked the rest in other colours. `structure`: of one whose colours have been asked with other text. */
+  only?: 'colours' | 'structure';
   /** Selector of a part; what lies around it has been asked on another page. Default: all. */
   within?: string;
 }
@@ -34,9 +40,12 @@ async function prepare(page: Page): Promise<void> {
 /** One sentence each. */
 export async function violations(page: Page, { only, within }: Asked = {}): Promise<string[]> {
   await prepare(page);
-  const rules = only === 'colours' ? { runOnly: { type: 'rule', values: COLOURS } } : {};
   // Only a rule that is off by default reads the text of style sheets; to load and parse it was a third of a run or more.
-  const options = JSON.stringify({ resultTypes: ['violations'], preload: { assets: ['media'] }, ...rules });
+  const options = JSON.stringify({
+    resultTypes: ['violations'],
+    preload: { assets: ['media'] },
+    ...(only !== undefined && RULES[only]),
+  });
   const found = await page.evaluate<Violation[]>(
     `axe.run(${within === undefined ? 'document' : JSON.stringify(within)}, ${options}).then((result) => result.violations)`,
   );
