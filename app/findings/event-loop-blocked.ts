@@ -85,10 +85,10 @@ function afterAwait(kept: Given, block: Block): Cause | null {
     ({ endMs }) => endMs <= block.startMs + block.durationMs * (1 - MOST),
   );
   // On a busy machine, the time that the thread waited for a CPU is missing at the beginning of the block.
-  const soonMs = Math.max(SAMPLED_MS, block.durationMs / 2);
+  const soonMs = Math.max(SAMPLED_MS, block.durationMs * 3);
   if (layer === undefined || last === undefined || block.startMs - last.endMs > soonMs) return null;
   return {
-    text: `likely in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
+    text: `${block.startMs - last.endMs <= SAMPLED_MS ? 'likely' : 'possibly'} in code of ${nameOfLayer(layer)} that ran after ${last.what}`,
     place: last.place ?? layer.source,
   };
 }

@@ -112,6 +112,7 @@ describe('finding event-loop-blocked', () => {
     };
     expect(find(28)?.sentence).to.match(/, likely in code of login that ran after select … from customers$/);
     expect(find(28)).to.include({ place: 'src/app.ts:11' });
+    expect(find(6)?.sentence).to.match(/, possibly in code of login that ran after/);
     expect(find(28, 2)?.sentence).to.match(/by this request or the other one that overlapped with it$/);
     expect(find(90)?.sentence).to.match(/by this request or other work in the process$/);
   });
