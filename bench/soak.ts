@@ -141,15 +141,16 @@ async function soak(service: MeasuredProcess, place: Place): Promise<string[]> {
 
 await offerParts();
 const place = await openPlace('postgresql');
-const service = await startService(place);
+let service: MeasuredProcess | null = null;
 try {
+  service = await startService(place);
   await untilReady(service.port);
   const problems = await soak(service, place);
   for (const problem of problems) console.log(problem);
   console.log(problems.length === 0 ? 'Nothing grows, and all counts add up.' : `Found: ${problems.length}.`);
   if (problems.length > 0) process.exitCode = 1;
 } finally {
-  await service.stop();
+  await service?.stop();
   await place.close();
   await stopParts();
 }

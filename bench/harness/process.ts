@@ -81,7 +81,12 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
     ...(cwd === undefined ? {} : { cwd }),
   });
   const pid = child.pid ?? 0;
-  await firstAnswer(child, { port, path: readyPath, withinMs: startWithinMs });
+  try {
+    await firstAnswer(child, { port, path: readyPath, withinMs: startWithinMs });
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
   const startMs = performance.now() - startedAt;
   return {
     port,
