@@ -12,8 +12,9 @@ module.exports = {
   extension: ['ts'],
   spec: named ? [] : all,
   recursive: true,
-  // Without tsx's `require`, which mocha would use first: what such a module imports lazily would be loaded twice, under one source map.
-  'node-option': ['import=tsx/esm', 'enable-source-maps'],
+  // Without `require` of ES modules mocha imports test files. Those that it requires would be loaded a second time where something
+  // imports them lazily, both under one source map.
+  'node-option': ['import=tsx', 'enable-source-maps', 'no-experimental-require-module'],
   require: ['test/support/run.ts'],
   reporter: 'test/support/summary-reporter.cjs',
   parallel: !named,

@@ -44,7 +44,7 @@ describe('finding answered-twice', () => {
   });
 
   it('names what did so after the response had ended, by its error, which is no finding of its own', async () => {
-    const { profile } = await ask.when('/late', (asked) => asked.of('answered-twice').length > 0);
+    const { profile } = await ask.later('/late', 'answered-twice');
     const [finding] = profile.findings;
     expect(finding?.sentence).to.equal('GET /late showOrder set headers after the headers were sent');
     expect(finding?.place).to.match(/answered-twice\.test\.ts:\d+$/);

@@ -32,7 +32,7 @@ describe('finding next-after-response', () => {
   });
 
   it('notices it after the end of the response', async () => {
-    const { of } = await ask.when('/late', (asked) => asked.of('next-after-response').length > 0);
+    const { of } = await ask.later('/late', 'next-after-response');
     expect(of('next-after-response')[0]?.sentence).to.equal(
       'guard responded and called next() after the response had ended',
     );

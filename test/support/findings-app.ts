@@ -23,7 +23,8 @@ export interface Asked {
 }
 
 export interface FindingsApp {
-  ask(path: string, init?: RequestInit): Promise<Asked>;
+  /** `holds`: what the profile is waited for, beside being final: it is stored again with what was recorded after the response. */
+  ask(path: string, init?: RequestInit, holds?: (profile: Profile) => boolean): Promise<Asked>;
   origin: string;
   close(): Promise<void>;
 }
@@ -36,6 +37,8 @@ export interface Ask {
    * Rejects where none did.
    */
   when(path: string, ran: (asked: Asked) => boolean): Promise<Asked>;
+  /** Asks once, and waits for a finding about what happens after the response. */
+  later(path: string, rule: string): Promise<Asked>;
   page(path: string): Promise<string>;
   /** Of the application, for requests that the test sends itself. */
   origin(): string;
@@ -44,11 +47,16 @@ export interface Ask {
 /** Everything between the profiler and its error page. */
 export type BuildApp = (app: Express, profiler: Profiler) => void;
 
-async function finalProfile(profiler: Profiler, token: string): Promise<Profile> {
+async function finalProfile(
+  profiler: Profiler,
+  token: string,
+  holds: (profile: Profile) => boolean = () => true,
+): Promise<Profile> {
   let final: Profile | undefined;
   await until(async () => {
     const found = await profiler.profiles.read(token);
-    if (found?.profile.state === 'final' && found.source !== 'running') final = found.profile;
+    if (found?.profile.state === 'final' && found.source !== 'running' && holds(found.profile))
+      final = found.profile;
     return final !== undefined;
   }, `the profile ${token} is final`);
   return final!;
@@ -77,11 +85,11 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
 
   return {
     origin,
-    async ask(path, init) {
+    async ask(path, init, holds) {
       const answer = await fetch(`${origin}${path}`, { redirect: 'manual', ...init });
       const body = await answer.text();
       const token = answer.headers.get('x-debug-token') ?? '';
-      const profile = await finalProfile(profiler, token);
+      const profile = await finalProfile(profiler, token, holds);
       for (const finding of profile.findings) await requireProof(token, finding);
       return {
         status: answer.status,
@@ -111,8 +119,10 @@ function createAsk(running: () => FindingsApp | undefined): Ask {
     await until(async () => ran((last = await ask(path))), `${path} runs as the test needs it`);
     return last!;
   }
+  const later = (path: string, rule: string): Promise<Asked> =>
+    started().ask(path, undefined, ({ findings }) => findings.some((finding) => finding.rule === rule));
   const page = async (path: string): Promise<string> => (await fetch(`${started().origin}${path}`)).text();
-  return Object.assign(ask, { when, page, origin: () => started().origin });
+  return Object.assign(ask, { when, later, page, origin: () => started().origin });
 }
 
 /** Registers hooks for the current `describe`; returns how to ask the application. */
