@@ -19,7 +19,8 @@ import { openPlace, type Place } from './ledger/place.ts';
 import { RETENTION, untilReady } from './ledger/service.ts';
 import { bookStored } from './ledger/verify.ts';
 import { flood, startTraffic } from './soak/traffic.ts';
-import { problemsOf, type Sample, sumOf } from './soak/verdict.ts';
+import { sumOf } from './harness/health-counts.ts';
+import { problemsOf, type Sample } from './soak/verdict.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 /**
- * Panels that an application adds: what they return may be anything. It becomes plain JSON before it is masked, so that a `toJSON` adds nothing
- * afterwards, and what is no JSON (a BigInt, a cycle) is the error of that panel alone.
+ * Panels that an application adds: they may return anything. It becomes plain JSON before it is masked, so that a `toJSON` adds nothing
+ * afterwards, and a value that JSON can't hold (a BigInt, a cycle) fails that panel alone.
  */
 import type { Context } from '../profiler/context.ts';
 import type { Panel } from '../profiler/panel.ts';

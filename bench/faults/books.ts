@@ -1,18 +1,8 @@
 /** The service's own ledger (`/_profiler/health.json`), and what is stored of the tokens that it gave. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Counts, sumOf, uncounted } from '../harness/health-counts.ts';
 import type { Load } from './load.ts';
 import type { Scene } from './scene.ts';
-
-/** What is read of one part of the ledger. */
-interface Counts {
-  tokens: number;
-  stored: number;
-  waiting: number;
-  running: number;
-  left: number;
-  dropped: Record<string, number>;
-  leftOut: Record<string, number>;
-}
 
 export type Health = Record<'application' | 'earlier', Counts>;
 
@@ -20,15 +10,13 @@ export type Health = Record<'application' | 'earlier', Counts>;
 const STORED_WITHIN = 60_000;
 const LOOK_EVERY = 50;
 
-const sum = (of: Record<string, number>): number => Object.values(of).reduce((a, b) => a + b, 0);
-
 /** Whether each token is accounted for. */
-export function addsUp({ tokens, stored, waiting, running, left, dropped, leftOut }: Counts): boolean {
-  return tokens === stored + waiting + running + left + sum(dropped) + sum(leftOut);
+export function addsUp(counts: Counts): boolean {
+  return uncounted(counts) === 0;
 }
 
 export function droppedOf({ application }: Health): number {
-  return sum(application.dropped);
+  return sumOf(application.dropped);
 }
 
 export async function readHealth(port: number): Promise<Health> {

@@ -1,14 +1,6 @@
 /** What the samples of a soak say: whether anything grows, and whether the service's own counts add up. */
 
-export interface Counts {
-  tokens: number;
-  stored: number;
-  waiting: number;
-  running: number;
-  left: number;
-  dropped: Record<string, number>;
-  leftOut: Record<string, number>;
-}
+import { type Counts, uncounted } from '../harness/health-counts.ts';
 
 /** At rest, after a round of traffic with a flood in it. */
 export interface Sample {
@@ -30,15 +22,6 @@ const LIMITS = {
   handles: { name: 'the number of handles', share: 0, atLeast: 5, unit: 1 },
   descriptors: { name: 'the number of file descriptors', share: 0, atLeast: 5, unit: 1 },
 } as const;
-
-export function sumOf(of: Record<string, number>): number {
-  return Object.values(of).reduce((sum, count) => sum + count, 0);
-}
-
-/** Tokens that are in no other count; 0 if all is well. */
-export function uncounted({ tokens, stored, waiting, running, left, dropped, leftOut }: Counts): number {
-  return tokens - stored - waiting - running - left - sumOf(dropped) - sumOf(leftOut);
-}
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

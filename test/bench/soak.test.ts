@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { type Counts, problemsOf, type Sample } from '../../bench/soak/verdict.ts';
+import type { Counts } from '../../bench/harness/health-counts.ts';
+import { problemsOf, type Sample } from '../../bench/soak/verdict.ts';
 import { withBuild } from '../support/build.ts';
 
 const MEGABYTE = 1024 * 1024;
