@@ -346,7 +346,7 @@ export const profilerSettings = {
     read: replayPolicy,
     fallback: 'safe',
     meaning:
-      'which recorded requests an [agent](docs/agents.md) may send to the application again: `safe` (GET and HEAD), `all`, which may change data, or `off`',
+      'which recorded requests an [agent](docs/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, from the pages neither; they send any method, after a confirmation',
   }),
 } satisfies SettingsTable;
 

@@ -23,6 +23,21 @@ export interface Finding {
   costMs?: number;
   /** Name of its rule, set when the rules run; absent if a panel made the finding. */
   rule?: string;
+  /** Set when the profile is read; never stored. */
+  history?: FindingHistory;
+}
+
+/** Which of the newest requests to the route have a finding with the same label. */
+export interface FindingHistory {
+  /** Requests of which that is known. */
+  of: number;
+  seen: number;
+  /** When the oldest and the newest that have it began, in milliseconds since 1970; null if none has it. */
+  firstAt: number | null;
+  lastAt: number | null;
+  /** Requests before the oldest and after the newest of them. `release`: theirs, if all have the same and it is another one. */
+  before: { count: number; release: string | null };
+  after: { count: number; release: string | null };
 }
 
 /** The fix as code, as far as the recorded facts go. */

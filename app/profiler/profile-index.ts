@@ -51,12 +51,12 @@ export interface ListCell {
 /** Longest text stored in a column; the document has all of it. */
 const LONGEST_TEXT = 2000;
 /** Badges that fit in a row of a list. */
-const MOST_MARKS = 3;
+export const MARKS_KEPT = 3;
 
 function marksOf(findings: readonly Finding[]): FindingMark[] {
   const marks: FindingMark[] = [];
   for (const { label, severity } of findings) {
-    if (marks.length === MOST_MARKS) break;
+    if (marks.length === MARKS_KEPT) break;
     if (!marks.some((mark) => mark.label === label)) marks.push({ label: label.slice(0, 60), severity });
   }
   return marks;

@@ -31,6 +31,7 @@
  *   frames    thrownPage(errors, { isPage, lean }) all that the view of the exception panel shows; groupFrames(link, before) rows of
  *             a stack, framePlace(frame), editorUrl(frame), headline(message)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
+ *   findings  history(label, history): in how many requests to its route it was seen; historyText: as plain text
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes; stripBars(spans, totalMs): bars of the strip, touching ones merged
  *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null

@@ -104,6 +104,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('clear', controllers.clear),
     post('pause', controllers.pause),
     post('resume', controllers.resume),
+    post('replay', controllers.replay),
     shared(post('timing', controllers.timing)),
   ];
 }

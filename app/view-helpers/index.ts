@@ -6,6 +6,7 @@ import { amountHelpers } from './amount.ts';
 import { codeHelpers } from './code.ts';
 import { createEditorHelpers, type EditorOptions } from './editor.ts';
 import { frameHelpers } from './frames.ts';
+import { historyHelpers } from './history.ts';
 import { createMarkHelpers } from './marks.ts';
 import { numberHelpers } from './numbers.ts';
 import { sourceHelpers } from './source.ts';
@@ -38,6 +39,7 @@ export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
     ...codeHelpers,
     ...sourceHelpers,
     ...frameHelpers,
+    ...historyHelpers,
     ...editors,
     ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),

@@ -26,7 +26,7 @@ interface Read {
 export function createCompareController(
   services: PageServices,
 ): Record<'compare' | 'compareJson' | 'compareMarkdown', PageAction> {
-  const { profiles, panels, renderPage, foot, retention } = services;
+  const { profiles, panels, forms, renderPage, foot, retention, replay = 'safe' } = services;
   const respond = createRespond(services);
 
   const queryOf = ({ query }: PageRequest): CompareQuery => readCompareQuery(query);
@@ -98,7 +98,8 @@ export function createCompareController(
         return;
       }
       const comparison = compareProfiles(a, b, panels);
-      const model = createCompareModel({ a: a.profile, b: b.profile, comparison, all: query.all, foot });
+      const csrf = replay === 'off' ? null : await forms.sign();
+      const model = createCompareModel({ a, b, comparison, all: query.all, csrf, foot });
       respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
     },
     async compareJson(page) {

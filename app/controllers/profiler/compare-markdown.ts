@@ -48,11 +48,12 @@ function sectionOf({ title, onlyA, onlyB, both, rows }: WorkSection): string {
   ]);
 }
 
-function findingsOf({ gained, lost }: Comparison['findings']): string {
+function findingsOf({ gained, lost, stayed }: Comparison['findings']): string {
   const lines = [
-    ...gained.map((finding) => ({ in: 'B', finding })),
-    ...lost.map((finding) => ({ in: 'A', finding })),
-  ].map(({ in: where, finding }) => `- only ${where}: ${prose(`${finding.label}: ${finding.sentence}`)}`);
+    ...gained.map((finding) => ({ in: 'only B', finding })),
+    ...lost.map((finding) => ({ in: 'only A', finding })),
+    ...stayed.map((finding) => ({ in: 'both', finding })),
+  ].map(({ in: where, finding }) => `- ${where}: ${prose(`${finding.label}: ${finding.sentence}`)}`);
   return lines.length === 0 ? '' : blocks([heading(3, 'Findings'), lines.join('\n')]);
 }
 

@@ -1,8 +1,10 @@
 /** A comparison -> the view model of its page, bounded in rows and length. */
 import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Comparison, FigureRow, ValueRow, WorkRow, WorkSection } from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
+import { type ReplayMark, replayMarkOf } from './replay-profile.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { scaleOf, TIMELINE_BOX, type TimelineDrawing, timelineDrawing } from './compare-timeline.ts';
 
@@ -38,6 +40,10 @@ export interface CompareModel {
   values: ValueRow[];
   valuesMore: number;
   comparison: Comparison;
+  /** Set if one of them is the other, sent again. */
+  repeated: (ReplayMark & { by: Side['name'] }) | null;
+  /** Signature of the form that sends the first request once more; null: nothing is sent again. */
+  csrf: string | null;
   /** Unchanged rows are shown too. */
   all: boolean;
   links: { swap: string; all: string; json: string; markdown: string; newest: string | null };
@@ -88,14 +94,27 @@ function shownSections(sections: readonly WorkSection[], all: boolean): ShownSec
   });
 }
 
+function repetitionOf(a: FoundProfile, b: FoundProfile): CompareModel['repeated'] {
+  for (const [by, one, other] of [
+    ['B', b, a],
+    ['A', a, b],
+  ] as const) {
+    const mark = replayMarkOf(one.amendments);
+    if (mark?.of === other.profile.token) return { ...mark, by };
+  }
+  return null;
+}
+
 export function createCompareModel(options: {
-  a: Profile;
-  b: Profile;
+  a: FoundProfile;
+  b: FoundProfile;
   comparison: Comparison;
   all: boolean;
+  csrf: string | null;
   foot: readonly string[];
 }): CompareModel {
-  const { a, b, comparison, all, foot } = options;
+  const { comparison, all, csrf, foot } = options;
+  const [a, b] = [options.a.profile, options.b.profile];
   const pair = { a: a.token, b: b.token };
   const scaleMs = scaleOf([a, b]);
   const side = (name: Side['name'], profile: Profile): Side => ({
@@ -118,6 +137,8 @@ export function createCompareModel(options: {
     values: shown,
     valuesMore: comparison.values.length - shown.length,
     comparison,
+    repeated: repetitionOf(options.a, options.b),
+    csrf,
     all,
     links: {
       swap: urls.compare({ a: b.token, b: a.token }),

@@ -53,7 +53,8 @@ export interface Comparison {
   values: ValueRow[];
   /** Those that do not. */
   valuesAlike: number;
-  findings: { gained: Finding[]; lost: Finding[]; both: number };
+  /** `stayed`: as B has them, `both`: their number. */
+  findings: { gained: Finding[]; lost: Finding[]; stayed: Finding[]; both: number };
   /** Titles of panels that could not be compared. */
   failed: string[];
 }
@@ -211,6 +212,7 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
     b: other?.value ?? null,
   }));
   const findings = pairUp(a.findings, b.findings, keyOfFinding);
+  const stayed = findings.flatMap((pair) => (pair.a === null ? [] : (pair.b ?? [])));
   return {
     figures: pairUp(left.figures, right.figures, ({ label }) => label).map((pair) =>
       figureRow(pair, [isWhole(a), isWhole(b)]),
@@ -221,7 +223,8 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
     findings: {
       gained: findings.flatMap((pair) => (pair.a === null ? [pair.either] : [])),
       lost: findings.flatMap((pair) => (pair.b === null ? [pair.either] : [])),
-      both: findings.filter((pair) => pair.a !== null && pair.b !== null).length,
+      stayed,
+      both: stayed.length,
     },
     failed: [...failed],
   };

@@ -14,6 +14,7 @@ import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
 import { createReleasesController } from './releases-controller.ts';
+import { createReplayController } from './replay-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
 import { createTimingAction } from './timing-action.ts';
 import { createToolbarController } from './toolbar-controller.ts';
@@ -35,6 +36,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createAssetController(services),
     ...createLiveController(services),
     ...createActionsController(services),
+    ...createReplayController(services),
     ...createToolbarController(services),
     ...createTimingAction(services),
   } as const;

@@ -1,5 +1,4 @@
 /** The MCP tool that sends a recorded request again and compares what came with what was recorded. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
@@ -10,12 +9,10 @@ import { compareProfiles } from './compare-profiles.ts';
 import type { Call, McpTool } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
-import { isSafe, prepareReplay, type Replay, sendReplay } from './replay-request.ts';
+import { replayProfile } from './replay-profile.ts';
+import { isSafe, type Replay } from './replay-request.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-/** Milliseconds that the profile of the new request is waited for. */
-const RECORDED_WITHIN_MS = 5000;
-const ASK_EVERY_MS = 50;
 /** Of the response's body, in characters. */
 const LONGEST_BODY = 1500;
 const { bytesText, durationText } = numberHelpers;
@@ -64,29 +61,14 @@ export function createReplayTools(services: PageServices): McpTool[] {
     return found;
   }
 
-  /** Another process may have served it, so that it is stored a moment later. */
-  async function readEnded(token: string): Promise<FoundProfile | null> {
-    const deadline = performance.now() + RECORDED_WITHIN_MS;
-    for (;;) {
-      const found = await profiles.read(token);
-      if (found?.profile.state === 'final' || performance.now() > deadline) return found;
-      await sleep(ASK_EVERY_MS);
-    }
-  }
-
   async function run({ args, origin, server, signal }: Call): Promise<string> {
     const before = await read(args.token);
     if (allowed !== 'all' && !isSafe(before.profile))
       throw createError('BAD_REQUEST', [
         `${before.profile.method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,
       ]);
-    if (server === null)
-      throw createError('BAD_REQUEST', [
-        'The application listens on no TCP port, so nothing can be sent to it.',
-      ]);
-    const replay = prepareReplay(before.profile, (args.headers ?? {}) as Record<string, unknown>);
-    const { status, token } = await sendReplay(replay, { server, origin: before.profile.origin, signal });
-    const after = token === null ? null : await readEnded(token);
+    const headers = (args.headers ?? {}) as Record<string, unknown>;
+    const { replay, status, after } = await replayProfile(services, before, { headers, server, signal });
     if (after === null) return blocks([sentText(replay), `The response was ${status}. It was not recorded.`]);
     return blocks([
       sentText(replay),

@@ -13,12 +13,12 @@ import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import { readFilters } from './filters.ts';
+import { withRouteFindings } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { panelsOf } from './profile-model.ts';
-import { withReleaseFinding } from './release-finding.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
@@ -123,7 +123,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
     if (found === null) throw await createUnknownTokenError(services, token);
-    return { ...found, profile: await withReleaseFinding(services, found.profile) };
+    return { ...found, profile: await withRouteFindings(services, found.profile) };
   }
 
   async function short(token: string | null, { args, origin }: Call): Promise<string> {

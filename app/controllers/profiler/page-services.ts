@@ -20,7 +20,7 @@ export interface PageServices {
   live: Live;
   /** In menu order. */
   panels: readonly Panel[];
-  /** Which recorded requests an agent may send again; default: those that are safe. */
+  /** Which recorded requests an agent may send again, default: those that are safe; `off`: the pages send none, either. */
   replay?: 'off' | 'safe' | 'all';
   /** Texts of the finding rules; default: findings are not explained. */
   rules?: RuleTexts;

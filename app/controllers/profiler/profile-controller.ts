@@ -4,11 +4,11 @@ import type { Panel } from '../../profiler/panel.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
 import { readOne } from './filters.ts';
+import { withRouteFindings } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
-import { withReleaseFinding } from './release-finding.ts';
 import { requireProfile } from './require-profile.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML } from './respond.ts';
@@ -31,7 +31,7 @@ export function createProfileController(
       }
       if (found === null) throw await createUnknownTokenError(services, token);
       const { amendments } = found;
-      const profile = await withReleaseFinding(services, found.profile);
+      const profile = await withRouteFindings(services, found.profile);
       const panels = panelsOf(profile, services.panels);
       const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);
@@ -54,6 +54,7 @@ export function createProfileController(
         panel,
         query: page.query,
         foot,
+        mayReplay: services.replay !== 'off',
         rules,
         beside,
       });

@@ -5,12 +5,15 @@ import type { Profile } from '../../profiler/profile.ts';
 import { blocks, code, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown } from '../../render/rows-markdown.ts';
+import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { codeMarkdown } from './fix-code.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { OVERVIEW } from './beside-profile.ts';
 import { droppedTexts, hasContent } from './profile-model.ts';
 import { isRecord } from '../../profiler/json.ts';
+
+const { historyText } = historyHelpers;
 
 export interface MarkdownOptions {
   profile: Profile;
@@ -48,9 +51,9 @@ function headOf(profile: Profile): string {
 function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   const findings = [...shown, ...folded];
   if (findings.length === 0) return '';
-  const items = findings.map(({ label, severity, sentence, place }) => {
+  const items = findings.map(({ label, severity, sentence, place, history }) => {
     const at = place === undefined ? '' : ` (${code(place)})`;
-    return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}`;
+    return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}${history === undefined ? '' : ` ${prose(historyText(label, history))}`}`;
   });
   // These texts are Markdown already.
   const texts = rules.map(({ labels, why, fix }) => `- ${prose(labels.join(', '))}: ${why} ${fix}`.trim());

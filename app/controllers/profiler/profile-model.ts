@@ -9,6 +9,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { enoughTimes, OVERVIEW } from './beside-profile.ts';
 import { type PanelShown, panelShown } from './panel-shown.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
+import { replayMarkOf } from './replay-profile.ts';
 
 export interface MenuItem {
   name: string;
@@ -25,6 +26,10 @@ export interface ProfileModel {
   amendments: Readonly<Record<string, unknown>>;
   /** Signature for forms that change state. */
   csrf: string;
+  /** A form that sends the request again makes sense. */
+  canReplay: boolean;
+  /** Token of the request that it repeats. */
+  repeats: string | null;
   children: readonly ProfileIndex[];
   redirects: Redirects;
   /** Durations of earlier requests to its route; null if there are too few. */
@@ -123,6 +128,8 @@ export function createProfileModel(options: {
   panel: Panel;
   query: URLSearchParams;
   foot: readonly string[];
+  /** Requests may be sent again. */
+  mayReplay: boolean;
   /** Texts of the finding rules. */
   rules: RuleTexts;
   beside: BesideProfile | undefined;
@@ -139,6 +146,7 @@ export function createProfileModel(options: {
     panel,
     query,
     foot,
+    mayReplay,
     rules,
   } = options;
   const given = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query));
@@ -147,6 +155,8 @@ export function createProfileModel(options: {
     profile,
     amendments,
     csrf,
+    canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
+    repeats: replayMarkOf(amendments)?.of ?? null,
     children,
     redirects,
     routeTimes: enoughTimes(routePercentiles),

@@ -62,8 +62,11 @@ function recordedOf({ panels }: Profile): RecordedRequest {
 function bodyOf({ body }: RecordedRequest): string | null {
   if (body === null) return null;
   const { text, truncated, files } = body;
-  if (text === null || truncated || files.length > 0 || text.includes(MASK))
-    return refuse('Its body was not recorded whole, or has masked values, so it can’t be sent again.');
+  if (files.length > 0)
+    return refuse('It uploaded files, which are not recorded, so it can’t be sent again.');
+  if (text === null || truncated)
+    return refuse('Its body was not recorded whole, so it can’t be sent again.');
+  if (text.includes(MASK)) return refuse('Its body has masked values, so it can’t be sent again.');
   return text;
 }
 

@@ -9,6 +9,7 @@ import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
+import { historyHelpers } from '../../view-helpers/history.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
@@ -114,7 +115,7 @@ export function findingParts({
 }: Pick<ShortMarkdownOptions, 'findings' | 'profile' | 'panels' | 'amendments'>): string[] {
   const seen = new Set<string>();
   return [...findings.shown, ...findings.folded].map((finding) => {
-    const { label, severity, sentence, place, panel, code: fixCode } = finding;
+    const { label, severity, sentence, place, panel, code: fixCode, history } = finding;
     const texts = findings.rules.find(({ labels }) => labels.includes(label));
     const owner = panels.find(({ name }) => name === panel);
     const evidence =
@@ -123,6 +124,7 @@ export function findingParts({
     seen.add(evidence);
     return blocks([
       `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
+      history === undefined ? '' : prose(historyHelpers.historyText(label, history)),
       // Markdown already.
       texts === undefined ? '' : `How to fix it: ${texts.fix}`,
       fixCode === undefined ? '' : codeMarkdown(fixCode),

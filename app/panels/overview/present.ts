@@ -2,6 +2,7 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { valueText } from '../../view-helpers/amount.ts';
+import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { findingsOf, noneFound } from './draw.ts';
 import { receivedOf, sentOf } from './exchange.ts';
@@ -10,6 +11,8 @@ import { type Measure, type Usual, usualOf } from './usual.ts';
 import { type Work, type WorkRow, workOf } from './work.ts';
 import type { Json } from '../../profiler/json.ts';
 import { overlapText } from '../shared/timeline-data.ts';
+
+const { historyText } = historyHelpers;
 
 function workRow(row: WorkRow): Row {
   const { level, label, durationMs, startMs, badges, depth, after } = row;
@@ -81,12 +84,15 @@ export function presentOverview(from: PresentFrom): Presentation {
         id: 'wrong',
         title: 'What is wrong',
         columns: { label: 'Finding', text: 'What', note: 'How to fix it' },
-        rows: findings.map(({ label, severity, sentence, place, fix }): Row => ({
+        rows: findings.map(({ label, severity, sentence, place, fix, history }): Row => ({
           label,
           text: sentence,
           tone: severity === 'info' ? 'plain' : severity,
           place: place ?? null,
           note: fix,
+          ...(history === undefined
+            ? {}
+            : { fields: [{ label: 'History', value: historyText(label, history) }] }),
         })),
         none: noneFound(from),
       },

@@ -1,7 +1,7 @@
 /** How its route usually is: this request against earlier ones, and what differs this time. */
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PercentilePair } from '../../profiler/route-summary.ts';
 import type { Unit } from '../../profiler/rows.ts';
 import { blockedMsOf, queriesOf, requestOf } from './recorded.ts';
@@ -15,10 +15,9 @@ export interface Measure {
   tone: 'plain' | 'warn';
 }
 
-/** A sentence; `known`: it says what does not differ. */
 export interface Difference {
+  /** A sentence. */
   text: string;
-  known?: true;
 }
 
 export interface Usual {
@@ -41,8 +40,6 @@ const MOST = 0.6;
 const FEW = 0.2;
 const LONGEST_VALUE = 60;
 const MASK = '••••••';
-/** Badges that the list keeps of a request. */
-const MARKS_KEPT = 3;
 
 function measureOf(label: string, unit: Unit, value: number | null, pair: PercentilePair | null): Measure[] {
   if (pair === null) return [];
@@ -97,27 +94,19 @@ function processDifference({ process, startedAt }: Profile, recent: readonly Pro
   return [{ text: `The first of them in process ${process}.` }];
 }
 
-/** A label is known to be missing only where the list kept all badges of a request. */
 /** The rule whose findings are made when a page is read: lists don't have them. */
 const MADE_LATER = 'route-regression';
 
 function findingDifferences({ findings }: Profile, recent: readonly ProfileIndex[]): Difference[] {
-  const labels = [
-    ...new Set(
-      findings
-        .filter(({ severity, rule }) => severity !== 'info' && rule !== MADE_LATER)
-        .map(({ label }) => label),
-    ),
-  ];
-  return labels.flatMap((label): Difference[] => {
-    const having = recent.filter(({ marks }) => marks.some((mark) => mark.label === label)).length;
-    const isKnown = recent.every(
-      ({ marks }) => marks.length < MARKS_KEPT || marks.some((mark) => mark.label === label),
+  const labels = findings
+    .filter(({ severity, rule }) => severity !== 'info' && rule !== MADE_LATER)
+    .map(({ label }) => label);
+  return [...new Set(labels)].flatMap((label): Difference[] => {
+    // A list keeps only so many marks of a request: with all of them, it may have the finding, too.
+    const isNew = recent.every(
+      ({ marks }) => marks.length < MARKS_KEPT && !marks.some((mark) => mark.label === label),
     );
-    if (having === recent.length)
-      return [{ text: `${label}: in all ${recent.length} of them, too.`, known: true }];
-    if (having === 0 && isKnown) return [{ text: `${label}: in none of the last ${recent.length}.` }];
-    return [];
+    return isNew ? [{ text: `${label}: in none of the last ${recent.length}.` }] : [];
   });
 }
 
@@ -164,9 +153,7 @@ export function usualOf(profile: Profile, beside: BesideProfile | undefined): Us
       ),
     ],
     compared: recent.length,
-    differences: differences
-      .sort((a, b) => Number(a.known === true) - Number(b.known === true))
-      .slice(0, MOST_DIFFERENCES),
+    differences: differences.slice(0, MOST_DIFFERENCES),
     histogram: histogramOf(profile.durationMs, recent),
   };
 }

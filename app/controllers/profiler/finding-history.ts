@@ -1,0 +1,66 @@
+/** What other requests to its route say about the findings of a profile: a regression, and how often each was seen. */
+import type { Finding, FindingHistory } from '../../profiler/finding.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
+import type { PageServices } from './page-services.ts';
+import { withReleaseFinding } from './release-finding.ts';
+
+/** Requests that are looked at, the newest. */
+const LOOKED_AT = 50;
+/** A history of the request itself says nothing. */
+const FEWEST = 2;
+
+function hasLabel({ marks }: ProfileIndex, label: string): boolean {
+  return marks.some((mark) => mark.label === label);
+}
+
+/** The release of all rows, if it is one and not `other`. */
+function releaseOf(rows: readonly ProfileIndex[], other: string | null | undefined): string | null {
+  const releases = new Set(rows.map(({ release }) => release));
+  const [release = null] = releases;
+  return releases.size === 1 && release !== other ? release : null;
+}
+
+/** `rows`: newest first. null if too few are known. */
+export function historyOf(label: string, rows: readonly ProfileIndex[]): FindingHistory | null {
+  // A row with all the marks that it may have can have the finding, too.
+  const known = rows.filter((row) => row.marks.length < MARKS_KEPT || hasLabel(row, label));
+  if (known.length < FEWEST) return null;
+  const newest = known.findIndex((row) => hasLabel(row, label));
+  const oldest = known.findLastIndex((row) => hasLabel(row, label));
+  const after = newest === -1 ? [] : known.slice(0, newest);
+  const before = newest === -1 ? [] : known.slice(oldest + 1);
+  return {
+    of: known.length,
+    seen: known.filter((row) => hasLabel(row, label)).length,
+    firstAt: known[oldest]?.startedAt ?? null,
+    lastAt: known[newest]?.startedAt ?? null,
+    before: { count: before.length, release: releaseOf(before, known[oldest]?.release) },
+    after: { count: after.length, release: releaseOf(after, known[newest]?.release) },
+  };
+}
+
+/** Requests of which only a summary is stored have no findings, and no watched event loop. */
+function isChecked({ state, blockedMs }: ProfileIndex, isWatched: boolean): boolean {
+  return state === 'final' && (blockedMs !== null || !isWatched);
+}
+
+/** The profile, with what other requests to its route add to its findings. Never rejects: it is extra. */
+export async function withRouteFindings(
+  services: Pick<PageServices, 'profiles'>,
+  given: Profile,
+): Promise<Profile> {
+  const profile = await withReleaseFinding(services, given);
+  const { kind, route, method, findings } = given;
+  if (kind !== 'request' || route === null || findings.length === 0) return profile;
+  const { rows } = await services.profiles
+    .find({ route, method, sort: 'startedAt', descending: true, counted: false, limit: LOOKED_AT, offset: 0 })
+    .catch(() => ({ rows: [] as ProfileIndex[] }));
+  const isWatched = rows.some(({ blockedMs }) => blockedMs !== null);
+  const checked = rows.filter((row) => isChecked(row, isWatched));
+  const withHistory = (finding: Finding): Finding => {
+    const history = findings.includes(finding) ? historyOf(finding.label, checked) : null;
+    return history === null ? finding : { ...finding, history };
+  };
+  return { ...profile, findings: profile.findings.map(withHistory) };
+}

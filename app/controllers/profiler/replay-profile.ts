@@ -1,0 +1,66 @@
+/** Sends the request of a profile again and waits for the new profile: one mechanism for the page and for agents. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createError } from '../../errors.ts';
+import { isRecord } from '../../profiler/json.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
+import { TOKEN_PATTERN } from '../../urls.ts';
+import type { PageServices } from './page-services.ts';
+import { prepareReplay, type Replay, sendReplay } from './replay-request.ts';
+
+/** Milliseconds that the profile of the new request is waited for. */
+const RECORDED_WITHIN_MS = 5000;
+const ASK_EVERY_MS = 50;
+/** Amendment of the new profile. */
+const NAME = 'replay';
+
+/** Which request a profile is a repetition of. */
+export interface ReplayMark {
+  of: string;
+  /** Names of headers that were not sent, because their values were masked. */
+  without: string[];
+}
+
+export interface ReplayedProfile {
+  replay: Replay;
+  status: number;
+  /** null if it was not recorded. */
+  after: FoundProfile | null;
+}
+
+/** null if the profile is no repetition. Amendments of an imported profile may be anything. */
+export function replayMarkOf({ [NAME]: mark }: FoundProfile['amendments']): ReplayMark | null {
+  if (!isRecord(mark) || typeof mark.of !== 'string' || !TOKEN_PATTERN.test(mark.of)) return null;
+  const without = Array.isArray(mark.without) ? mark.without : [];
+  return { of: mark.of, without: without.filter((name) => typeof name === 'string') };
+}
+
+/** Another process may have served it, so that it is stored a moment later. */
+async function readEnded(profiles: PageServices['profiles'], token: string): Promise<FoundProfile | null> {
+  const deadline = performance.now() + RECORDED_WITHIN_MS;
+  for (;;) {
+    const found = await profiles.read(token);
+    if (found?.profile.state === 'final' || performance.now() > deadline) return found;
+    await sleep(ASK_EVERY_MS);
+  }
+}
+
+/** `server`: its address; null if it listens on no TCP port. Rejects with BAD_REQUEST if the request can't be sent or gets no response. */
+export async function replayProfile(
+  { profiles }: Pick<PageServices, 'profiles'>,
+  { profile }: FoundProfile,
+  options: { headers?: Readonly<Record<string, unknown>>; server: string | null; signal: AbortSignal },
+): Promise<ReplayedProfile> {
+  const { headers = {}, server, signal } = options;
+  if (server === null)
+    throw createError('BAD_REQUEST', [
+      'The application listens on no TCP port, so nothing can be sent to it.',
+    ]);
+  const replay = prepareReplay(profile, headers);
+  const { status, token } = await sendReplay(replay, { server, origin: profile.origin, signal });
+  const after = token === null ? null : await readEnded(profiles, token);
+  if (after === null) return { replay, status, after };
+  const mark: ReplayMark = { of: profile.token, without: replay.masked };
+  // Without a storage the two are compared all the same.
+  await profiles.amend(after.profile.token, NAME, mark).catch(() => false);
+  return { replay, status, after };
+}

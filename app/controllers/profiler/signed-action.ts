@@ -1,0 +1,39 @@
+/**
+ * Actions that change state: each is a POST of a signed form from the same origin, followed by a 303 back to the page. There is no
+ * cookie to forge: another site lacks the signature and can't fake its origin.
+ */
+import { createError } from '../../errors.ts';
+import { PROFILER_PREFIX, urls } from '../../urls.ts';
+import { readForm } from './form-body.ts';
+import { isSameOrigin } from './same-origin.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createRespond, redirect } from './respond.ts';
+
+/** Longer than any address of these pages. */
+const LONGEST_BACK = 4000;
+
+/** The page of the profiler that the form names, otherwise the list. */
+function backOf(form: URLSearchParams): string {
+  const base = 'http://profiler';
+  const given = form.get('back') ?? '';
+  if (!URL.canParse(given, base)) return urls.home();
+  const { origin, pathname, search, hash } = new URL(given, base);
+  const isOurs = origin === base && pathname.startsWith(`${PROFILER_PREFIX}/`);
+  const back = `${pathname}${search}${hash}`;
+  return isOurs && !pathname.startsWith(urls.action('')) && back.length <= LONGEST_BACK ? back : urls.home();
+}
+
+/** Runs the work, then redirects back, unless the work has sent a response itself. */
+type SignedAction = (
+  work: (form: URLSearchParams, page: PageRequest) => Promise<'responded' | undefined>,
+) => PageAction;
+
+export function createSignedAction(services: Pick<PageServices, 'forms' | 'securityHeaders'>): SignedAction {
+  const respond = createRespond(services);
+  return (work) => async (page) => {
+    if (!isSameOrigin(page.req, page.origin())) throw createError('CROSS_SITE', []);
+    const form = await readForm(page.req);
+    if (!(await services.forms.holds(form.get('csrf') ?? ''))) throw createError('FORM_EXPIRED', []);
+    if ((await work(form, page)) === undefined) redirect(respond, page, backOf(form), 303);
+  };
+}
