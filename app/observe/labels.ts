@@ -1,12 +1,12 @@
 /** Statements that are sent below a method of an ORM carry its name. Of nested methods the outermost counts: the application called it. */
-import { type OrmCall, ormCalls } from './channels/labels.ts';
+import { ormCalls } from './channels/labels.ts';
 import type { QueryRecorder } from './queries.ts';
 
-export function observeLabels({ queries: { labels } }: { queries: QueryRecorder }): { close(): void } {
-  ormCalls.bindStore(labels, (call) => labels.getStore() ?? (call as OrmCall).label);
+export function observeLabels({ queries: { calls } }: { queries: QueryRecorder }): { close(): void } {
+  ormCalls.bindStore(calls, (call) => calls.getStore() ?? call);
   return {
     close() {
-      ormCalls.unbindStore(labels);
+      ormCalls.unbindStore(calls);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { TracingChannel } from 'node:diagnostics_channel';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Traced } from './channels/trace.ts';
 import type { HeldConnection } from './connection-holders.ts';
-import type { QueryOutcome, QueryRecorder, QueryStart, RunningQuery } from './queries.ts';
+import type { Origin, QueryOutcome, QueryRecorder, QueryStart, RunningQuery } from './queries.ts';
 import type { QuerySystem } from './query-fact.ts';
 import { closing, subscribeToCalls } from './subscribe.ts';
 
@@ -29,7 +29,7 @@ export interface PooledDriver<Q extends Traced> extends DriverObserverOptions {
 interface Connecting {
   context: Context;
   sinceMs: number;
-  caller: string | null;
+  origin: Origin | null;
   /** Which requests held the connections then. */
   held: readonly HeldConnection[];
 }
@@ -42,7 +42,7 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
   const running = new WeakMap<Q, RunningQuery>();
   const connecting = new WeakMap<Connect, Connecting>();
   /** While the callback of the pool's own `query` runs, far from its caller. */
-  let caller: string | null = null;
+  let origin: Origin | null = null;
 
   function endQuery(message: Q): void {
     const query = running.get(message);
@@ -61,16 +61,16 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
     }
     const { context, sinceMs, held } = asked;
     if (error !== undefined)
-      queries.refused(context, { system, library, caller: asked.caller }, { sinceMs, error, held });
+      queries.refused(context, { system, library, origin: asked.origin }, { sinceMs, error, held });
     else if (typeof result === 'object' && result !== null)
       queries.waited(context, { system, connection: result }, { ms: context.elapsedMs() - sinceMs, held });
-    if (message.isForQuery) ({ caller } = asked);
+    if (message.isForQuery) ({ origin } = asked);
   }
 
   return closing([
     subscribeToCalls<Q>(driver.query, {
       start(message) {
-        const query = queries.start({ system, library, caller, ...driver.describe(message) });
+        const query = queries.start({ system, library, origin, ...driver.describe(message) });
         if (query !== null) running.set(message, query);
       },
       end(message) {
@@ -86,13 +86,13 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
         connecting.set(message, {
           context,
           sinceMs: context.elapsedMs(),
-          caller: queries.callerOf(library),
+          origin: queries.originOf(library),
           held: queries.heldOf(driver.inUse?.(message) ?? []),
         });
       },
       asyncStart: connected,
       asyncEnd() {
-        caller = null;
+        origin = null;
       },
     }),
     // Callbacks run where a connection was released, or its socket was created: in another request.

@@ -6,9 +6,18 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
+import type { OrmCall } from './channels/labels.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf } from './statement.ts';
+
+/** Who sends a statement. */
+export interface Origin {
+  /** `file:line`. */
+  caller: string | null;
+  /** Model and method of an ORM. */
+  label: string | null;
+}
 
 export interface QueryStart {
   system: QuerySystem;
@@ -20,8 +29,8 @@ export interface QueryStart {
   connection?: object | null;
   /** Package whose frames are skipped for the caller. */
   library: string;
-  /** Where it was called, if that is known already. */
-  caller?: string | null;
+  /** If that is known already. */
+  origin?: Origin | null;
   /** A stack that the library took, used if the current one has no own code. */
   stack?: () => string;
   instance?: string;
@@ -53,8 +62,8 @@ export interface QueryRecorder {
   /** null if it is not recorded: outside a request, or recorded by a level above. */
   start(query: QueryStart): RunningQuery | null;
   end(running: RunningQuery, outcome: QueryOutcome): void;
-  /** The line that calls now; null without a request or where a level above records. */
-  callerOf(library: string): string | null;
+  /** Who calls now; null without a request or where a level above records. */
+  originOf(library: string): Origin | null;
   /** This request waited for a connection, which its next statement on it reports. */
   waited(
     context: Context,
@@ -69,8 +78,8 @@ export interface QueryRecorder {
   refused(context: Context, query: Omit<QueryStart, 'sql'>, wait: Refusal): void;
   /** Runs the call of a driver whose statement is recorded already. Synchronous: drivers are called so. */
   covered<T>(work: () => T): T;
-  /** Statements that `work` sends, whenever it does, get this label: `User.findMany`. */
-  labels: AsyncLocalStorage<string>;
+  /** The call of an ORM that statements are sent for, whenever they are. */
+  calls: AsyncLocalStorage<OrmCall>;
 }
 
 export interface QueryRecorderOptions {
@@ -115,7 +124,7 @@ export function countBeyond(
 
 export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorderOptions): QueryRecorder {
   const connections = new WeakMap<object, Connection>();
-  const labels = new AsyncLocalStorage<string>();
+  const calls = new AsyncLocalStorage<OrmCall>();
   const counts = new Map<string, number>();
   let transactions = 0;
   let isCovered = false;
@@ -182,12 +191,20 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   const calledFrom = (stack: QueryStart['stack']): string | null =>
     stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
 
+  function originOf(library: string, stack?: QueryStart['stack']): Origin {
+    const call = calls.getStore();
+    return {
+      caller: calledFrom(call?.stack) ?? callerOf(library) ?? calledFrom(stack),
+      label: call?.label ?? null,
+    };
+  }
+
   function factOf(context: Context, query: QueryStart): QueryFact {
     const { system, sql, bindings, connection = null, library, instance = system } = query;
     const isFirst = connection !== null && !connections.has(connection);
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
-    const label = labels.getStore();
+    const { caller, label } = query.origin ?? originOf(library, query.stack);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
@@ -201,14 +218,14 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       transaction,
       waitMs: wait?.ms ?? 0,
       error: null,
-      caller: query.caller ?? callerOf(library) ?? calledFrom(query.stack),
+      caller,
       instance,
     };
     if (wait?.opened === true) fact.opened = true;
     if (isFirst) fact.first = true;
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, sql, bindings);
-    if (label !== undefined) fact.label = label;
+    if (label !== null) fact.label = label;
     return fact;
   }
 
@@ -217,7 +234,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   }
 
   return {
-    labels,
+    calls,
     start(query) {
       const context = contextOf();
       const isFull = context?.isFull('query') === true;
@@ -251,7 +268,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       }
       onEnd?.(context, fact);
     },
-    callerOf: (library) => (contextOf() === null ? null : callerOf(library)),
+    originOf: (library) => (contextOf() === null ? null : originOf(library)),
     waited(context, { connection, system }, { ms, held }) {
       const opened = !connections.has(connection);
       const known = connectionOf(connection, system);

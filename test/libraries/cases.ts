@@ -309,6 +309,53 @@ function openPgPromise(load: Load, servers: Servers): Work {
   };
 }
 
+interface PrismaModels {
+  thing: { findUnique(filter: object): Promise<unknown> };
+  $queryRawUnsafe(sql: string): Promise<unknown>;
+}
+type PrismaClient = new (options: object) => PrismaModels & {
+  $transaction(work: (inside: PrismaModels) => Promise<unknown>): Promise<unknown>;
+  $disconnect(): Promise<void>;
+};
+
+function openPrisma(load: Load, servers: Servers): Work {
+  const { PrismaClient } = load('@prisma/client') as { PrismaClient: PrismaClient };
+  const { PrismaPg } = load('@prisma/adapter-pg') as { PrismaPg: new (options: object) => object };
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ ...servers.postgres, max: POOL }) });
+  return {
+    one: (id) => prisma.thing.findUnique({ where: { id } }),
+    transaction: (id) => prisma.$transaction((inside) => inside.thing.findUnique({ where: { id } })),
+    slow: () => prisma.$queryRawUnsafe(SLOW),
+    close: () => prisma.$disconnect(),
+  };
+}
+
+interface EntityManager {
+  findOne(name: string, filter: object): Promise<unknown>;
+  transactional(work: (inside: EntityManager) => Promise<unknown>): Promise<unknown>;
+  execute(sql: string): Promise<unknown>;
+}
+interface MikroOrm {
+  MikroORM: {
+    init(options: object): Promise<{ em: { fork(): EntityManager }; close(): Promise<void> }>;
+  };
+  EntitySchema: new (options: object) => object;
+}
+
+async function openMikroOrm(load: Load, servers: Servers): Promise<Work> {
+  const { MikroORM, EntitySchema } = load('@mikro-orm/postgresql') as MikroOrm;
+  const { database: dbName, ...connection } = servers.postgres;
+  const properties = { id: { type: 'number', primary: true }, name: { type: 'string', nullable: true } };
+  const entities = [new EntitySchema({ name: 'Thing', tableName: 'things', properties })];
+  const orm = await MikroORM.init({ ...connection, dbName, entities, pool: { min: 0, max: POOL } });
+  return {
+    one: (id) => orm.em.fork().findOne('Thing', { id }),
+    transaction: (id) => orm.em.fork().transactional((inside) => inside.findOne('Thing', { id })),
+    slow: () => orm.em.fork().execute(SLOW),
+    close: () => orm.close(),
+  };
+}
+
 export const libraryCases: readonly LibraryCase[] = [
   { name: 'pg 8', folder: 'project', library: 'pg', open: openPg },
   { name: 'postgres 3', folder: 'project', library: 'postgres', open: openPostgres },
@@ -324,6 +371,10 @@ export const libraryCases: readonly LibraryCase[] = [
   { name: 'Sequelize 6', folder: 'project', library: 'sequelize', open: openSequelize },
   { name: 'TypeORM 1', folder: 'current', library: 'typeorm', open: openTypeorm },
   { name: 'TypeORM 0.3', folder: 'previous', library: 'typeorm', open: openTypeorm },
+  { name: 'MikroORM 7', folder: 'current', library: '@mikro-orm/postgresql', open: openMikroOrm },
+  { name: 'MikroORM 6', folder: 'previous', library: '@mikro-orm/postgresql', open: openMikroOrm },
+  { name: 'Prisma 7', folder: 'current', library: '.prisma/client', open: openPrisma },
+  { name: 'Prisma 6', folder: 'previous', library: '.prisma/client', open: openPrisma },
   { name: 'Drizzle 0.45', folder: 'current', library: 'drizzle-orm', open: openDrizzle },
   { name: 'Kysely 0.29', folder: 'current', library: 'kysely', open: openKysely },
   { name: 'Kysely 0.28', folder: 'project', library: 'kysely', open: openKysely },

@@ -1,11 +1,13 @@
-/** Sequelize and TypeORM -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
+/** Sequelize, TypeORM, MikroORM and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface OrmCall {
-  /** `User.findAll`. */
-  label: string;
+  /** `User.findAll`; null for SQL of the application's own. */
+  label: string | null;
+  /** Of the call, where the library takes one itself and sends its statements from elsewhere. */
+  stack?: () => string;
 }
 
 type LabelOf = (self: unknown, args: readonly unknown[]) => string | null;
@@ -23,18 +25,48 @@ const TYPEORM = [
   'sum', 'average', 'minimum', 'maximum', 'increment', 'decrement', 'clear',
 ]; // prettier-ignore
 
+const MIKRO_ORM = [
+  'find', 'findAll', 'findAndCount', 'findByCursor', 'findOne', 'findOneOrFail', 'refresh', 'refreshOrFail', 'count', 'countBy', 'populate',
+  'insert', 'insertMany', 'upsert', 'upsertMany', 'nativeUpdate', 'nativeDelete', 'persistAndFlush', 'removeAndFlush', 'lock',
+]; // prettier-ignore
+
 function nameOf(value: unknown): string | null {
   const { name } = (value ?? {}) as { name?: unknown };
   return typeof name === 'string' && name !== '' ? name : null;
 }
 
-/** `find(User, …)`, `save(user)`, `save([user, …])`, `save('User', …)`. */
+/** `find(User, …)`, `save(user)`, `save([user, …])`, `save('User', …)`; `User` may be a schema, whose name is in `options` or `meta`. */
 function entityOf(first: unknown): string | null {
   if (typeof first === 'string') return first;
   if (typeof first === 'function') return nameOf(first);
   const one: unknown = Array.isArray(first) ? first[0] : first;
-  const { options, constructor } = (one ?? {}) as { options?: unknown; constructor?: unknown };
-  return nameOf(options) ?? (constructor === Object ? null : nameOf(constructor));
+  const { options, meta, constructor } = (one ?? {}) as Partial<Record<string, unknown>>;
+  return nameOf(options) ?? nameOf(meta) ?? (constructor === Object ? null : nameOf(constructor));
+}
+
+const entityManager = (names: readonly string[]): LibraryPatch['patch'] => {
+  return (exports) => {
+    const { EntityManager } = exports as { EntityManager?: { prototype: object } };
+    return all(labelled(EntityManager?.prototype, names, (_self, [first]) => entityOf(first)));
+  };
+};
+
+/** What a client of Prisma hands from the call of the application to its engine. */
+interface PrismaRequest {
+  model?: unknown;
+  action?: unknown;
+  callsite?: { _error?: { stack?: unknown } };
+}
+
+/** A model's call is sent when it is awaited, and from a batch: only the stack that Prisma has taken knows its line. */
+function prismaCall({ model, action, callsite }: PrismaRequest): OrmCall {
+  return {
+    label: typeof model === 'string' ? `${model}.${String(action)}` : null,
+    stack() {
+      const stack = callsite?._error?.stack;
+      return typeof stack === 'string' ? stack : '';
+    },
+  };
 }
 
 function labelled(target: unknown, names: readonly string[], labelOf: LabelOf): (() => void)[] {
@@ -72,16 +104,26 @@ export const labelPatches: readonly LibraryPatch[] = [
         ),
       ]),
   },
+  { name: 'typeorm', file: 'entity-manager/EntityManager.js', patch: entityManager(TYPEORM) },
   {
-    name: 'typeorm',
-    file: 'entity-manager/EntityManager.js',
+    name: '@mikro-orm/core',
+    file: 'EntityManager.js',
+    module: { file: 'EntityManager.js', names: ['EntityManager'] },
+    patch: entityManager(MIKRO_ORM),
+  },
+  {
+    name: '@prisma/client',
     patch: (exports) =>
-      all(
-        labelled(
-          (exports as { EntityManager?: { prototype: object } }).EntityManager?.prototype,
-          TYPEORM,
-          (_self, [first]) => entityOf(first),
-        ),
+      wrapMethod(
+        (exports as { PrismaClient?: { prototype: object } }).PrismaClient?.prototype,
+        '_request',
+        (original) =>
+          function (this: unknown, ...args) {
+            const call = (): unknown => Reflect.apply(original, this, args);
+            return ormCalls.hasSubscribers
+              ? ormCalls.runStores(prismaCall(args[0] as PrismaRequest), call)
+              : call();
+          },
       ),
   },
 ];
