@@ -91,7 +91,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     health: () =>
       readHealth({
         process: name,
-        storageName: () => storage.name,
+        storage,
         ledger: core.ledger,
         writer,
         lastEnd: core.lastEnd,

@@ -49,8 +49,12 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   const noteEnd = note();
   const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
   const otlp = otlpOptions(settings);
+  if (options.storage !== undefined && settings.readUrl !== null)
+    log.say(
+      'createProfiler: readUrl has no effect with a storage; pass readConnection to createPostgresStorage.',
+    );
   const {
-    storage = createHostStorage(options.databaseUrl, warn, otlp),
+    storage = createHostStorage(options.databaseUrl, settings.readUrl, warn, otlp),
     sourceOf = createHostSource(),
     root = process.cwd(),
     process: name = `${hostname()}:${process.pid}`,

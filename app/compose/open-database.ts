@@ -7,6 +7,7 @@ import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Config } from '../config.ts';
+import { databaseUrl } from '../config/database-url.ts';
 import { otlpOptions } from './otlp-options.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
@@ -111,8 +112,12 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
   }
 
   function createStorage(from: Database): ProfileStorage {
+    const { readUrl } = config.profiler;
     return createPostgresStorage({
       connection: async () => withTimeouts(await connection(), CONNECT_MS),
+      ...(readUrl === null
+        ? {}
+        : { readConnection: withTimeouts(settingsOf(databaseUrl(readUrl)), CONNECT_MS) }),
       schema: config.schema,
       partitionMs: partitionWidth(config.profiler.retentionHours),
       say: log,

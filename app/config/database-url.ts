@@ -55,3 +55,9 @@ export function databaseUrl(given: unknown): DatabaseAddress {
     ssl: sslOf(url.searchParams.get('sslmode')),
   };
 }
+
+/** The address as it was given, checked. */
+export function postgresUrl(given: unknown): string {
+  databaseUrl(given);
+  return String(given);
+}

@@ -2,7 +2,7 @@
  * Every setting, once. `Config`, the checks at start, the options of `createProfiler`, the configuration panel and the
  * README's table (`npm run docs`) come from here: a new setting is a row of a table and the code that uses its value.
  */
-import { databaseUrl } from './database-url.ts';
+import { databaseUrl, postgresUrl } from './database-url.ts';
 import { editorPaths, editorUrl } from './editor.ts';
 import {
   domain,
@@ -210,6 +210,14 @@ export const profilerSettings = {
     read: wholeNumber(1, 1_000_000),
     fallback: 512,
     meaning: 'MiB of profiles above which the oldest are deleted',
+  }),
+  readUrl: setting<string | null>({
+    name: 'PROFILER_READ_URL',
+    read: postgresUrl,
+    fallback: null,
+    isSecret: true,
+    meaning:
+      'streaming replica of the database that the profiles are stored in: pages read there what it has, and the rest from the primary ([docs/scaling.md](docs/scaling.md#reads-from-a-replica))',
   }),
   previewBytes: setting({
     name: 'PROFILER_PREVIEW_BYTES',

@@ -34,6 +34,7 @@ export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: num
 
   return {
     exported: () => actual?.exported?.() ?? null,
+    readsFrom: () => actual?.readsFrom?.() ?? null,
     get name() {
       return actual?.name ?? 'not ready yet';
     },

@@ -2,6 +2,7 @@
 import type { ExportCounters } from './export.ts';
 import type { EndedProcess } from './left-boxes.ts';
 import type { Ledger, LedgerCounts } from './ledger.ts';
+import type { ProfileStorage, ReadsFrom } from './storage.ts';
 import type { Writer, WriterCounters } from './writer.ts';
 
 export interface Health {
@@ -9,7 +10,7 @@ export interface Health {
   /** Milliseconds since 1970. */
   at: number;
   /** Name of the storage, and whether it fails or has not replied for a while. */
-  storage: { name: string; failing: boolean };
+  storage: { name: string; failing: boolean; readsFrom: ReadsFrom | null };
   /** Tokens of responses, error pages and jobs of the application. */
   application: LedgerCounts;
   /** Those of the profiler's own pages. */
@@ -25,7 +26,7 @@ export interface Health {
 
 export interface HealthOptions {
   process: string;
-  storageName: () => string;
+  storage: ProfileStorage;
   ledger: Ledger;
   writer: Writer;
   lastEnd: () => Promise<EndedProcess | null>;
@@ -34,14 +35,14 @@ export interface HealthOptions {
 
 /** Never rejects: it is asked for when something fails. */
 export async function readHealth(options: HealthOptions): Promise<Health> {
-  const { process, storageName, ledger, writer } = options;
+  const { process, storage, ledger, writer } = options;
   const failing = writer.stalled();
   const lastEnd = failing ? null : await options.lastEnd().catch(() => null);
   const { pending, pendingBytes, maxBytes, failedWrites } = writer.counters();
   return {
     process,
     at: Date.now(),
-    storage: { name: storageName(), failing },
+    storage: { name: storage.name, failing, readsFrom: storage.readsFrom?.() ?? null },
     application: ledger.counts('application'),
     profiler: ledger.counts('profiler'),
     earlier: ledger.counts('earlier'),

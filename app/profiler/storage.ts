@@ -177,6 +177,16 @@ export interface TokenLease {
   key: Buffer;
 }
 
+/** Which server reads go to, where there are two. */
+export interface ReadsFrom {
+  server: 'replica' | 'primary';
+  /** Why the primary: `behind`, or a sentence; null for the replica. */
+  reason: string | null;
+  /** Reads of each so far. */
+  replica: number;
+  primary: number;
+}
+
 export interface ProfileStorage {
   /** `postgresql` or `memory`; shown on the pages. */
   readonly name: string;
@@ -216,5 +226,7 @@ export interface ProfileStorage {
   leasedUntil?(): Promise<number>;
   /** How it exports what it writes to OpenTelemetry; null or absent: it does not, and the profiler does. */
   exported?(): ExportCounters | null;
+  /** Absent or null: there is one server. */
+  readsFrom?(): ReadsFrom | null;
   close(): Promise<void>;
 }

@@ -15,6 +15,7 @@ import { summarizeReleases } from './postgres-releases.ts';
 import { summarizeProfiles } from './postgres-summarize.ts';
 import { countProfiles } from './postgres-counts.ts';
 import { type Batch, writeProfiles } from './postgres-write.ts';
+import { hasReached, readPosition } from './replica-position.ts';
 import { storable } from './text.ts';
 
 export interface OperationOptions {
@@ -52,6 +53,10 @@ export interface Operations {
   writeSetting: Contract<'writeSetting'>;
   purge: Contract<'purge'>;
   leasedUntil: Contract<'leasedUntil'>;
+  /** Of the primary's write-ahead log. */
+  position(): Promise<string>;
+  /** Whether this server, a replica, has replayed the log up to there; null: it is none. */
+  hasReached(position: string): Promise<boolean | null>;
   /** Keys in hexadecimal. */
   formKey(): Promise<string>;
   leaseTokens(proposed: string | null, skip: number): Promise<{ start: number; count: number; key: string }>;
@@ -140,6 +145,8 @@ export function createOperations(
       const { rows } = await pool.query<{ last: string }>(`select last_value as last from ${sequence}`);
       return Number(rows[0]?.last ?? 0) + LEASE_SIZE;
     },
+    position: () => readPosition(pool),
+    hasReached: (position) => hasReached(pool, position),
     formKey: async () => (await formKey(store)).toString('hex'),
     async leaseTokens(proposed, skip) {
       const key = await tokenKey(store, proposed === null ? undefined : Buffer.from(proposed, 'hex'));

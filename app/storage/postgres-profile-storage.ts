@@ -39,6 +39,13 @@ export interface PostgresStorageOptions extends StorageSettings {
   start: (options: OperationOptions) => Worker;
 }
 
+export interface PostgresStorage extends ProfileStorage {
+  /** Of the primary's write-ahead log: what was committed before is at or below it. */
+  position(): Promise<string>;
+  /** Whether this server, a replica, has replayed the log up to there; null: it is none. */
+  hasReached(position: string, withinMs: number): Promise<boolean | null>;
+}
+
 /** Milliseconds for a host to say where to connect. */
 const SETTINGS_WITHIN_MS = 5000;
 /** Milliseconds for background work, such as a lease of tokens. */
@@ -48,7 +55,7 @@ const CLOSE_WITHIN_MS = 1000;
 
 const HOUR = 3_600_000;
 
-export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
+export function createPostgresStorage(options: PostgresStorageOptions): PostgresStorage {
   const { schema, onClash, onUnusable, connection, start, otlp } = options;
   const { findTimeoutMs = 1000, replyTimeoutMs = 3000, partitionMs = HOUR } = options;
   const searchMs = 2 * findTimeoutMs + replyTimeoutMs;
@@ -121,6 +128,8 @@ export function createPostgresStorage(options: PostgresStorageOptions): ProfileS
     writeSetting: (name, value) => ask(replyTimeoutMs, 'writeSetting', name, value),
     purge: (limits) => order('purge', [limits]),
     leasedUntil: () => ask(replyTimeoutMs, 'leasedUntil'),
+    position: () => ask(replyTimeoutMs, 'position'),
+    hasReached: (position, withinMs) => ask(withinMs, 'hasReached', position),
     formKey: async () => Buffer.from(await ask(replyTimeoutMs, 'formKey'), 'hex'),
     async leaseTokens(proposed, skip = 0) {
       const lease = await ask(CHORE_WITHIN_MS, 'leaseTokens', proposed?.toString('hex') ?? null, skip);

@@ -1,8 +1,11 @@
 /** The storage in PostgreSQL without a thread of its own, which takes half a second to start from source; messages are the same. */
 import { MessageChannel, type Worker } from 'node:worker_threads';
-import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import type { OperationOptions } from '../../app/storage/postgres-operations.ts';
-import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
+import {
+  createPostgresStorage,
+  type PostgresStorage,
+  type StorageSettings,
+} from '../../app/storage/postgres-profile-storage.ts';
 import { serve } from '../../app/storage/postgres-thread.ts';
 import type { TestConnection } from '../support/postgres.ts';
 import { WITHIN_MS } from '../support/waiting.ts';
@@ -21,7 +24,7 @@ function startHere(options: OperationOptions): Worker {
 export function createStorageInProcess(
   connection: TestConnection & { options?: string },
   settings: StorageSettings,
-): ProfileStorage {
+): PostgresStorage {
   return createPostgresStorage({
     findTimeoutMs: WITHIN_MS,
     replyTimeoutMs: WITHIN_MS,

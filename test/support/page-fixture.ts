@@ -152,7 +152,10 @@ export function createPageFixture(
     health: () =>
       readHealth({
         process: 'web.1, 4121',
-        storageName: () => 'memory',
+        storage: {
+          ...storage,
+          readsFrom: () => ({ server: 'primary', reason: 'behind', replica: 1200, primary: 31 }),
+        },
         ledger,
         writer,
         lastEnd: () => Promise.resolve({ process: 'web.1, 4100', at: 1_760_000_000_000, how: 'SIGTERM' }),

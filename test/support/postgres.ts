@@ -151,17 +151,29 @@ export interface DebianServer extends TestServer {
   allow(lines: readonly string[]): void;
 }
 
+interface DebianServerOptions {
+  port?: number;
+  /** Folder to make the server's in. */
+  parent?: string;
+  /** Makes its data; default: a copy of the run's cluster. */
+  fill?: (data: string) => Promise<void>;
+}
+
+async function fillFresh(data: string): Promise<void> {
+  copyFolder(await sharedPart<string>('debianCluster'), data);
+}
+
 /** A fresh server of Debian's, in a folder of its own below `parent`; `settings` are of the command line, such as `listen_addresses=127.0.0.1`. */
 export async function startDebianPostgres(
   settings: readonly string[] = [],
-  { port = 5432, parent = tmpdir() }: { port?: number; parent?: string } = {},
+  { port = 5432, parent = tmpdir(), fill = fillFresh }: DebianServerOptions = {},
 ): Promise<DebianServer> {
   const bin = debianBinaries();
   if (bin === null) throw new Error(`No PostgreSQL under ${DEBIAN_FOLDER}; install the package postgresql.`);
   const folder = serverFolder('pg-', parent);
   const user = serverUser();
   const data = join(folder, 'data');
-  copyFolder(await sharedPart<string>('debianCluster'), data);
+  await fill(data);
   const given = ['listen_addresses=', `port=${port}`, 'fsync=off', ...settings].flatMap((setting) => [
     '-c',
     setting,
@@ -204,6 +216,21 @@ export async function startDebianPostgres(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A streaming replica of `primary`, which replays what it receives. */
+export function startReplica({ connection }: DebianServer): Promise<DebianServer> {
+  return startDebianPostgres([], {
+    fill(data) {
+      const from = ['-h', connection.host, '-p', String(connection.port), '-U', connection.user];
+      execFileSync(
+        join(debianBinaries() ?? '', 'pg_basebackup'),
+        [...from, '-D', data, '-R', '--checkpoint=fast', '--no-sync'],
+        { ...serverUser(), cwd: '/', stdio: 'ignore' },
+      );
+      return Promise.resolve();
+    },
+  });
 }
 
 /** A fresh folder for VAR_DIR, open to the server's user as a project's is. */
