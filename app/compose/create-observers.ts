@@ -22,7 +22,7 @@ import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump } from '../observe/dump.ts';
 import { createExplainer } from '../observe/explain.ts';
-import { observeViews } from '../observe/ejs.ts';
+import { observeViews } from '../observe/views.ts';
 import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
 import { observeTracePropagation } from '../observe/trace-propagation.ts';
@@ -172,7 +172,10 @@ export function createObservers(options: ObserverOptions): Observers {
       return () => undefined;
     },
   }));
-  const libraries = watchLibraries([...express, ...observed.flatMap(({ patches }) => patches)]);
+  const engines = ['ejs', 'pug', 'handlebars']
+    .filter(isWanted)
+    .map((name): LibraryPatch => ({ name, patch: (exports) => views.watchLibrary(exports) }));
+  const libraries = watchLibraries([...express, ...engines, ...observed.flatMap(({ patches }) => patches)]);
   endEarlyRegistrations();
   const closing: { close(): void }[] = [
     registrations,

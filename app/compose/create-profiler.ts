@@ -14,7 +14,7 @@ import { createHostSource } from '../middleware/host-source.ts';
 import { createPublicAddressNotice } from '../middleware/public-address.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
-import type { RenderingApp } from '../observe/ejs.ts';
+import type { RenderingApp } from '../observe/views.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';

@@ -5,7 +5,7 @@ import type { RefusalOptions } from '../middleware/refuse.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import type { Watch } from '../middleware/watch.ts';
 import type { Dump } from '../observe/dump.ts';
-import type { CompilingEngine, RenderingApp } from '../observe/ejs.ts';
+import type { CompilingEngine, RenderingApp } from '../observe/views.ts';
 import type { FoundLibrary } from '../observe/libraries.ts';
 import type { Manual } from '../observe/manual.ts';
 import type { RouterLibrary } from '../observe/registrations.ts';

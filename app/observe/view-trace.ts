@@ -1,5 +1,5 @@
 /**
- * The views of a request as they run, nested: frames with their facts. Independent of the engine: `ejs.ts` reports when a template
+ * The views of a request as they run, nested: frames with their facts. Independent of the engine: `views.ts` reports when a template
  * begins and ends. Nothing thrown here reaches the host.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
@@ -24,6 +24,8 @@ export interface ViewFact {
   error: string | null;
   /** The application's default engine, for what the handler rendered. */
   engine?: string;
+  /** Files that the engine has compiled into this template. */
+  includes?: readonly string[];
 }
 
 declare module '../profiler/facts.ts' {
@@ -70,7 +72,7 @@ function localsOf(data: unknown): Json {
 }
 
 export interface ViewTrace {
-  /** The innermost template that runs now. */
+  /** The innermost template that runs now; of an engine that waits for files, the page. */
   running(context: Context): Frame | null;
   /** Begins a template; null if it can't be recorded. */
   open(context: Context, begun: BegunView): Frame | null;
@@ -86,13 +88,27 @@ export interface BegunView {
   file: string | null;
   data: unknown;
   caller: string | null;
+  /** Part of the template that runs; a page may begin while another waits. */
+  isPart?: true;
 }
 
 export function createViewTrace(): ViewTrace {
   const innermost = createSlot<Frame | null>('innermost view');
 
-  function add(context: Context, { name, file, data, caller }: BegunView, isFull: boolean): Frame {
-    const above = innermost.get(context) ?? null;
+  /** Rendered by the application, and not ready: with several at once, the last one. */
+  function unendedPage(context: Context): Frame | null {
+    const facts = context.all('view');
+    const index = facts.findLastIndex(({ depth, durationMs }) => depth === 0 && durationMs === null);
+    const fact = facts[index];
+    return fact === undefined ? null : { fact, index };
+  }
+
+  function running(context: Context): Frame | null {
+    return innermost.get(context) ?? unendedPage(context);
+  }
+
+  function add(context: Context, { name, file, data, caller, isPart }: BegunView, isFull: boolean): Frame {
+    const above = isPart === true ? running(context) : (innermost.get(context) ?? null);
     const fact: ViewFact = {
       name,
       file,
@@ -123,7 +139,7 @@ export function createViewTrace(): ViewTrace {
   }
 
   return {
-    running: (context) => innermost.get(context) ?? null,
+    running,
     open(context, begun) {
       try {
         return add(context, begun, context.isFull('view'));

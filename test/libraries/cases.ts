@@ -45,7 +45,8 @@ const SLOW = 'select t.id from things t, (select pg_sleep(0.06)) as nap where t.
 /** Two connections: requests that run at once wait for each other. */
 const POOL = 2;
 
-export function loadFrom({ folder, library }: LibraryCase): Load | null {
+/** Loads from the folder that has the library; null if it has not. */
+export function loadFrom({ folder, library }: Pick<LibraryCase, 'folder' | 'library'>): Load | null {
   if (library.startsWith('node:')) {
     const module: unknown = process.getBuiltinModule(library);
     return module === undefined ? null : () => module;

@@ -12,7 +12,7 @@ import type { Knex } from 'knex';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { observeConsole } from '../../app/observe/console.ts';
 import { createDump } from '../../app/observe/dump.ts';
-import { observeViews } from '../../app/observe/ejs.ts';
+import { observeViews } from '../../app/observe/views.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
 import { observeRuntime } from '../../app/observe/runtime.ts';

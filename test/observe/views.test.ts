@@ -7,7 +7,7 @@ import ejs from 'ejs';
 import express, { type Express } from 'express';
 import request from 'supertest';
 import { createCallerFinder } from '../../app/observe/caller.ts';
-import { observeViews, type ViewObserver } from '../../app/observe/ejs.ts';
+import { observeViews, type ViewObserver } from '../../app/observe/views.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 describe('views as they are observed', () => {

@@ -3,7 +3,7 @@ import type { Context } from '../../app/profiler/context.ts';
 import type { Facts } from '../../app/profiler/facts.ts';
 import type {} from '../../app/observe/cache.ts';
 import type {} from '../../app/observe/dump.ts';
-import type {} from '../../app/observe/ejs.ts';
+import type {} from '../../app/observe/views.ts';
 import type {} from '../../app/observe/graphql.ts';
 import type {} from '../../app/observe/http-client.ts';
 import type {} from '../../app/observe/knex.ts';

@@ -15,6 +15,8 @@ export interface ViewEntry {
   error: string | null;
   /** `ejs`, `pug` …; null if unknown. */
   engine: string | null;
+  /** Files that the engine has compiled into this template; absent if it names none. */
+  includes?: readonly string[];
 }
 
 /** What each profile stores. */

@@ -26,6 +26,7 @@ function collect(context: Context): KeptViews | null {
       caller: fact.caller,
       error: fact.error,
       ...(fact.file !== null || fact.engine === undefined ? {} : { engine: fact.engine }),
+      ...(fact.includes === undefined ? {} : { includes: [...fact.includes] }),
     })),
   };
 }
@@ -94,7 +95,7 @@ export const viewsPanel: Panel<ViewsData, KeptViews> = {
   }),
   empty: () => ({
     what: 'This request rendered no view.',
-    why: 'Every view engine of Express is watched. Partials are seen where the engine is EJS and was passed to the profiler.',
+    why: 'Every view engine of Express is watched. Partials are seen of EJS, Handlebars and Pug, and of Eta where it was passed to the profiler.',
   }),
   present: presentViews,
   draw: drawViews,

@@ -22,7 +22,7 @@ export function presentViews({ views, unkept, totals }: ViewsData, { profile }: 
         title: 'Views',
         columns: { text: 'Template', number: 'Self time', place: 'Rendered from' },
         card: 'largest',
-        rows: views.map(({ name, file, startMs, durationMs: ms, selfMs, depth, caller, error, locals }, index) => ({
+        rows: views.map(({ name, file, startMs, durationMs: ms, selfMs, depth, caller, error, locals, includes }, index) => ({
           id: `v${index + 1}`,
           text: name,
           number: selfMs,
@@ -35,6 +35,7 @@ export function presentViews({ views, unkept, totals }: ViewsData, { profile }: 
             { label: 'Start', value: startMs, unit: 'at' },
             { label: 'Time', value: ms, unit: 'ms' },
             { label: 'File', value: file },
+            { label: 'Includes', value: includes?.join(', ') ?? null },
             { label: 'Locals', value: locals },
             { label: 'Error', value: error },
           ],

@@ -1,7 +1,7 @@
 /**
  * Views -> facts `view`: templates and partials with duration, place in the tree and locals. `watchApp` wraps `app.render`, which
- * every engine of Express passes through; `watchEngine` wraps `ejs.compile`, whose compiled functions tell when a page or partial
- * runs (`renderFile` doesn't see partials). A page's compiled function is the same fact as its render, not a child of it.
+ * every engine of Express passes through; `watchEngine` wraps the `compile` of EJS, Pug and Eta, whose compiled functions tell when a page
+ * or partial runs (`renderFile` doesn't see partials). A page's compiled function is the same fact as its render, not a child of it.
  */
 import type { Context } from '../profiler/context.ts';
 import type { CallerOptions } from './caller.ts';
@@ -23,17 +23,28 @@ interface RenderingResponse {
 
 type Template = (data?: object) => unknown;
 
-/** What we use of EJS. */
+/** What we use of EJS, Pug, and an instance of Eta. */
 export interface CompilingEngine {
   compile: (template: string, options?: object) => Template;
+  /** Of Eta. */
+  config?: { views?: unknown };
+}
+
+/** What we use of Handlebars: all of its environments share `VM`, which makes functions of compiled templates. */
+interface HandlebarsEngine {
+  VM: { template: (...args: unknown[]) => Template };
 }
 
 export interface ViewObserver {
   /** Can be called again for the same application, such as a mounted one that is found later. */
   watchApp(app: RenderingApp): void;
   watchEngine(engine: CompilingEngine): void;
+  /** EJS, Pug or Handlebars, by its exports; null for something else. */
+  watchLibrary(exports: unknown): (() => void) | null;
   close(): void;
 }
+
+const MOST_INCLUDES = 50;
 
 /**
  * Usually the handler itself calls `res.render`; stacks cost by their length, so few frames are taken first. Cached per function:
@@ -137,7 +148,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       above.fact.file = file;
       return above;
     }
-    return open(context, { name: shortName(file, root), file, data, caller: null });
+    return open(context, { name: shortName(file, root), file, data, caller: null, isPart: true });
   }
 
   function runTemplate(
@@ -147,7 +158,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     self: unknown,
     args: unknown[],
   ): unknown {
-    const own = frame.fact.durationMs === null && running(context) !== frame;
+    const own = frame.fact.durationMs === null && running(context)?.fact !== frame.fact;
     try {
       const result: unknown = within(context, frame, (): unknown => Reflect.apply(template, self, args));
       if (isThenable(result)) {
@@ -163,40 +174,102 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     }
   }
 
+  /** A template that is recorded when it runs, if `open` has a frame for it. */
+  function watched(
+    template: Template,
+    openFrame: (context: Context, given: unknown[]) => Frame | null,
+  ): Template {
+    const run = function (this: unknown, ...given: unknown[]): unknown {
+      const context = currentContext();
+      const frame = context === undefined ? null : openFrame(context, given);
+      if (context === undefined || frame === null) return Reflect.apply(template, this, given);
+      return runTemplate(template, context, frame, this, given);
+    };
+    return Object.defineProperties(run, Object.getOwnPropertyDescriptors(template));
+  }
+
+  function replace<K extends string>(
+    holder: Record<K, (...args: never[]) => Template>,
+    name: K,
+    watch: (template: Template, args: unknown[]) => Template,
+  ): () => void {
+    const original = holder[name];
+    const replacement = function (this: unknown, ...args: unknown[]): Template {
+      const template = Reflect.apply(original, this, args as never[]);
+      return closed ? template : watch(template, args);
+    };
+    holder[name] = replacement;
+    const restore = (): void => {
+      if (holder[name] === replacement) holder[name] = original;
+    };
+    undo.push(restore);
+    return restore;
+  }
+
   function watchEngine(engine: CompilingEngine): void {
     if (known.has(engine)) return;
     known.add(engine);
-    const original = engine.compile;
-    const compile = function (this: unknown, ...args: Parameters<CompilingEngine['compile']>): Template {
-      const template = Reflect.apply(original, this, args);
-      const options = (args[1] ?? {}) as { filename?: unknown; client?: unknown; views?: unknown };
-      const { filename } = options;
+    replace(engine, 'compile', (template, [, given]) => {
+      const options = (given ?? {}) as CompileOptions;
+      const file = options.filename ?? options.filepath;
       // Client functions are sent as source.
-      if (closed || typeof filename !== 'string' || options.client === true) return template;
-      const root = rootOf(filename, options.views);
-      const watched = function (this: unknown, ...given: unknown[]): unknown {
-        const context = currentContext();
-        if (context === undefined) return Reflect.apply(template, this, given);
-        const frame = frameFor(context, filename, root, given[0]);
-        if (frame === null) return Reflect.apply(template, this, given);
-        return runTemplate(template, context, frame, this, given);
-      };
-      return Object.defineProperties(watched, Object.getOwnPropertyDescriptors(template));
-    };
-    engine.compile = compile;
-    undo.push(() => {
-      if (engine.compile === compile) engine.compile = original;
+      if (typeof file !== 'string' || options.client === true) return template;
+      const root = rootOf(file, options.views ?? options.settings?.views ?? engine.config?.views);
+      const includes = includesOf(template, root);
+      return watched(template, (context, [data]) => {
+        const frame = frameFor(context, file, root, data);
+        if (frame !== null && includes.length > 0) frame.fact.includes = includes;
+        return frame;
+      });
     });
+  }
+
+  /** Partials only: the page is a render of the application. */
+  function watchHandlebars({ VM }: HandlebarsEngine): void {
+    if (known.has(VM)) return;
+    known.add(VM);
+    replace(VM, 'template', (template) =>
+      watched(template, (context, [data, options]) => {
+        const { partial, name } = (options ?? {}) as { partial?: unknown; name?: unknown };
+        if (partial !== true || typeof name !== 'string') return null;
+        return open(context, { name, file: null, data, caller: null, isPart: true });
+      }),
+    );
   }
 
   return {
     watchApp,
     watchEngine,
+    watchLibrary(exports) {
+      const { compile, VM } = (exports ?? {}) as Partial<CompilingEngine & HandlebarsEngine>;
+      if (typeof VM?.template === 'function') watchHandlebars(exports as HandlebarsEngine);
+      else if (typeof compile === 'function') watchEngine(exports as CompilingEngine);
+      else return null;
+      // `close` restores it.
+      return () => undefined;
+    },
     close() {
       closed = true;
       for (const restore of undo) restore();
     },
   };
+}
+
+/** What EJS and Pug (`filename`), Eta (`filepath`) and Express (`settings`) hand over. */
+interface CompileOptions {
+  filename?: unknown;
+  filepath?: unknown;
+  client?: unknown;
+  views?: unknown;
+  settings?: { views?: unknown };
+}
+
+/** Pug names the files that it has compiled into a template. */
+function includesOf(template: Template, root: string | null): readonly string[] {
+  const { dependencies } = template as { dependencies?: unknown };
+  if (!Array.isArray(dependencies)) return [];
+  const files = dependencies.filter((file): file is string => typeof file === 'string');
+  return [...new Set(files)].slice(0, MOST_INCLUDES).map((file) => shortName(file, root));
 }
 
 /** The views folder that contains a template. */
