@@ -2,7 +2,7 @@
  * The facts `error`: each error of a request once, wherever it is seen. It may be logged, passed to `next`, and then reach our own error
  * page: the fact stores the strongest of these, and the layer it came from. An error that wraps a recorded one replaces it.
  */
-import type { Context } from '../profiler/context.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import { field, isError, isObject, statusOf } from '../profiler/thrown-value.ts';
 import { hideProfilerFrames } from './profiler-frames.ts';
@@ -22,6 +22,9 @@ const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
 
 const LONGEST_CHAIN = 5;
 
+/** What was passed to `next` and is no failure by itself, with the middleware that did: our error page may get it. */
+const passedOn = createSlot<{ value: unknown; layer: ErrorFact['layer'] }>('passed to next');
+
 export type SeenError = Pick<ErrorFact, 'origin'> & Partial<Pick<ErrorFact, 'status' | 'layer'>>;
 
 /** Whether a value passed to `next` is a failure: some applications pass on a body that way. */
@@ -39,9 +42,20 @@ function isCausedBy(error: unknown, cause: unknown): boolean {
   return false;
 }
 
+/** Some applications pass on a body or a name, so this is recorded as an error only if the error page responds to it. */
+export function notePassedOn(context: Context, value: unknown, layer: ErrorFact['layer']): void {
+  passedOn.set(context, { value, layer });
+}
+
+function passedOnBy(context: Context, value: unknown): ErrorFact['layer'] {
+  const passed = passedOn.get(context);
+  return passed !== undefined && passed.value === value ? (passed.layer ?? null) : null;
+}
+
 /** Records an error, or adds to what is recorded of it. Returns its fact; null if the recording limit is reached. Never throws. */
 export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact | null {
-  const { origin, status = null, layer = null } = seen;
+  const { origin, status = null } = seen;
+  const layer = seen.layer ?? passedOnBy(context, error);
   hideProfilerFrames(error);
   const known = context.all('error').find((fact) => isCausedBy(error, fact.error));
   if (known === undefined) {

@@ -16,7 +16,7 @@ import {
   type RoutedRequest,
 } from './layer-call.ts';
 import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
-import { isFailure, recordError } from './errors-seen.ts';
+import { isFailure, notePassedOn, recordError } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 import { misdeclaredHandler } from './misdeclared-handler.ts';
 
@@ -342,7 +342,10 @@ function createLayerTrace(
     const trace = outline ?? traces.get(context);
     if (trace === undefined || trace.error === error) return;
     trace.error = error;
-    if (!isFailure(error)) return;
+    if (!isFailure(error)) {
+      notePassedOn(context, error, runningIn(traces.get(context)));
+      return;
+    }
     const isMatching = isOfMatching(error);
     const last = isMatching ? undefined : outline?.calls[outline.calls.length - 1];
     const fact = isMatching ? null : runningIn(traces.get(context));

@@ -38,6 +38,16 @@ export function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => st
   });
 }
 
+/** The error that the chain began with; null if there is only one, or its beginning is unknown. */
+export function rootOf(
+  { chain, chainEnd }: Thrown,
+  idOf: (index: number) => string,
+): Pick<ChainItem, 'class' | 'headline' | 'target'> | null {
+  const root = chain.at(-1);
+  if (root === undefined || chain.length < 2 || chainEnd !== 'root') return null;
+  return { class: root.class, headline: headlineOf(root), target: idOf(chain.length - 1) };
+}
+
 export function membersOf({ chain }: Thrown, idOf: (index: number) => string): ChainItem[] {
   return chain.flatMap((link, index) =>
     link.errors.map((member, at) =>

@@ -4,7 +4,7 @@
  */
 import { EMPTY_LINK, type Thrown, type ThrownFrame, type ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers, type PageRoom } from './frames.ts';
-import { chainNote, chainOf, headlineOf, membersOf } from './thrown-chain.ts';
+import { chainNote, chainOf, headlineOf, membersOf, rootOf } from './thrown-chain.ts';
 
 /** One error of a request, as the panel records it. */
 export interface ThrownEntry {
@@ -70,6 +70,11 @@ const ORIGINS: Readonly<Record<string, string>> = {
   logged: 'logged, not thrown',
   late: 'after the response',
 };
+
+/** No route matched: its cause is the second try, which the page tells elsewhere. */
+function isMiss({ code }: ThrownLink): boolean {
+  return code === 'ROUTE_NOT_FOUND';
+}
 
 function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
   return shown !== null && shown.file === frame.file && shown.line === frame.line;
@@ -204,13 +209,14 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       headline: headlineOf(top),
       isWhole: top.message === headlineOf(top) && top.messageCut === 0,
       said: ORIGINS[origin] ?? (late ? 'after the response' : ''),
+      root: isMiss(top) ? null : rootOf(thrown, linkId),
       layers: [
         ...(entry.from === undefined ? [] : [{ say: 'Came from', ...entry.from }]),
         ...(entry.handler === undefined ? [] : [{ say: 'Handled by', ...entry.handler }]),
       ],
       id: (name: string): string => (isFirst ? name : `${name}-${number}`),
       where: where?.frame.excerpt === null ? null : where,
-      whereNote: whereNote(top, where),
+      whereNote: whereNote(entry, where),
       chain: chainOf(thrown, linkId),
       chainNote: chainNote(chainEnd, chain.length),
       members: members.slice(0, NAMED_MEMBERS),
@@ -245,9 +251,10 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
 
 /** Why no source is shown, as parts of a sentence: before a place or name, that itself, and after it. */
 function whereNote(
-  top: ThrownLink,
+  { thrown, from }: ThrownEntry,
   where: { frame: ThrownFrame; place: string } | null,
 ): { before: string; mono: string; after: string } {
+  const top = thrown.chain[0] ?? EMPTY_LINK;
   const [first] = top.frames;
   if (where !== null) return { before: 'In ', mono: where.place, after: '; its source could not be read.' };
   if (first !== undefined) {
@@ -255,6 +262,7 @@ function whereNote(
     return { before: 'No frame lies in the application’s own code. It came from ', mono: place, after: '.' };
   }
   if (top.isError) return { before: 'The error carries no stack.', mono: '', after: '' };
-  const after = '), so it carries no stack: throw new Error(…) to see where.';
-  return { before: 'What was thrown is no Error (', mono: top.class, after };
+  const by = from === undefined ? '' : ` It came from ${from.name}.`;
+  const after = ` was thrown, not an Error, so there is no stack trace.${by} Throw new Error(…) to see the line.`;
+  return { before: 'A value of type ', mono: top.class, after };
 }

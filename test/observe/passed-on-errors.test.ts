@@ -117,6 +117,17 @@ for (const [name, make] of [
         }
       });
 
+    it('names the middleware that passed on a string, which has no stack', async () => {
+      const seen = await see(make, (app, profiler) => {
+        app.use('/guarded', function checkTenant(_req, _res, next) {
+          next('no tenant');
+        });
+        app.use(profiler.errors);
+      }, '/guarded'); // prettier-ignore
+      expect(seen.errors.map(({ from }) => from?.name)).to.deep.equal(['checkTenant /guarded']);
+      expect(seen.errors[0]?.from?.place).to.match(/passed-on-errors\.test\.ts:\d+$/);
+    });
+
     it('is told once where it reaches the profiler’s error page, wraps another, or is logged', async () => {
       const seen = await see(make, (app, profiler) => {
         app.get('/', () => {

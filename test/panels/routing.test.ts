@@ -376,7 +376,7 @@ describe('the view of the routing panel', () => {
       row('GET', `/resource-${index}/:id`, 'src/a.ts:1'),
     );
     const considered = table.map(({ pattern }) => ({
-      kind: 'route' as const,
+      kind: 'middleware' as const,
       name: 'x',
       pattern,
       methods: ['GET'],
@@ -395,6 +395,29 @@ describe('the view of the routing panel', () => {
     expect(view(data, { find: 'nowhere' })('#routes .empty').text()).to.contain('nowhere');
   });
 
+  it('lists each route once where none responded: nearest first, and not in the trace', () => {
+    const considered = ['/a', '/b'].map((pattern) => ({
+      kind: 'route' as const,
+      name: 'x',
+      pattern,
+      methods: ['GET'],
+      verdict: 'path' as const,
+      depth: 0,
+      source: null,
+    }));
+    const near = { ...row('GET', '/b'), reason: 'spelling', distance: 1 } as const;
+    const routing = { table: [row('GET', '/a'), row('GET', '/b')], considered, nearest: [near] };
+    const $ = view(collect({ url: '/bb', status: 404, layers: [{ name: 'first' }], routing }));
+    const rows = $('#ar tbody tr').toArray();
+    expect(rows.map((one) => [$(one).attr('id'), $(one).attr('class')])).to.deep.equal([
+      ['route-2', 'near'],
+      ['route-1', undefined],
+    ]);
+    expect($('#mt').text()).to.include('first').and.not.include('/b');
+    const matched = view(collect({ route: '/b', layers: [{ ...answer, pattern: '/b' }], routing }));
+    expect(matched('#mt').text(), 'what stood before the route').to.include('GET /a');
+  });
+
   it('escapes what the request sent', () => {
     const sly = '<img src=x onerror=alert(1)>';
     const near = { ...row(sly, sly, sly), reason: 'spelling', distance: 2 } as const;
@@ -408,6 +431,6 @@ describe('the view of the routing panel', () => {
       }),
     );
     expect($('img').length).to.equal(0);
-    expect($('#nearest').text()).to.include(sly);
+    expect($('#ar tr.near').text()).to.include(sly);
   });
 });

@@ -7,9 +7,10 @@ import type { ErrorCode } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { nearestFirst } from '../../view-helpers/route-rows.ts';
 import type { SafeHtml } from '../../view-helpers/safe-html.ts';
 import { readException, readRouting, requestedToken, type RoutingView } from './recorded.ts';
-import { routeSnippet, welcomeEntry, welcomeRouter } from './snippets.ts';
+import { hasNoRouter, suggestRoute, welcomeEntry, welcomeRouter } from './snippets.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 export interface ErrorPageInput {
@@ -122,24 +123,26 @@ export function createErrorPage({
     const page = frameOf(input, message, 'routing');
     const path = pathOf(profile.url);
     const isHome = path === '/' && (profile.method === 'GET' || profile.method === 'HEAD');
-    if (isHome && code === 'ROUTE_NOT_FOUND')
+    const rows = nearestFirst(routing.nearest, routing.routes ?? []);
+    if (isHome && code === 'ROUTE_NOT_FOUND' && hasNoRouter(routing))
       return renderPage('errors/welcome', {
         page,
         message,
         routing,
+        rows,
         router: welcomeRouter,
         entry: welcomeEntry,
       });
     const chain = readException(profile, input.status).errors[0]?.thrown.chain ?? [];
     const link = chain[0] ?? { class: 'Error', message };
-    const snippet = routeSnippet(profile.method, path);
     return renderPage('errors/not-found', {
       page,
       message,
       routing,
+      rows,
       chain,
       link,
-      snippet,
+      suggested: suggestRoute(profile.method, path, routing),
       requested: requestRows(input),
     });
   }

@@ -12,9 +12,20 @@ export interface ExceptionView {
   logsCut: number;
 }
 
+export interface RouteView {
+  methods: string[];
+  pattern: string;
+  handler: string | null;
+  source: string | null;
+  why: string | null;
+}
+
 export interface RoutingView {
-  routes: unknown[] | null;
+  routes: RouteView[] | null;
+  routesCut: number;
+  nearest: RouteView[];
   allow: string[];
+  trace: { number: string; kind: string; label: string; tone: string; source: string | null }[];
   [name: string]: unknown;
 }
 

@@ -1,6 +1,7 @@
-/** Code that an error page suggests. */
+/** Code that an error page suggests, and where it belongs. */
 import type { CodeLine } from '../../view-helpers/code.ts';
 import { sourceHelpers } from '../../view-helpers/source.ts';
+import type { RoutingView } from './recorded.ts';
 
 /** Paths that can be written into code unchanged: no quote, no pattern. */
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
@@ -8,25 +9,135 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** In place of the path. */
 const ANY_PATH = "'/'";
-const colouredByMethod = new Map<string, readonly CodeLine[]>();
+const colouredByCall = new Map<string, readonly CodeLine[]>();
 
 /** Coloured once for each method: that takes longer than the rest of the page's code. */
-function colouredRoute(name: string): readonly CodeLine[] {
-  const known = colouredByMethod.get(name);
+function colouredRoute(call: string): readonly CodeLine[] {
+  const known = colouredByCall.get(call);
   if (known !== undefined) return known;
-  const lines = [`router.${name}(${ANY_PATH}, (req, res) => {`, "  res.send('…');", '});'];
+  const lines = [`${call}(${ANY_PATH}, (req, res) => {`, "  res.send('…');", '});'];
   const coloured = sourceHelpers.excerptLines({ from: 1, lines }, { line: null, column: null });
-  colouredByMethod.set(name, coloured);
+  colouredByCall.set(call, coloured);
   return coloured;
 }
 
 /** A route for this request, as coloured lines; null if the path can't be written into code safely. */
-export function routeSnippet(method: string, path: string): readonly CodeLine[] | null {
+function routeLines(owner: string, method: string, path: string): readonly CodeLine[] | null {
   if (!PLAIN_PATH.test(path) || !METHODS.has(method)) return null;
-  return colouredRoute(method === 'HEAD' ? 'get' : method.toLowerCase()).map(({ tokens = [], ...line }) => ({
+  const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+  return colouredRoute(`${owner}.${name}`).map(({ tokens = [], ...line }) => ({
     ...line,
     tokens: tokens.map(([kind, text]) => [kind, text === ANY_PATH ? `'${path}'` : text] as const),
   }));
+}
+
+type TraceRow = RoutingView['trace'][number];
+
+/** Where a route belongs: the router it would be added to, and a line of it. */
+interface Home {
+  /** null: the application itself. */
+  mount: string | null;
+  /** What stands at `place`, as the beginning of a sentence. */
+  say: string;
+  place: string | null;
+}
+
+function isRoute({ kind }: TraceRow): boolean {
+  return kind === 'route' || kind === 'handler';
+}
+
+/** `router /api` -> `/api`. */
+function mountOf({ label }: TraceRow): string {
+  return label.replace(/^\S+ /, '');
+}
+
+function depthOf({ number }: TraceRow): number {
+  return number.split('.').length;
+}
+
+/** Routers that the request went through, those with the longest mount path last. */
+function enteredRouters(trace: readonly TraceRow[]): { mount: string; routes: TraceRow[] }[] {
+  return trace
+    .filter((row) => row.kind === 'router' && row.tone !== 'off' && mountOf(row).startsWith('/'))
+    .map((row) => ({
+      mount: mountOf(row),
+      routes: trace.filter(
+        (inner) =>
+          inner.number.startsWith(`${row.number}.`) &&
+          depthOf(inner) === depthOf(row) + 1 &&
+          isRoute(inner) &&
+          inner.source !== null,
+      ),
+    }))
+    .filter(({ routes }) => routes.length > 0)
+    .sort((a, b) => a.mount.length - b.mount.length);
+}
+
+/** The route of this path that has another method. */
+function besideRoute(trace: readonly TraceRow[]): Home | null {
+  const near = trace.find((row) => isRoute(row) && row.tone === 'near' && row.source !== null);
+  if (near === undefined) return null;
+  const outer = near.number.replace(/\.?\d+$/, '');
+  const router = trace.find(({ number }) => number === outer);
+  return {
+    mount: router === undefined ? null : mountOf(router),
+    say: 'Beside the route that has this path',
+    place: near.source,
+  };
+}
+
+/** The service's own middleware, which a host has not. */
+function isService(trace: readonly TraceRow[]): boolean {
+  return trace.some(({ label }) => label === 'routingFacts');
+}
+
+function homeOf({ trace, allow }: RoutingView): Home {
+  const beside = allow.length > 0 ? besideRoute(trace) : null;
+  if (beside !== null) return beside;
+  const router = enteredRouters(trace).at(-1);
+  if (router !== undefined) {
+    const say = `In the router that is mounted at ${router.mount}, after its last route`;
+    return { mount: router.mount, say, place: router.routes.at(-1)?.source ?? null };
+  }
+  if (isService(trace)) return { mount: '/', say: 'In a router that app/routes/index.ts lists', place: null };
+  const own = trace.findLast((row) => isRoute(row) && depthOf(row) === 1 && row.source !== null);
+  if (own !== undefined)
+    return { mount: null, say: 'In the application, after its last route', place: own.source };
+  const last = trace.find(({ label, source }) => label === 'notFound' && source !== null);
+  return { mount: null, say: 'In the application, before its 404 page', place: last?.source ?? null };
+}
+
+/** `/api/orders` below `/api` -> `/orders`. */
+function pathBelow(mount: string, path: string): string {
+  const depth = mount.split('/').filter(Boolean).length;
+  return depth === 0
+    ? path
+    : `/${path
+        .split('/')
+        .slice(depth + 1)
+        .join('/')}`;
+}
+
+/** Whether no route of the service's owner could be asked: the page then says how to write the first one. */
+export function hasNoRouter({ trace }: RoutingView): boolean {
+  return isService(trace) && enteredRouters(trace).length === 0;
+}
+
+export interface SuggestedRoute {
+  lines: readonly CodeLine[];
+  say: string;
+  place: string | null;
+}
+
+/** The route that would respond, and where to add it; null if the path can't be written into code safely. */
+export function suggestRoute(method: string, path: string, routing: RoutingView): SuggestedRoute | null {
+  const { mount, say, place } = homeOf(routing);
+  const lines = routeLines(
+    mount === null ? 'app' : 'router',
+    method,
+    mount === null ? path : pathBelow(mount, path),
+  );
+  return lines === null ? null : { lines, say, place };
 }
 
 export const welcomeRouter: readonly string[] = [

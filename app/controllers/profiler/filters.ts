@@ -56,8 +56,17 @@ const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   pin: { pinned: true },
 };
 
-export function badFilter(name: string, problem: string): Error {
-  return createError('BAD_FILTER', [name, problem]);
+/** An error of a filter, with what is wrong with which. */
+interface FilterError extends Error {
+  filter: { name: string; problem: string };
+}
+
+export function badFilter(name: string, problem: string): FilterError {
+  return Object.assign(createError('BAD_FILTER', [name, problem]), { filter: { name, problem } });
+}
+
+function isFilterError(error: unknown): error is FilterError {
+  return error instanceof Error && 'filter' in error;
 }
 
 function nameOf(name: string): FilterName | undefined {
@@ -212,6 +221,51 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
     page,
     query: { ...readNarrowing(values, now), sort, descending: order, limit, offset: skip },
   };
+}
+
+export interface WrongFilter {
+  /** As it was typed. */
+  given: string;
+  problem: string;
+}
+
+/** Takes a filter out of parameters and of what was typed into the search box; what it was given, null if it is not there. */
+function takeOut(query: URLSearchParams, name: string): string | null {
+  const given: string[] = [];
+  for (const key of new Set(query.keys())) {
+    const plain = key.replace(/\[.*$/s, '');
+    if (plain !== name && nameOf(plain) !== name) continue;
+    given.push(...query.getAll(key));
+    query.delete(key);
+  }
+  const { filters, rest } = readTypedFilters(query.get('q') ?? '');
+  const others = filters.filter(([typed]) => typed !== name);
+  if (others.length < filters.length) {
+    query.set('q', rest);
+    for (const [other, value] of others) query.append(other, value);
+    given.push(...filters.filter(([typed]) => typed === name).map(([, value]) => value));
+  }
+  return given.length === 0 ? null : given.join(' ');
+}
+
+/** The filters that are valid, and what is wrong with the others. */
+export function readValidFilters(query: URLSearchParams): {
+  filters: Filters;
+  wrong: Readonly<Partial<Record<FilterName, WrongFilter>>>;
+} {
+  const valid = new URLSearchParams(query);
+  const wrong: Partial<Record<FilterName, WrongFilter>> = {};
+  for (;;) {
+    try {
+      return { filters: readFilters(valid), wrong };
+    } catch (error) {
+      if (!isFilterError(error)) throw error;
+      const name = nameOf(error.filter.name);
+      const given = name === undefined ? null : takeOut(valid, name);
+      if (name === undefined || given === null) throw error;
+      wrong[name] = { given, problem: error.filter.problem };
+    }
+  }
 }
 
 /** Whether requests are folded into visits and new ones appear live: a text search is too slow for that. */

@@ -2,7 +2,15 @@
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
-import { type Filters, isNewestFirst, isTokenAlone, readFilters, readOne, withFilters } from './filters.ts';
+import {
+  type Filters,
+  isNewestFirst,
+  isTokenAlone,
+  readFilters,
+  readOne,
+  readValidFilters,
+  withFilters,
+} from './filters.ts';
 import { jsonForm } from './json-form.ts';
 import { listMarkdown } from './list-markdown.ts';
 import { createListModel } from './list-model.ts';
@@ -74,7 +82,11 @@ export function createListController(
     return { ...found, rows: rows.slice(0, page.rows), visits: page.visits };
   }
 
-  async function list(page: PageRequest, filters: Filters): Promise<void> {
+  /** With invalid filters, what is valid is shown all the same, and the form says what is wrong. */
+  async function list(
+    page: PageRequest,
+    { filters, wrong }: ReturnType<typeof readValidFilters>,
+  ): Promise<void> {
     const found = await findVisits(filters);
     const histogram = histogramQuery(filters.query, found.rows, Date.now());
     const [children, counted, csrf] = await Promise.all([
@@ -88,6 +100,7 @@ export function createListController(
     ]);
     const model = createListModel({
       filters,
+      wrong,
       found,
       visits: found.visits,
       children,
@@ -99,7 +112,8 @@ export function createListController(
       csrf,
       foot,
     });
-    respond(page, { type: HTML, body: renderPage('profiler/list', model) });
+    const status = Object.keys(wrong).length === 0 ? 200 : 400;
+    respond(page, { status, type: HTML, body: renderPage('profiler/list', model) });
   }
 
   /** The token that the search asks for, if it names one profile; otherwise null. */
@@ -113,11 +127,11 @@ export function createListController(
   }
 
   return {
-    home: (page) => list(page, filtersOf(page)),
+    home: (page) => list(page, readValidFilters(page.query)),
     async search(page) {
-      const filters = filtersOf(page);
-      const token = await requestedToken(filters);
-      if (token === null) await list(page, filters);
+      const read = readValidFilters(page.query);
+      const token = Object.keys(read.wrong).length === 0 ? await requestedToken(read.filters) : null;
+      if (token === null) await list(page, read);
       else redirect(respond, page, urls.profile(token));
     },
     async searchJson(page) {

@@ -5,7 +5,8 @@ import type { CountsAndHistogram, TextSearch } from '../../profiler/storage.ts';
 import type { TextPlace } from '../../profiler/find-text.ts';
 import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Filters, isNewestFirst, isPresentation, withFilters } from './filters.ts';
+import { type Filters, isNewestFirst, isPresentation, type WrongFilter, withFilters } from './filters.ts';
+import type { FilterName, FilterValues } from './filter-names.ts';
 import { writeTypedFilters } from './typed-filters.ts';
 import { createViews, type ListView } from './list-views.ts';
 import type { HistogramModel } from './request-histogram.ts';
@@ -39,6 +40,9 @@ export interface ListEntry extends ListRow {
 export interface ListModel {
   title: string;
   filters: Filters;
+  /** What the form shows: the filters, and what was typed wrong. */
+  shown: FilterValues;
+  wrong: Wrong;
   /** The filters as the search box takes them. */
   typed: string;
   entries: readonly ListEntry[];
@@ -106,8 +110,12 @@ function counted(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [number === 1 ? one : `${numberHelpers.count(number)} ${many}`];
 }
 
+type Wrong = Readonly<Partial<Record<FilterName, WrongFilter>>>;
+
 export interface ListModelOptions {
   filters: Filters;
+  /** Filters that are invalid; default: none. */
+  wrong?: Wrong;
   found: FoundProfiles;
   visits: readonly Visit[];
   /** Error pages by the token of their request. */
@@ -201,8 +209,10 @@ function visitPages({ values, query }: Filters, last: number, { total, totalIsEx
 }
 
 export function createListModel(options: ListModelOptions): ListModel {
-  const { filters, found, counts, histogram, titles, pausedAt, csrf, foot } = options;
+  const { filters, wrong = {}, found, counts, histogram, titles, pausedAt, csrf, foot } = options;
   const { values, query } = filters;
+  const given = Object.entries(wrong).map(([name, filter]) => [name, filter.given]);
+  const shown: FilterValues = { ...values, ...(Object.fromEntries(given) as FilterValues) };
   const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
   const last = query.offset + found.rows.length;
   const pages = isNewestFirst(filters) ? visitPages(filters, last, found) : numberedPages(filters, found);
@@ -210,7 +220,9 @@ export function createListModel(options: ListModelOptions): ListModel {
   return {
     title: 'Requests',
     filters,
-    typed: writeTypedFilters(values),
+    shown,
+    wrong,
+    typed: writeTypedFilters(shown),
     entries: entriesOf(options, slowestMs),
     columns: columnsOf(filters),
     total: found.rows.length === 0 ? found.total : Math.max(found.total, last),
@@ -222,7 +234,7 @@ export function createListModel(options: ListModelOptions): ListModel {
     isLater: query.offset > 0,
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
-    live: liveOf(filters),
+    live: given.length === 0 ? liveOf(filters) : null,
     views: createViews(values, counts),
     histogram,
     looked: found.looked ?? null,

@@ -3,6 +3,7 @@ import type { PanelPage } from '../../profiler/panel.ts';
 import type { RouteGroup, RoutingData, TraceRow } from './data.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
 import { findOf } from '../shared/find-field.ts';
+import { nearestFirst, type NumberedRoute } from '../../view-helpers/route-rows.ts';
 
 export interface RoutingPage {
   trace: TraceRow[];
@@ -11,8 +12,11 @@ export interface RoutingPage {
   /** The page with the whole trace; null if nothing is left out. */
   wholeTrace: string | null;
   table: {
-    rows: (RouteGroup & { number: number })[];
+    /** Nearest first, if no route responded. */
+    rows: NumberedRoute<RouteGroup>[];
     find: string;
+    /** Routes in all. */
+    total: number;
     /** Routes that contain the searched text. */
     found: number;
     next: string | null;
@@ -35,16 +39,17 @@ function costOf({ pattern, handler, source, why, name }: RouteGroup): number {
 }
 
 function tableOf(data: RoutingData, query: PanelPage['query']): RoutingPage['table'] {
-  if (data.routes === null) return null;
+  if (data.routes === null && data.nearest.length === 0) return null;
   const find = findOf(query);
   const wanted = find.trim().toLowerCase();
-  const all = data.routes.map((route, index) => ({ ...route, number: index + 1 }));
+  const all = nearestFirst(data.nearest, data.routes ?? []);
   const found = wanted === '' ? all : all.filter((route) => contains(route, wanted));
   const page = pageOf(found, { query, cost: costOf });
   const address = (from: number | null): string => `${addressOf('routing', { find, from })}#routes`;
   return {
     rows: page.rows,
     find,
+    total: all.length,
     found: found.length,
     next: page.next === null ? null : address(page.next),
     earlier: page.earlier ? address(null) : null,
@@ -52,11 +57,13 @@ function tableOf(data: RoutingData, query: PanelPage['query']): RoutingPage['tab
 }
 
 export function drawRouting(data: RoutingData, { query }: PanelPage): RoutingPage {
-  const isLong = data.trace.length > LONG_TRACE && query.trace !== 'all';
-  const trace = isLong ? data.trace.filter(({ tone }) => tone !== 'off') : data.trace;
+  // If none responded, all routes are in the table, with the reason.
+  const whole = data.route === null ? data.trace.filter(({ kind }) => kind !== 'route') : data.trace;
+  const isLong = whole.length > LONG_TRACE && query.trace !== 'all';
+  const trace = isLong ? whole.filter(({ tone }) => tone !== 'off') : whole;
   return {
     trace,
-    farLeftOut: data.trace.length - trace.length,
+    farLeftOut: whole.length - trace.length,
     wholeTrace: isLong ? `${addressOf('routing', { trace: 'all' })}#match` : null,
     table: tableOf(data, query),
   };

@@ -31,7 +31,7 @@ function noteRoutes(context: Context): void {
         method: 'GET',
         pattern: '/humans.txt',
         handler: 'humans',
-        source: null,
+        source: 'src/app.ts:37',
         reason: 'spelling',
         distance: 2,
       },
@@ -41,6 +41,23 @@ function noteRoutes(context: Context): void {
     redirect: null,
     allow: [],
   });
+}
+
+function route(pattern: string, depth: number, source: string) {
+  return { kind: 'route', name: 'x', pattern, methods: ['GET'], verdict: 'path', depth, source } as const;
+}
+
+function entered(pattern: string) {
+  return {
+    kind: 'router', name: 'router', pattern, methods: [], verdict: 'entered', depth: 0, source: 'src/app.ts:2',
+  } as const; // prettier-ignore
+}
+
+function ranLayer(name: string) {
+  return {
+    name, kind: 'middleware', pattern: '/', method: null, source: null, depth: 0, startMs: 0, durationMs: 1,
+    settledMs: null, nextMs: 1, outcome: 'next', error: false,
+  } as const; // prettier-ignore
 }
 
 function page(request: FailedRequest): CheerioAPI {
@@ -259,6 +276,15 @@ describe('the page of an error', () => {
     });
   }
 
+  it('says what the chain began with below what was thrown, as large as a heading', () => {
+    const middle = new Error('The rate could not be read.', { cause: new TypeError('reading value') });
+    const $ = page({ error: new Error('The quote could not be made.', { cause: middle }), url: '/x' });
+    expect($('h1 + .began').text()).to.equal('caused by TypeError reading value');
+    expect($($('.began a').attr('href')).text()).to.include('TypeError');
+    expect(page({ error: new Error('alone'), url: '/x' })('.began').length).to.equal(0);
+    expect(page(routeMiss('/x'))('.began').length).to.equal(0);
+  });
+
   it('is made where the exception panel failed', () => {
     const input = pageInput({ error: new Error('lost'), url: '/x' });
     input.profile.panels.exception = { data: null, summary: null, error: 'TypeError: no' };
@@ -276,8 +302,8 @@ describe('the page of a request that no route answered', () => {
   it('names the nearest routes and why each did not match', () => {
     const $ = page(routeMiss('/robots.txt', 'GET', { prepare: noteRoutes }));
     expect($('h1').text()).to.equal('No route found for "GET /robots.txt"');
-    expect($('#nearest tbody tr').text()).to.include('/humans.txt').and.include('2 letters differ');
-    expect($('#routes tbody tr').length).to.equal(2);
+    expect($('#ar tr.near').text()).to.include('/humans.txt').and.include('2 letters differ');
+    expect($('#routes tbody tr').length, 'each route once').to.equal(2);
     expect($('.soft').first().text())
       .to.include('None of the 2 routes matches this path')
       .and.include('with or without a trailing slash');
@@ -286,14 +312,41 @@ describe('the page of a request that no route answered', () => {
   });
 
   it('suggests a route only where the path can be written as one', () => {
-    expect(page(routeMiss('/robots.txt'))('pre').text()).to.include("router.get('/robots.txt'");
-    expect(page(routeMiss("/it's/:x"))('pre').text()).not.to.include('router.get');
+    expect(page(routeMiss('/robots.txt'))('pre').text()).to.include("app.get('/robots.txt'");
+    expect(page(routeMiss("/it's/:x"))('pre').text()).not.to.include('app.get');
   });
+
+  for (const { what, path, considered, say, code } of [
+    {
+      what: 'the router that it came through',
+      path: '/api/two',
+      considered: [entered('/api'), route('/api/one', 1, 'src/api.ts:7'), route('/', 0, 'src/app.ts:3')],
+      say: 'In the router that is mounted at /api, after its last route, src/api.ts:7:',
+      code: "router.get('/two'",
+    },
+    {
+      what: 'the application of a host',
+      path: '/two',
+      considered: [route('/one', 0, 'src/app.ts:3'), { ...entered('/api'), verdict: 'path' as const }],
+      say: 'In the application, after its last route, src/app.ts:3:',
+      code: "app.get('/two'",
+    },
+  ])
+    it(`says where to add it: ${what}`, () => {
+      const prepare = (context: Context): void => {
+        const nothing = { table, nearest: null, secondTry: null, redirect: null, allow: [] };
+        context.add('routing', { ...nothing, considered });
+        context.add('layer', { ...ranLayer('router'), kind: 'router', pattern: '/api' });
+      };
+      const $ = page(routeMiss(path, 'GET', { prepare }));
+      expect($('#snippet p').text()).to.equal(say);
+      expect($('#snippet pre').text()).to.include(code);
+    });
 
   it('suggests each request its own path, in the same colours', () => {
     const [one, other] = ['/one', '/other'].map((path) => page(routeMiss(path, 'POST'))('#snippet pre'));
-    expect(one?.text()).to.include("router.post('/one', (req, res) => {");
-    expect(other?.text()).to.include("router.post('/other', (req, res) => {");
+    expect(one?.text()).to.include("app.post('/one', (req, res) => {");
+    expect(other?.text()).to.include("app.post('/other', (req, res) => {");
     expect(other?.find('.s').first().text()).to.equal("'/other'");
     expect(other?.html()).to.equal(one?.html()?.replace('/one', '/other'));
   });
@@ -328,12 +381,17 @@ describe('the page of a request that no route answered', () => {
   });
 
   it('is a welcome at the root, with the lines that answer it', () => {
-    const $ = page(routeMiss('/'));
+    const prepare = (context: Context): void => {
+      noteRoutes(context);
+      context.add('layer', ranLayer('routingFacts'));
+    };
+    const $ = page(routeMiss('/', 'GET', { prepare }));
     expect($('h1').text()).to.equal('No route found for "GET /"');
     expect($('main').text()).to.include('app/routes/index.ts');
     expect($('pre').text()).to.include("Router().get('/'");
     expect($('main a[href="/_profiler/"]').length).to.equal(1);
-    expect(page(routeMiss('/', 'POST'))('main').text()).not.to.include('The service runs');
+    expect(page(routeMiss('/', 'POST', { prepare }))('main').text()).not.to.include('Your first route');
+    expect(page(routeMiss('/'))('main').text(), 'a host').not.to.include('app/routes/index.ts');
   });
 });
 

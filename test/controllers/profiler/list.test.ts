@@ -67,6 +67,29 @@ describe('the list', () => {
     expect((await page('?sort=time'))('.unfold')).to.have.length(0);
   });
 
+  it('keeps the list where a filter was typed wrong, and marks its field', async () => {
+    await record({ url: '/kept' }, { url: '/other' });
+    for (const query of [
+      '?status=99999&url=kept',
+      '?status_code=99999&url=kept',
+      '?q=status:99999+url:kept',
+    ]) {
+      const response = await fetch(`${server.address}/_profiler/search${query}`);
+      expect(response.status).to.equal(400);
+      const $ = load(await response.text());
+      expect(urlsIn($, '#found'), query).to.deep.equal(['/kept']);
+      expect($('[name=status]').attr()).to.include({ value: '99999', 'aria-invalid': 'true' });
+      expect($('[aria-invalid]').length).to.equal(1);
+      expect($('#wrong li').text()).to.equal(
+        '“Status” is "99999"; give a status such as 404, or a class such as 4xx. The list ignores it.',
+      );
+      expect($('[data-live]').length).to.equal(0);
+    }
+    const several = await fetch(`${server.address}/_profiler/?from=notadate&has=everything&limit=none`);
+    expect(load(await several.text())('.filter [aria-invalid]')).to.have.length(2);
+    expect((await fetch(`${server.address}/_profiler/search.json?status=99999`)).status).to.equal(400);
+  });
+
   it('says how far a search looked, and goes on behind it', async () => {
     const at = Date.parse('2026-11-20T10:00:00Z');
     const stored = (number: number, message: string): QueuedProfile => {
