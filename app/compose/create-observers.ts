@@ -18,6 +18,7 @@ import { pgPatch } from '../observe/channels/pg.ts';
 import { postgresPatch } from '../observe/channels/postgres.ts';
 import { redisPatches } from '../observe/channels/redis.ts';
 import { redis4Patches } from '../observe/channels/redis-4.ts';
+import { socketIoPatch } from '../observe/channels/socket-io.ts';
 import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump } from '../observe/dump.ts';
@@ -50,6 +51,7 @@ import { createQueryRecorder } from '../observe/queries.ts';
 import type { QueryFact } from '../observe/query-fact.ts';
 import { endEarlyRegistrations, observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
 import { observeRuntime } from '../observe/runtime.ts';
+import { observeSocketEvents } from '../observe/socket-events.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
 import { observeWinston } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -163,6 +165,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: nestPatches, listen: () => observeNest({ tracker }) },
     { patches: graphqlPatches, listen: () => observeGraphql({ tracker }) },
     { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
+    { patches: [socketIoPatch], listen: () => observeSocketEvents({ tracker, recorder, takes }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({
     name,

@@ -1,0 +1,103 @@
+/** socket.io 4 -> `express-hindsight:socket.io:event`: an event that a client sent, with its listeners. */
+import { EventEmitter } from 'node:events';
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
+import { publishEnd, publishError, type Traced } from './trace.ts';
+import { ownerOf, wrapMethod } from './wrap-method.ts';
+
+export interface SocketEvent extends Traced {
+  namespace: string;
+  event: string;
+  /** Without the acknowledgement. */
+  values: readonly unknown[];
+  /** Set by a subscriber that wants to know its end; others run as without the channel. */
+  isFollowed?: true;
+}
+
+type Listener = (...args: unknown[]) => unknown;
+
+export const socketEvents = tracingChannel('express-hindsight:socket.io:event');
+
+/** Listeners that only call back have this long to do so. */
+const LONGEST_ANSWER_MS = 10_000;
+
+/** The end of an event: all of its parts have ended. The first part is the call of the listeners. */
+function countdown(message: SocketEvent): { begin(): () => void } {
+  let running = 0;
+  return {
+    begin() {
+      let isOver = false;
+      running++;
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        if (--running === 0) publishEnd(socketEvents, message);
+      };
+    },
+  };
+}
+
+/** The acknowledgement, which ends its part; a listener that never calls it does after a while. */
+function answering(answer: Listener, end: () => void): Listener {
+  const timer = setTimeout(end, LONGEST_ANSWER_MS).unref();
+  return function (this: unknown, ...values) {
+    clearTimeout(timer);
+    end();
+    return Reflect.apply(answer, this, values);
+  };
+}
+
+/** Calls the listeners as `emit` does, and follows their promises and the acknowledgement. A rejection stays unhandled. */
+function callListeners(socket: EventEmitter, message: SocketEvent, given: unknown[]): boolean {
+  const parts = countdown(message);
+  const end = parts.begin();
+  const answer: unknown = given.at(-1);
+  if (typeof answer === 'function') given[given.length - 1] = answering(answer as Listener, parts.begin());
+  const listeners = socket.rawListeners(message.event) as Listener[];
+  try {
+    for (const listener of listeners) {
+      const result: unknown = Reflect.apply(listener, socket, given);
+      if (!(result instanceof Promise)) continue;
+      const settled = parts.begin();
+      result.then(settled, (error: unknown) => {
+        publishError(socketEvents, message, error);
+        settled();
+        throw error;
+      });
+    }
+  } catch (error) {
+    publishError(socketEvents, message, error);
+    throw error;
+  } finally {
+    end();
+  }
+  return listeners.length > 0;
+}
+
+export const socketIoPatch: LibraryPatch = {
+  name: 'socket.io',
+  patch(exports) {
+    const { prototype } = (exports as { Socket?: { prototype?: object } }).Socket ?? {};
+    return wrapMethod(
+      ownerOf(prototype, 'emitUntyped'),
+      'emitUntyped',
+      (original) =>
+        function (this: unknown, ...args) {
+          const [event, ...given] = args;
+          const { nsp } = this as { nsp?: { name?: unknown } };
+          const isEvent = typeof event === 'string' && this instanceof EventEmitter && nsp !== undefined;
+          if (!isEvent || !socketEvents.start.hasSubscribers) return Reflect.apply(original, this, args);
+          const message: SocketEvent = {
+            namespace: String(nsp.name),
+            event,
+            values: given.filter((value) => typeof value !== 'function'),
+          };
+          return socketEvents.start.runStores(message, () =>
+            message.isFollowed === true
+              ? callListeners(this as EventEmitter, message, given)
+              : Reflect.apply(original, this, args),
+          );
+        },
+    );
+  },
+};
