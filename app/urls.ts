@@ -49,6 +49,8 @@ export const urls = {
   profileJson: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.json${panelQuery(panel)}`,
   /** As it is stored, for another storage. */
   profileLines: (token: string) => `${PROFILER_PREFIX}/${token}.jsonl`,
+  /** All of it in one file that opens without a server. */
+  profileFile: (token: string) => `${PROFILER_PREFIX}/${token}.html`,
   profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
   profileOtlp: (token: string) => `${PROFILER_PREFIX}/${token}.otlp.json`,
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,

@@ -1,9 +1,9 @@
 /** What the command line changes in a database: imports and deletes profiles, through the storage. */
 import { createError } from '../errors.ts';
 import { PROFILE_KINDS } from '../profiler/context.ts';
+import { type ImportOptions, importProfiles, type ImportResult } from '../profiler/import-profiles.ts';
 import type { ProfileStorage, RetentionLimits } from '../profiler/storage.ts';
 import { sleep } from '../profiler/timeouts.ts';
-import { type ImportOptions, importProfiles, type ImportResult } from './import-profiles.ts';
 import { runProfilerMigrations } from './run-profiler-migrations.ts';
 
 /** At least one of the two. */

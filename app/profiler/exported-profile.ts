@@ -28,6 +28,7 @@ const EXPORT_VERSION = 1;
 const LONGEST_NAME = 64;
 const LATEST_MOMENT = 8.64e15;
 const TOKEN = /^[0-9a-f]{6}$/;
+const PANEL_NAME = /^(?!__proto__$)[a-z_]+$/;
 const SEVERITIES: readonly unknown[] = ['bad', 'warn', 'info'];
 
 type Check = (value: unknown) => boolean;
@@ -68,7 +69,9 @@ const DOCUMENT: Readonly<Record<string, Check>> = {
   durationMs: optional(isAmount),
   error: optional((value) => isRecord(value) && isText(value.name) && isText(value.message)),
   findings: optional((value) => Array.isArray(value) && value.every(isFinding)),
-  panels: (value) => isRecord(value) && Object.values(value).every(isRecord),
+  panels: (value) =>
+    isRecord(value) &&
+    Object.entries(value).every(([name, panel]) => PANEL_NAME.test(name) && isRecord(panel)),
 };
 
 /** Columns that are not in the document. */

@@ -25,6 +25,7 @@ import type {
   CountsAndHistogramQuery,
 } from './storage.ts';
 import type { ExportedProfile } from './exported-profile.ts';
+import { type CheckProfile, type OpenedLines, openLines } from './open-lines.ts';
 import { readExported } from './read-exported.ts';
 import { createRecentProfilesCache, type CachedProfile } from './recent-profiles-cache.ts';
 import { findUnstored } from './unstored.ts';
@@ -50,6 +51,8 @@ export interface Profiles {
   read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
   /** A profile as it is stored, for another storage; null if none that is stored has the token. Rejects with STORAGE_UNAVAILABLE. */
   readExported(token: string): Promise<ExportedProfile | null>;
+  /** Opens lines of exported profiles. Rejects with STORAGE_UNAVAILABLE. */
+  importLines(lines: readonly string[], check: CheckProfile): Promise<OpenedLines>;
   /** Stored, running and queued profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
   /** Stored profiles only; null if counting failed. Never rejects. */
@@ -197,16 +200,28 @@ export function createProfiles(options: {
     return { profile, amendments, source: 'stored' };
   }
 
+  async function read(
+    token: string,
+    { routePercentiles: withPercentiles = false }: { routePercentiles?: boolean } = {},
+  ): Promise<FoundProfile | null> {
+    const context = recorder.running(token);
+    if (context !== undefined)
+      return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
+    const queued = writer.peek(token);
+    if (queued !== undefined)
+      return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
+    try {
+      return await completeStored(token, withPercentiles);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
   return {
-    async read(token, { routePercentiles: withPercentiles = false } = {}) {
-      const context = recorder.running(token);
-      if (context !== undefined)
-        return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
-      const queued = writer.peek(token);
-      if (queued !== undefined)
-        return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
+    read,
+    async importLines(lines, check) {
       try {
-        return await completeStored(token, withPercentiles);
+        return await openLines({ storage, lines, check, read, complete: recorder.complete });
       } catch (error) {
         throw unavailable(error);
       }

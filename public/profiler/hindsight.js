@@ -4,6 +4,7 @@
 import { showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
+import { startDropping } from './drop.js';
 import { filterRows } from './filter.js';
 import { startFinding } from './find.js';
 import { closeFolds, openTarget, toggleFold } from './fold.js';
@@ -58,6 +59,7 @@ function start() {
   startLive();
   startAges();
   startFinding();
+  startDropping();
   window.addEventListener('hashchange', openTarget);
 }
 

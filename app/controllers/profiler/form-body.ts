@@ -3,9 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { createError } from '../../errors.ts';
 
 const LARGEST_FORM = 64 * 1024;
-/** Up to here a larger body is still read, so that the client gets the response instead of a reset connection. */
+/** Bytes beyond the limit that are still read, so that the client gets the response instead of a reset connection. */
 const DISCARDED = 1024 * 1024;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
+const UPLOAD_TYPE = 'multipart/form-data';
 
 function fieldsOf(body: unknown): URLSearchParams {
   const fields = new URLSearchParams();
@@ -18,17 +19,14 @@ function sizeOf(bytes: number): string {
   return `${bytes / 1024} KiB`;
 }
 
-/** The body as text; throws BODY_TOO_LARGE. */
-export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Promise<string> {
-  const { body } = req as IncomingMessage & { body?: unknown };
-  if (body !== undefined) return parsedText(body, largest);
+async function readBytes(req: IncomingMessage, largest: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of req as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes <= largest) chunks.push(chunk);
-      else if (bytes > DISCARDED) break;
+      else if (bytes > largest + DISCARDED) break;
     }
   } catch (error) {
     throw createError('BAD_REQUEST', ['The connection closed before the whole body had arrived.'], {
@@ -36,7 +34,13 @@ export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Pr
     });
   }
   if (bytes > largest) throw createError('BODY_TOO_LARGE', [sizeOf(largest), `at least ${bytes} bytes`]);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
+}
+
+/** The body as text; throws BODY_TOO_LARGE. */
+export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Promise<string> {
+  const { body } = req as IncomingMessage & { body?: unknown };
+  return body === undefined ? (await readBytes(req, largest)).toString('utf8') : parsedText(body, largest);
 }
 
 /** Empty if the parsed body can't be written as JSON; then the profiler's pages have not sent it. */
@@ -57,10 +61,44 @@ function parsedText(body: unknown, largest: number): string {
   return text;
 }
 
+function typeOf({ headers }: IncomingMessage): string {
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
 export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
   const { body } = req as IncomingMessage & { body?: unknown };
   if (body !== undefined) return fieldsOf(body);
-  const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type !== FORM_TYPE) throw createError('BAD_REQUEST', [`The body must be a form (${FORM_TYPE}).`]);
+  if (typeOf(req) !== FORM_TYPE)
+    throw createError('BAD_REQUEST', [`The body must be a form (${FORM_TYPE}).`]);
   return new URLSearchParams(await readText(req));
+}
+
+const BOUNDARY = /;\s*boundary="?([\w'()+,./:=?-]{1,70})"?\s*(?:;|$)/i;
+const PART_NAME = /[;\s]name="([^"]*)"/i;
+
+/** Parts of a multipart body by name, a file as its text (RFC 7578); empty if it is none. */
+function partsOf(body: Buffer, boundary: string): URLSearchParams {
+  const parts = new URLSearchParams();
+  const delimiter = Buffer.from(`\r\n--${boundary}`);
+  const bytes = Buffer.concat([Buffer.from('\r\n'), body]);
+  let start = bytes.indexOf(delimiter) + delimiter.length;
+  for (;;) {
+    const end = bytes.indexOf(delimiter, start);
+    const headEnd = bytes.indexOf('\r\n\r\n', start);
+    if (end === -1 || headEnd === -1 || headEnd + 4 > end) return parts;
+    const [, name] = PART_NAME.exec(bytes.toString('latin1', start, headEnd)) ?? [];
+    if (name !== undefined) parts.append(name, bytes.toString('utf8', headEnd + 4, end));
+    start = end + delimiter.length;
+  }
+}
+
+/** A form with files. A parser of the host that read the body has taken the files. */
+export async function readUpload(req: IncomingMessage, largest: number): Promise<URLSearchParams> {
+  const { body } = req as IncomingMessage & { body?: unknown };
+  if (body !== undefined)
+    throw createError('BAD_REQUEST', ['A body parser of the application has read the file.']);
+  const boundary = BOUNDARY.exec(req.headers['content-type'] ?? '')?.[1];
+  if (typeOf(req) !== UPLOAD_TYPE || boundary === undefined)
+    throw createError('BAD_REQUEST', [`The body must be a form (${UPLOAD_TYPE}).`]);
+  return partsOf(await readBytes(req, largest), boundary);
 }

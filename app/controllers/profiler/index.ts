@@ -3,6 +3,7 @@ import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
 import { createExportController } from './export-controller.ts';
+import { createFileController } from './file-controller.ts';
 import { createHealthController } from './health-controller.ts';
 import { createJsonController } from './json-controller.ts';
 import { createLinesController } from './lines-controller.ts';
@@ -26,6 +27,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createJsonController(services),
     ...createMarkdownController(services),
     ...createExportController(services),
+    ...createFileController(services),
     ...createLinesController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),

@@ -9,6 +9,7 @@ import { compareProfiles } from './compare-profiles.ts';
 import type { Call, McpTool } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
+import { importedAtOf } from './profile-model.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, type Replay } from './replay-request.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
@@ -63,6 +64,8 @@ export function createReplayTools(services: PageServices): McpTool[] {
 
   async function run({ args, origin, server, signal }: Call): Promise<string> {
     const before = await read(args.token);
+    if (allowed !== 'all' && importedAtOf(before.amendments) !== null)
+      throw createError('BAD_REQUEST', ['It was imported, so only a person may send it, on its page.']);
     if (allowed !== 'all' && !isSafe(before.profile))
       throw createError('BAD_REQUEST', [
         `${before.profile.method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,

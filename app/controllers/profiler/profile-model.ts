@@ -1,6 +1,7 @@
 /** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';
+import { IMPORTED } from '../../profiler/import-profiles.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Redirects } from './redirects.ts';
@@ -30,6 +31,8 @@ export interface ProfileModel {
   canReplay: boolean;
   /** Token of the request that it repeats. */
   repeats: string | null;
+  /** When it was imported, in milliseconds since 1970; null: it was recorded here. */
+  importedAt: number | null;
   children: readonly ProfileIndex[];
   redirects: Redirects;
   /** Durations of earlier requests to its route; null if there are too few. */
@@ -50,6 +53,11 @@ export interface ProfileModel {
 }
 
 const TITLE_LENGTH = 160;
+
+/** null: it was recorded here. */
+export function importedAtOf({ [IMPORTED]: at }: ProfileModel['amendments']): number | null {
+  return typeof at === 'number' ? at : null;
+}
 
 /** A panel of a stored profile that this process does not know is shown as plain data. */
 function unknownPanel(name: string): Panel {
@@ -94,7 +102,7 @@ function itemOf(profile: Profile, { name, title, key }: Panel): MenuItem {
   return { name, title, summary, key: key ?? null };
 }
 
-function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'] {
+export function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'] {
   const menu: ProfileModel['menu'] = { main: [], more: [], empty: [] };
   for (const panel of panels) {
     const item = itemOf(profile, panel);
@@ -157,6 +165,7 @@ export function createProfileModel(options: {
     csrf,
     canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
     repeats: replayMarkOf(amendments)?.of ?? null,
+    importedAt: importedAtOf(amendments),
     children,
     redirects,
     routeTimes: enoughTimes(routePercentiles),

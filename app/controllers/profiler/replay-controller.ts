@@ -6,6 +6,7 @@ import { createError, isHindsightError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { importedAtOf } from './profile-model.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, prepareReplay, type Replay, serverUrl } from './replay-request.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
@@ -29,11 +30,21 @@ export function createReplayController(services: PageServices): { replay: PageAc
   /** Asks first, or says why nothing was sent. */
   async function show(
     page: PageRequest,
-    { profile }: FoundProfile,
+    { profile, amendments }: FoundProfile,
     state: { replay: Replay } | { problem: string },
   ): Promise<'responded'> {
     const csrf = await forms.sign();
-    const model = { title: 'Request again', profile, replay: null, problem: null, ...state, csrf, foot };
+    const isImported = importedAtOf(amendments) !== null;
+    const model = {
+      title: 'Request again',
+      profile,
+      isImported,
+      replay: null,
+      problem: null,
+      ...state,
+      csrf,
+      foot,
+    };
     const status = 'problem' in state ? 400 : 200;
     respond(page, { status, type: HTML, body: renderPage('profiler/replay', model) });
     return 'responded';
@@ -47,7 +58,9 @@ export function createReplayController(services: PageServices): { replay: PageAc
     const before = await profiles.read(token);
     if (before === null) throw await createUnknownTokenError(services, token);
     try {
-      if (!isSafe(before.profile) && form.get('sure') !== 'yes')
+      // An imported request may have been written by anybody.
+      const isOwnSafe = isSafe(before.profile) && importedAtOf(before.amendments) === null;
+      if (!isOwnSafe && form.get('sure') !== 'yes')
         return await show(page, before, { replay: prepareReplay(before.profile, {}) });
       const server = serverUrl(page.req);
       const { status, after } = await replayProfile(services, before, { server, signal: signalOf(page) });

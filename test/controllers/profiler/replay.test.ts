@@ -25,10 +25,9 @@ describe('the button that requests again', () => {
   async function submit({ url }: RecordingHost, $: CheerioAPI): Promise<Response> {
     const form = $('form[action="/_profiler/-/replay"]');
     expect(form.attr('method')).to.equal('post');
-    const fields = form.find('input').toArray();
-    const body = new URLSearchParams(
-      fields.map((field) => [$(field).attr('name')!, $(field).attr('value')!]),
-    );
+    const body = new URLSearchParams();
+    for (const field of form.find('input').toArray())
+      body.append($(field).attr('name')!, $(field).attr('value')!);
     return fetch(`${url}/_profiler/-/replay`, {
       method: 'POST',
       redirect: 'manual',

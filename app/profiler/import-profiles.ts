@@ -1,10 +1,10 @@
 /** Stores exported profiles. A line that can't be read is reported and costs no other one; a profile that is there already stays as it is. */
-import { type ImportedProfile, readExportedLine } from '../profiler/exported-profile.ts';
-import type { ProfileStorage, QueuedProfile, SharedPart } from '../profiler/storage.ts';
+import { type ImportedProfile, readExportedLine } from './exported-profile.ts';
+import type { ProfileStorage, QueuedProfile, SharedPart } from './storage.ts';
 
 export interface ImportOptions {
   storage: ProfileStorage;
-  lines: AsyncIterable<string>;
+  lines: AsyncIterable<string> | Iterable<string>;
   /** Tokens that the storage refused since it was asked last: another request has them. */
   takeClashes: () => readonly string[];
   /** Retention keeps pinned profiles. */
@@ -20,6 +20,8 @@ export interface ImportResult {
   failed: number;
 }
 
+/** Amendment: when it was imported, in milliseconds since 1970. */
+export const IMPORTED = 'imported';
 const BATCH_COUNT = 100;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Parts remembered for the profiles behind them; an application has few. */
@@ -58,7 +60,11 @@ export async function importProfiles(options: ImportOptions): Promise<ImportResu
         fail(line, `another request has the token ${token} there`);
         continue;
       }
-      const amendments = { ...profile.amendments, ...(isPinned ? { pin: true } : {}) };
+      const amendments = {
+        ...profile.amendments,
+        [IMPORTED]: Date.now(),
+        ...(isPinned ? { pin: true } : {}),
+      };
       for (const [name, value] of Object.entries(amendments)) await storage.amend(token, name, value);
       result.imported += 1;
     }

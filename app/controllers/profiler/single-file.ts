@@ -1,0 +1,90 @@
+/**
+ * A profile as one HTML file that opens without a server: all panels, the stylesheet, no script. What is stored is embedded as lines of
+ * JSON, so that the file can be imported again.
+ */
+import { createHash } from 'node:crypto';
+import { urls } from '../../urls.ts';
+import { escapeHtml } from '../../view-helpers/safe-html.ts';
+
+/** Marks of views/profiler/file.ejs; recorded text has no `<`. */
+const PANEL = /<!--panel:([a-z_]+)-->([\s\S]*?)<!--\/panel-->/g;
+/** Recorded text has no quote, so what stands in quotes is an attribute of ours. */
+const HREF = / href="([^"]*)"/g;
+const IDS = / (id|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"/g;
+/** The stylesheet names it. */
+const SHARED_IDS = new Set(['hatch']);
+const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
+const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
+/** Nothing to send to, and nothing to copy with. */
+const WITHOUT_SERVER = 'form, .actions, .ibtn, .tools, .find {display: none !important}\n';
+const DATA = /<script type="application\/jsonl" id="hindsight-profile">\n([\s\S]*?)<\/script>/;
+
+export interface SingleFile {
+  token: string;
+  /** As text. */
+  title: string;
+  /** Rendered from views/profiler/file. */
+  body: string;
+  /** The stylesheet. */
+  css: string;
+  /** As stored: lines of JSON. */
+  lines: string;
+  /** Of the service, for links to other profiles; null: they are no links. */
+  origin: string | null;
+}
+
+function idIn(panel: string | null, id: string): string {
+  return panel === null || SHARED_IDS.has(id) ? id : `${panel}-${id}`;
+}
+
+/** Where a link leads inside the file; null: nowhere. All of it stays as escaped as it was. */
+function targetOf(href: string, panel: string | null, { token, origin }: SingleFile): string | null {
+  if (/^https?:\/\//.test(href)) return href;
+  // Icons stand on buttons that need a server.
+  if (href.startsWith(urls.asset(''))) return null;
+  const [all, of, query, fragment] = OURS.exec(href) ?? [];
+  if (all === undefined || (of !== undefined && of !== token))
+    return origin !== null && href.startsWith('/_profiler/') ? `${escapeHtml(origin)}${href}` : null;
+  const shown = PANEL_PARAMETER.exec(query ?? '')?.[1] ?? panel;
+  if (fragment !== undefined && fragment !== '') return `#${idIn(shown, fragment)}`;
+  return shown === panel ? null : `#${shown ?? ''}`;
+}
+
+/** Makes ids of several panels unique, and links lead into the file. */
+function inFile(html: string, panel: string | null, file: SingleFile): string {
+  return html
+    .replace(IDS, (_all, name: string, ids: string) => {
+      const given = ids.split(' ').map((id) => idIn(panel, id));
+      return ` ${name}="${given.join(' ')}"`;
+    })
+    .replace(HREF, (_all, href: string) => {
+      const target = targetOf(href, panel, file);
+      return target === null ? '' : ` href="${target}"`;
+    });
+}
+
+export function singleFile(file: SingleFile): { html: string; policy: string } {
+  const css = `${file.css}${WITHOUT_SERVER}`;
+  const hash = createHash('sha256').update(css).digest('base64');
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
+  const panels: string[] = [];
+  const around = file.body.replace(PANEL, (_all, name: string, html: string) => {
+    panels.push(inFile(html, name, file));
+    return '<!--panel-->';
+  });
+  let next = 0;
+  const body = inFile(around, null, file).replace(/<!--panel-->/g, () => panels[next++] ?? '');
+  // JSON has `<` in strings only, where it may be written so: nothing ends the element.
+  const data = file.lines.replaceAll('<', '\\u003c');
+  const html =
+    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">\n` +
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n' +
+    `<title>${escapeHtml(file.title)}</title>\n<style>${css}</style>\n</head>\n<body>\n${body}\n` +
+    `<script type="application/jsonl" id="hindsight-profile">\n${data}</script>\n</body>\n</html>\n`;
+  return { html, policy };
+}
+
+/** The lines of JSON in a file: one that `singleFile` wrote, or the lines themselves. */
+export function linesOf(text: string): string[] {
+  return (DATA.exec(text)?.[1] ?? text).split('\n');
+}

@@ -1,0 +1,81 @@
+/** A saved profile in Chromium: it opens from the disk without asking anybody, and from there on the list again, by drop and by form. */
+import { expect } from 'chai';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { violationsInBothThemes } from '../support/axe.ts';
+import { useBrowser } from '../support/browser.ts';
+import { type RecordingHost, startRecordingHost } from '../support/recording-host.ts';
+
+describe('a saved profile in Chromium', () => {
+  const browser = useBrowser();
+  const hosts: RecordingHost[] = [];
+  let folder = '';
+  let file = '';
+  let token = '';
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'hindsight-file-'));
+    const host = await startRecordingHost();
+    token = await host.send('/broken?q=1');
+    file = join(folder, 'saved.html');
+    writeFileSync(file, await (await fetch(`${host.url}/_profiler/${token}.html`)).text());
+    await host.close();
+  });
+  afterEach(async () => {
+    for (const host of hosts.splice(0)) await host.close();
+  });
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  async function start(): Promise<string> {
+    const host = await startRecordingHost();
+    hosts.push(host);
+    return `${host.url}/_profiler/`;
+  }
+
+  it('opens from the disk, styled, with all panels and working links, and asks for nothing', async () => {
+    const { page, problems } = await browser.open({ viewport: { width: 390, height: 844 } });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const address = pathToFileURL(file).href;
+    await page.goto(address);
+    expect(await page.locator('h1').innerText()).to.include('/broken');
+    await page.locator('nav.panels a[href="#exception"]').click();
+    expect(await page.locator('#exception').boundingBox())
+      .to.have.property('y')
+      .that.is.within(-5, 100);
+    const widths = 'document.documentElement.scrollWidth - innerWidth';
+    expect(await page.evaluate(widths)).to.equal(0);
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.subject')).display")).to.equal(
+      'grid',
+    );
+    expect(asked).to.deep.equal([address]);
+    expect(problems).to.deep.equal([]);
+    expect(await violationsInBothThemes(page)).to.deep.equal([]);
+  });
+
+  it('is dropped onto the list', async () => {
+    const { page, problems } = await browser.open();
+    await page.goto(await start());
+    const data = await page.evaluateHandle(
+      `(() => { const data = new DataTransfer(); data.items.add(new File([${JSON.stringify(readFileSync(file, 'utf8')).replaceAll('<', '\\u003c')}], 'saved.html')); return data; })()`,
+    );
+    await page.dispatchEvent('main', 'dragover', { dataTransfer: data });
+    await page.dispatchEvent('main', 'drop', { dataTransfer: data });
+    await page.waitForURL(/panel=overview/);
+    expect(await page.locator('.subject h1').innerText()).to.include('/broken');
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('is chosen by a form without script', async () => {
+    const { page } = await browser.open({ javaScriptEnabled: false });
+    await page.goto(await start());
+    await page.locator('input[type=file]').setInputFiles(file);
+    await page.locator('form[data-drop] button').click();
+    await page.waitForURL(/panel=overview/);
+    expect(await page.locator('.facts').innerText()).to.match(/Imported/i);
+  });
+});
