@@ -13,7 +13,7 @@ import { count, duration, placed } from './shared/wording.ts';
 
 type Given = Pick<Kept, 'runtime'> &
   Partial<Pick<Kept, 'routing' | 'views' | 'logs' | 'database' | 'http_client'>>;
-type Block = NonNullable<Kept['runtime']['held']>[number] & {
+type Block = NonNullable<Kept['runtime']['blocks']>[number] & {
   /** The request that blocked it, if that is certain. */
   by?: { profile: string; what: string; where: string; place?: string | null };
 };
@@ -141,15 +141,15 @@ export const eventLoopBlocked: FindingRule<Given> = {
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. It is named only if one handler or view ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job.',
   find(kept, head) {
-    const { held } = kept.runtime;
-    if (held === undefined) return [];
-    const costMs = held.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    const { blocks } = kept.runtime;
+    if (blocks === undefined) return [];
+    const costMs = blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
     if (costMs < BLOCKED_MS || costMs < (head.durationMs ?? 0) * LEAST_SHARE) return [];
-    const at = held.reduce(
-      (worst, { durationMs }, index) => (durationMs > (held[worst]?.durationMs ?? 0) ? index : worst),
+    const at = blocks.reduce(
+      (worst, { durationMs }, index) => (durationMs > (blocks[worst]?.durationMs ?? 0) ? index : worst),
       0,
     );
-    const longest = held[at];
+    const longest = blocks[at];
     if (longest === undefined) return [];
     const cause = causeOf(kept, longest, head);
     if (cause === null) return [];
@@ -159,9 +159,9 @@ export const eventLoopBlocked: FindingRule<Given> = {
       : '';
     const time = `${duration(costMs)}${whole}`;
     const sentence =
-      held.length === 1
+      blocks.length === 1
         ? `The event loop was blocked for ${time}, ${cause.text}${cpu}`
-        : `The event loop was blocked ${count(held.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}${cpu}`;
+        : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}${cpu}`;
     const severity = costMs >= BAD_MS ? 'bad' : 'warn';
     return [
       placed(

@@ -12,8 +12,8 @@ export const sessionChangedLate: FindingRule<{ request: KeptRequest } & Partial<
   labels: ['session lost'],
   why: 'The session differs from what it was when the response headers were sent. express-session saves it when `end()` is called, which `send`, `json` and `redirect` do.',
   fix: 'Change the session before the response is sent. If it must change later, call `req.session.save()` and wait for it.',
-  find({ request: { held }, routing }) {
-    const late = held?.late ?? [];
+  find({ request: { sessionAndUser }, routing }) {
+    const late = sessionAndUser?.late ?? [];
     if (late.length === 0) return [];
     const named = late.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
     const more = late.length > NAMED ? ` and ${late.length - NAMED} more` : '';

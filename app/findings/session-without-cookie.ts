@@ -14,10 +14,10 @@ export const sessionWithoutCookie: FindingRule<{ request: KeptRequest } & Partia
   why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it where `cookie.secure` is on and `req.secure` is not.',
   fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
   find({ request, routing }, { status }, shared) {
-    const session = request.held?.session;
+    const session = request.sessionAndUser?.session;
     if (typeof session !== 'object' || session === null || Array.isArray(session)) return [];
     // Values that came too late have a rule of their own.
-    if (status === null || status >= 400 || request.held?.late !== undefined) return [];
+    if (status === null || status >= 400 || request.sessionAndUser?.late !== undefined) return [];
     if (receivedHeader(request, 'cookie') !== null || sentHeader(request, shared, 'set-cookie') !== null)
       return [];
     const names = Object.keys(session);

@@ -146,9 +146,13 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return { ...frame, excerpt };
   }
 
-  function framesOf(value: object, message: string, budget: Budget): { frames: ThrownFrame[]; cut: number } {
+  function framesOf(
+    value: object,
+    message: string,
+    budget: Budget,
+  ): { frames: ThrownFrame[]; dropped: number } {
     const stack = textOf(field(value, 'stack'));
-    if (stack === null) return { frames: [], cut: 0 };
+    if (stack === null) return { frames: [], dropped: 0 };
     const name = textOf(field(value, 'name')) ?? 'Error';
     const raw = parseStack(stack, name, message);
     const unparsed = unparsedPlace(value, stack, message);
@@ -159,13 +163,13 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       if (frame.kind === 'own') own++;
       return frame;
     });
-    return { frames, cut: raw.length - frames.length };
+    return { frames, dropped: raw.length - frames.length };
   }
 
   function describeObject(value: object, budget: Budget, above: ReadonlySet<object>): ThrownLink {
     const error = isError(value);
     const whole = error ? (textOf(field(value, 'message')) ?? '') : messageOfValue(value);
-    const { frames, cut } = framesOf(value, whole, budget);
+    const { frames, dropped } = framesOf(value, whole, budget);
     const members = membersOf(value);
     const errors: Thrown[] = [];
     for (let index = 0; index < Math.min(members.length, MOST_MEMBERS); index++) {
@@ -181,9 +185,9 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       status: statusOf(value),
       properties: propertiesOf(value),
       frames,
-      framesCut: cut,
+      framesDropped: dropped,
       errors,
-      errorsCut: errors.length > 0 ? members.length - errors.length : 0,
+      errorsDropped: errors.length > 0 ? members.length - errors.length : 0,
     };
   }
 
@@ -212,7 +216,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       const cause: unknown = has(next, 'cause') ? field(next, 'cause') : undefined;
       if (cause === undefined || cause === null) return { chain, chainEnd: 'root' };
       if (isObject(cause) && seen.has(cause)) return { chain, chainEnd: 'circular' };
-      if (chain.length >= LONGEST_CHAIN || budget.links <= 0) return { chain, chainEnd: 'cut' };
+      if (chain.length >= LONGEST_CHAIN || budget.links <= 0) return { chain, chainEnd: 'truncated' };
       next = cause;
     }
   }

@@ -8,7 +8,7 @@ import type { PlanNode } from '../profiler/query-plan.ts';
 export interface ParsedPlan {
   root: PlanNode;
   /** Nodes left out. */
-  cut: number;
+  dropped: number;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -123,7 +123,7 @@ export function parsePlan(answer: unknown, clean: (text: string) => string): Par
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   if (!isFields(first) || !isFields(first.Plan)) return null;
   let left = MOST_NODES;
-  let cut = 0;
+  let dropped = 0;
 
   function take(fields: Fields, depth: number): PlanNode {
     left--;
@@ -131,7 +131,7 @@ export function parsePlan(answer: unknown, clean: (text: string) => string): Par
     const below = Array.isArray(fields.Plans) ? fields.Plans.filter(isFields) : [];
     for (const node of below) {
       if (left > 0 && depth < DEEPEST) nodes.push(take(node, depth + 1));
-      else cut++;
+      else dropped++;
     }
     const join = textOf(fields['Join Type']);
     const index = textOf(fields['Index Name']);
@@ -148,7 +148,7 @@ export function parsePlan(answer: unknown, clean: (text: string) => string): Par
     };
   }
 
-  return { root: take(first.Plan, 0), cut };
+  return { root: take(first.Plan, 0), dropped };
 }
 
 /** Every node of a plan. */

@@ -89,7 +89,7 @@ const CAN_BE_PLANNED = /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert
 /** Anything after a semicolon, even inside a literal: a driver that ignores `queryMode` would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
 
-type Outcome = Pick<QueryPlan, 'plannedAt' | 'root' | 'tables' | 'cut'> | Pick<MissingPlan, 'problem'>;
+type Outcome = Pick<QueryPlan, 'plannedAt' | 'root' | 'tables' | 'dropped'> | Pick<MissingPlan, 'problem'>;
 
 interface Remembered {
   at: number;
@@ -163,7 +163,7 @@ async function plan(connection: Connection, { sql, bindings }: SlowStatement): P
     plannedAt: Date.now(),
     root: parsed.root,
     tables: await tablesOf(connection, [...names]),
-    ...(parsed.cut === 0 ? {} : { cut: parsed.cut }),
+    ...(parsed.dropped === 0 ? {} : { dropped: parsed.dropped }),
   };
 }
 

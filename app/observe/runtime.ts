@@ -12,7 +12,7 @@ import {
 } from 'node:perf_hooks';
 import { type Context, createSlot } from '../profiler/context.ts';
 import { createOpenList, type OpenList } from '../profiler/open-list.ts';
-import { type LoopHolder, loopHolder } from './loop-holder.ts';
+import { type LoopBlocker, loopBlocker } from './loop-blocker.ts';
 import { openRunQueue } from './run-queue.ts';
 
 export interface Interval {
@@ -30,7 +30,7 @@ export interface RuntimeReading {
    * Blocks of the event loop longer than 10 ms, with the CPU time that the process used meanwhile; by which request, where that is
    * certain.
    */
-  held: (Interval & { cpuMs?: number; by?: LoopHolder })[];
+  blocks: (Interval & { cpuMs?: number; by?: LoopBlocker })[];
   collections: (Interval & { kind: string })[];
   /** Bytes; `sampledMs`: age of the sample, at most a second. */
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
@@ -58,7 +58,7 @@ export interface RuntimeObserver {
 /** Milliseconds between two samples of the event loop. */
 const TICK = 20;
 /** Lateness of the timer that counts as a block. */
-const HELD_FROM = 10;
+const BLOCKED_FROM = 10;
 /** Milliseconds for which a sample is reused: a busy process's figures are shared anyway. */
 const SAME_LOOK = 10;
 /** Intervals stored for requests that still run. */
@@ -78,7 +78,7 @@ interface Mark {
   kind: string;
   /** Of a block: CPU time of the process meanwhile. */
   cpuMs?: number;
-  by?: LoopHolder;
+  by?: LoopBlocker;
 }
 
 type Found = Interval & Pick<Mark, 'kind' | 'cpuMs' | 'by'>;
@@ -160,7 +160,7 @@ function cpuTime(): number {
 /** Watches the event loop while requests run. */
 function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
-  held(): readonly Mark[];
+  blocks(): readonly Mark[];
   close(): void;
 } {
   const marks: Mark[] = [];
@@ -190,17 +190,17 @@ function createLoopWatch(running: OpenList<Context>): {
    */
   function blockedUntil(now: number): Mark | null {
     const late = now - expected;
-    if (late <= HELD_FROM) return null;
+    if (late <= BLOCKED_FROM) return null;
     const duration = Math.min(late, late + TICK - (idleTime() - idle)) - (queue.waitedMs() - queued);
-    if (duration <= HELD_FROM) return null;
-    return { start: now - duration, duration, kind: 'held', cpuMs: Math.min(duration, cpuTime() - cpu) };
+    if (duration <= BLOCKED_FROM) return null;
+    return { start: now - duration, duration, kind: 'blocked', cpuMs: Math.min(duration, cpuTime() - cpu) };
   }
 
   function look(): void {
     const now = performance.now();
     const mark = blockedUntil(now);
     if (mark !== null) {
-      const by = loopHolder(running, mark.start, now);
+      const by = loopBlocker(running, mark.start, now);
       pushBounded(marks, by === null ? mark : { ...mark, by });
     }
     expectAt(now);
@@ -215,7 +215,7 @@ function createLoopWatch(running: OpenList<Context>): {
       timer = setInterval(look, TICK).unref();
     },
     /** The code that ends this request may have blocked the loop: its timer had no turn yet. */
-    held() {
+    blocks() {
       const mark = timer === null ? null : blockedUntil(performance.now());
       return mark === null ? marks : [...marks, mark];
     },
@@ -300,7 +300,7 @@ export function observeRuntime(): RuntimeObserver {
         cpuUserMs: ((last.cpu.user - first.cpu.user) / 1000) * share,
         cpuSystemMs: ((last.cpu.system - first.cpu.system) / 1000) * share,
         loopUtilization: performance.eventLoopUtilization(last.loop, first.loop).utilization,
-        held: within(loopWatch.held(), context, end).map(({ kind: _kind, ...held }) => held),
+        blocks: within(loopWatch.blocks(), context, end).map(({ kind: _kind, ...block }) => block),
         collections: within(collections.marks, context, end),
         memory: sampleMemory(),
         concurrent: this.#overlapping(),

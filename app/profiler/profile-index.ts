@@ -73,12 +73,12 @@ interface KeptResponse {
 }
 
 interface KeptBlocks {
-  held?: readonly { durationMs: number }[];
+  blocks?: readonly { durationMs: number }[];
 }
 
 function blockedMsOf({ panels }: ProfileDocument): number | null {
   const kept = panels.runtime?.data as KeptBlocks | null | undefined;
-  return kept ? (kept.held ?? []).reduce((sum, { durationMs }) => sum + durationMs, 0) : null;
+  return kept ? (kept.blocks ?? []).reduce((sum, { durationMs }) => sum + durationMs, 0) : null;
 }
 
 export const COLUMNS = {

@@ -9,8 +9,8 @@ import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { StoredBecause } from './sampling.ts';
 
-/** 2: values that can be derived are not stored. 1: everything is stored. */
-export const PROFILE_VERSION = 2;
+/** 3: some values have another name (upgrade-document.ts). 2: values that can be derived are not stored. 1: everything is stored. */
+export const PROFILE_VERSION = 3;
 
 /** A profile without panels and findings. */
 export interface ProfileHead {
@@ -110,8 +110,4 @@ export type ProfileDocument = Omit<Profile, 'panels' | Optional> & {
   [Name in Optional]?: Profile[Name] | undefined;
 } & {
   panels: Record<string, KeptPanel>;
-  /** Earlier name of `storedBecause`. */
-  outline?: StoredBecause;
-  /** Earlier name of `dropped`. */
-  cut?: Record<string, number>;
 };

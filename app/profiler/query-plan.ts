@@ -19,7 +19,7 @@ export interface QueryPlan {
   /** Rows of the tables it reads, by the statistics of the database; `schema.table`. */
   tables: Record<string, number>;
   /** Number of nodes left out. */
-  cut?: number;
+  dropped?: number;
 }
 
 export interface MissingPlan {

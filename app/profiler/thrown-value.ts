@@ -141,9 +141,9 @@ export function failureText(error: unknown, length = 2000): string {
   return truncateText(`${name}: ${message}`, length);
 }
 
-export function truncateMessage(message: string): { message: string; messageCut: number } {
+export function truncateMessage(message: string): { message: string; messageTruncated: number } {
   return {
     message: message.slice(0, LONGEST_MESSAGE),
-    messageCut: Math.max(0, message.length - LONGEST_MESSAGE),
+    messageTruncated: Math.max(0, message.length - LONGEST_MESSAGE),
   };
 }

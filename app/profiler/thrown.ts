@@ -41,17 +41,17 @@ export interface ThrownLink {
   isError: boolean;
   message: string;
   /** Number of characters left out of the message. */
-  messageCut: number;
+  messageTruncated: number;
   code: string | number | null;
   /** The HTTP status it asks for. */
   status: number | null;
   /** Its enumerable properties, without those above. */
   properties: Record<string, Json>;
   frames: ThrownFrame[];
-  framesCut: number;
+  framesDropped: number;
   /** Members of an AggregateError, each with its own chain. */
   errors: Thrown[];
-  errorsCut: number;
+  errorsDropped: number;
 }
 
 /** An error without any details. */
@@ -59,19 +59,19 @@ export const EMPTY_LINK: ThrownLink = {
   class: 'Error',
   isError: true,
   message: '',
-  messageCut: 0,
+  messageTruncated: 0,
   code: null,
   status: null,
   properties: {},
   frames: [],
-  framesCut: 0,
+  framesDropped: 0,
   errors: [],
-  errorsCut: 0,
+  errorsDropped: 0,
 };
 
 /** The thrown error first, then its causes, down to the root. */
 export interface Thrown {
   chain: ThrownLink[];
   /** Where the chain ends: at the root, at a cycle, or at the limit of its length. */
-  chainEnd: 'root' | 'circular' | 'cut';
+  chainEnd: 'root' | 'circular' | 'truncated';
 }

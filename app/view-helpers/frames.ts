@@ -90,7 +90,7 @@ function traceLines(thrown: Thrown, most = Infinity, indent = ''): string[] {
     const frames = link.frames.slice(0, Math.min(own, most)).map((frame) => indent + frameLine(frame));
     const message = link.message.length > 1000 ? `${link.message.slice(0, 1000)}…` : link.message;
     const head = `${index === 0 ? '' : '[cause]: '}${link.class}: ${message}`.split('\n');
-    const left = own - frames.length + link.framesCut;
+    const left = own - frames.length + link.framesDropped;
     if (left > 0) frames.push(`${indent}    … ${frameCount(left)} more`);
     if (shared > 0) frames.push(`${indent}    … the same ${frameCount(shared)} as above`);
     const members = link.errors.flatMap((member) => traceLines(member, most, `${indent}    `));

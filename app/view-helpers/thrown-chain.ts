@@ -52,7 +52,7 @@ export function membersOf({ chain }: Thrown, idOf: (index: number) => string): C
   return chain.flatMap((link, index) =>
     link.errors.map((member, at) =>
       itemOf(member.chain.at(-1) ?? EMPTY_LINK, {
-        say: `${at + 1} of ${link.errors.length + link.errorsCut}`,
+        say: `${at + 1} of ${link.errors.length + link.errorsDropped}`,
         target: `${idOf(index)}-${at + 1}-1`,
         isRoot: false,
       }),
@@ -62,7 +62,7 @@ export function membersOf({ chain }: Thrown, idOf: (index: number) => string): C
 
 export function chainNote(end: Thrown['chainEnd'], length: number): string {
   if (end === 'circular') return 'The chain comes back to an error named above.';
-  return end === 'cut'
+  return end === 'truncated'
     ? `The chain continues; only ${numberHelpers.count(length)} of its errors are stored.`
     : '';
 }

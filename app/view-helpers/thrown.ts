@@ -48,10 +48,10 @@ export interface LinkView {
   rows: RowView[];
   /** Rows, frames and members that are not shown. */
   rowsLeft: number;
-  framesCut: number;
+  framesDropped: number;
   emptyNote: string;
   members: { number: number; class: string; headline: string; links: LinkView[] }[];
-  membersCut: number;
+  membersDropped: number;
 }
 
 const FULL: Room & { logs: number } = { excerpts: 7, frames: 150, lines: 120, characters: 12_000, logs: 20 };
@@ -140,7 +140,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       level,
       rows,
       rowsLeft: left,
-      framesCut: link.framesCut,
+      framesDropped: link.framesDropped,
       emptyNote: link.isError
         ? 'No frames: the error carries no stack.'
         : 'No frames: what was thrown is no Error.',
@@ -158,7 +158,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
           }),
         ),
       })),
-      membersCut: link.errorsCut,
+      membersDropped: link.errorsDropped,
     };
   }
 
@@ -181,7 +181,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     const linkId = (index: number): string => `e${number}-${index + 1}`;
     const where = whereOf(entry);
     const shown = where?.frame ?? null;
-    const frames = chain.reduce((sum, link) => sum + link.frames.length + link.framesCut, 0);
+    const frames = chain.reduce((sum, link) => sum + link.frames.length + link.framesDropped, 0);
     const members = membersOf(thrown, linkId);
     const properties = frameHelpers.propertyRows(chain, room);
     const mostLines = Math.max(FEWEST_LINES, Math.floor(room.lines / chain.length));
@@ -207,7 +207,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       status,
       top,
       headline: headlineOf(top),
-      isWhole: top.message === headlineOf(top) && top.messageCut === 0,
+      isWhole: top.message === headlineOf(top) && top.messageTruncated === 0,
       said: ORIGINS[origin] ?? (late ? 'after the response' : ''),
       root: isMiss(top) ? null : rootOf(thrown, linkId),
       layers: [

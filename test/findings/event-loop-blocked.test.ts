@@ -16,13 +16,14 @@ describe('finding event-loop-blocked', () => {
   withQuietConsole();
   /** Answers the request that idles. */
   let letGo: (() => void) | undefined;
-  const heldOf = ({ profile }: Asked): RuntimeData['held'] =>
-    (profile.panels.runtime?.data as RuntimeData).held;
+  const blocksOf = ({ profile }: Asked): RuntimeData['blocks'] =>
+    (profile.panels.runtime?.data as RuntimeData).blocks;
   /** A busy machine lets the process wait while its code computes. */
   const computing = (asked: Asked): boolean =>
-    heldOf(asked).length > 0 && heldOf(asked).every(({ cpuMs = 0, durationMs }) => cpuMs > durationMs * 0.7);
+    blocksOf(asked).length > 0 &&
+    blocksOf(asked).every(({ cpuMs = 0, durationMs }) => cpuMs > durationMs * 0.7);
   /** Only the request's own code blocked the loop; on a busy machine it is blocked more often. */
-  const byItselfOnly = (asked: Asked): boolean => heldOf(asked).length === 1 && computing(asked);
+  const byItselfOnly = (asked: Asked): boolean => blocksOf(asked).length === 1 && computing(asked);
   const ask = withFindingsApp((app) => {
     app.get('/layer', function hashPassword(_req, res) {
       pbkdf2Sync('a', 'b', LONG, 64, 'sha512');
@@ -65,7 +66,7 @@ describe('finding event-loop-blocked', () => {
         error: false,
         depth: 0,
       });
-      const runtime = { held: [{ startMs: 5, durationMs: 80 }], concurrent: 1 };
+      const runtime = { blocks: [{ startMs: 5, durationMs: 80 }], concurrent: 1 };
       const kept = { runtime, routing: { layers: [row] } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
       return eventLoopBlocked.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, {});
     };
@@ -76,7 +77,7 @@ describe('finding event-loop-blocked', () => {
   it('names the other request that blocked it, if that is known', () => {
     const by = { profile: 'b00b1e', what: 'GET /reports/daily', where: 'dailyReport' };
     const runtime = {
-      held: [{ startMs: 5, durationMs: 80, by }],
+      blocks: [{ startMs: 5, durationMs: 80, by }],
       concurrent: 2,
     } as unknown as Kept['runtime'];
     const find = (token: string) =>
@@ -91,7 +92,7 @@ describe('finding event-loop-blocked', () => {
     const ran = { name: 'exportOrders', kind: 'handler', pattern: '/', method: 'GET', source: 'src/app.ts:9', startMs: 1, durationMs: 90 } as const; // prettier-ignore
     const row = toLayerRow({ ...ran, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
     const find = (layers: unknown[]) => {
-      const runtime = { held: [{ startMs: 5, durationMs: 80, cpuMs: 3 }], concurrent: 1 };
+      const runtime = { blocks: [{ startMs: 5, durationMs: 80, cpuMs: 3 }], concurrent: 1 };
       const kept = { runtime, routing: { layers } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
       return eventLoopBlocked.find(kept, { durationMs: 100, child: null } as ProfileHead, {});
     };
@@ -104,7 +105,7 @@ describe('finding event-loop-blocked', () => {
   it('names the handler and what it awaited where nothing else ran, if the block followed at once', () => {
     const row = toLayerRow({ name: 'login', kind: 'handler', pattern: '/', method: 'POST', source: 'src/app.ts:9', startMs: 1, durationMs: 2, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
     const find = (endMs: number, concurrent = 1) => {
-      const runtime = { held: [{ startMs: 30, durationMs: 80, cpuMs: 79 }], concurrent };
+      const runtime = { blocks: [{ startMs: 30, durationMs: 80, cpuMs: 79 }], concurrent };
       const query = { statement: 0, startMs: 5, durationMs: endMs - 5, caller: 'src/app.ts:11' };
       const database = { statements: [{ sql: '', label: 'select … from customers' }], queries: [query] };
       const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
@@ -135,7 +136,7 @@ describe('finding event-loop-blocked', () => {
 
   it('ignores work in a thread', async () => {
     // On a busy machine the process itself has to wait, which looks like a blocked loop.
-    const { of, profile } = await ask.when('/thread', (asked) => heldOf(asked).length === 0);
+    const { of, profile } = await ask.when('/thread', (asked) => blocksOf(asked).length === 0);
     expect(profile.durationMs).to.be.above(60);
     expect(of('event-loop-blocked')).to.deep.equal([]);
   });

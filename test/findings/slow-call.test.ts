@@ -65,10 +65,10 @@ describe('finding slow-call', () => {
   it('does not accuse the other service where the event loop was blocked throughout', () => {
     const call = { ...CALL, durationMs: 200, headersMs: 199 };
     const labels = (blockedMs: number): string[] => {
-      const held = [{ startMs: 0, durationMs: blockedMs }];
+      const blocks = [{ startMs: 0, durationMs: blockedMs }];
       const kept = {
         http_client: { calls: [call] } as unknown as HttpClientData,
-        runtime: { held } as unknown as RuntimeData,
+        runtime: { blocks } as unknown as RuntimeData,
       };
       return slowCall.find(kept, { durationMs: 250 } as ProfileHead, {}).map(({ label }) => label);
     };

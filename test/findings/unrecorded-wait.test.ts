@@ -38,7 +38,7 @@ describe('finding unrecorded-wait', () => {
       expect(found({ database: { queries: [{ startMs: 400, waitMs: 240, durationMs: 9 }] } })).to.deep.equal(
         [],
       );
-      expect(found({ runtime: { held: [{ startMs: 100, durationMs: 300 }] } })).to.deep.equal([]);
+      expect(found({ runtime: { blocks: [{ startMs: 100, durationMs: 300 }] } })).to.deep.equal([]);
       expect(found({ http_client: { calls: [{ startMs: 150, durationMs: null }] } })).to.deep.equal([]);
     });
 

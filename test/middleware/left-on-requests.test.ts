@@ -31,7 +31,7 @@ describe('what a host leaves on its requests', () => {
 
   const heldBy = async (path: string) => {
     const { profile } = await ask(path);
-    return (profile.panels.request?.data as RequestPanelData).held;
+    return (profile.panels.request?.data as RequestPanelData).sessionAndUser;
   };
 
   it('is read when the answer is over, and never by an accessor', async () => {

@@ -142,7 +142,7 @@ describe('describing what was thrown', () => {
     expect(cpuMsOf(() => top(error))).to.be.lessThan(1000);
     const link = top(error);
     expect(link.message).to.have.length(8192);
-    expect(link.messageCut).to.equal(10_000_000 - 8192);
+    expect(link.messageTruncated).to.equal(10_000_000 - 8192);
     expect(link.frames[0]?.file).to.equal('test/observe/errors.test.ts');
   });
 
@@ -198,7 +198,7 @@ describe('describing what was thrown', () => {
     for (let index = 0; index < 100; index++) long = new Error(`link ${index}`, { cause: long });
     const thrown = describeThrown(long);
     expect(thrown.chain).to.have.length(10);
-    expect(thrown.chainEnd).to.equal('cut');
+    expect(thrown.chainEnd).to.equal('truncated');
   });
 
   it('ends with a proxy that makes a new cause each time', () => {
@@ -207,7 +207,7 @@ describe('describing what was thrown', () => {
         get: (target, name): unknown => (name === 'cause' ? endless() : Reflect.get(target, name)),
         has: () => true,
       });
-    expect(describeThrown(endless()).chainEnd).to.equal('cut');
+    expect(describeThrown(endless()).chainEnd).to.equal('truncated');
   });
 
   it('lists the members of an AggregateError, within bounds and without cycles', () => {
@@ -223,7 +223,7 @@ describe('describing what was thrown', () => {
     const wide = top(
       new AggregateError(Array.from({ length: 5000 }, (_value, index) => new Error(String(index)))),
     );
-    expect(wide.errors.length + wide.errorsCut).to.equal(5000);
+    expect(wide.errors.length + wide.errorsDropped).to.equal(5000);
     expect(wide.errors.length).to.be.at.most(10);
   });
 });
@@ -292,7 +292,7 @@ describe('frames', () => {
     );
     const [link] = describeThrown(withStack(lines)).chain;
     expect(link?.frames).to.have.length(50);
-    expect(link?.framesCut).to.equal(250);
+    expect(link?.framesDropped).to.equal(250);
     expect(link?.frames.filter(({ excerpt }) => excerpt !== null).length).to.be.at.most(4);
   });
 

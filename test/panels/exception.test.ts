@@ -67,7 +67,7 @@ describe('the exception panel', () => {
       });
     const data = collect(context);
     expect(data.logs).to.have.length(20);
-    expect(data.logsCut).to.equal(5);
+    expect(data.logsDropped).to.equal(5);
     expect(data.logs.at(-1)).to.deep.equal({
       atMs: 24,
       level: 'info',
@@ -94,7 +94,7 @@ describe('the exception panel', () => {
 
   it('bounds the errors of one request', () => {
     const data = collect(contextWith(...Array.from({ length: 40 }, () => ({ error: 'x' }))));
-    expect(data.errors.length + data.errorsCut).to.equal(40);
+    expect(data.errors.length + data.errorsDropped).to.equal(40);
     expect(data.errors).to.have.length(10);
   });
 

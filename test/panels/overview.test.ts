@@ -34,7 +34,7 @@ function addBadPage(context: Context): void {
   context.add('view', view({ name: 'orders/show', startMs: 1100, durationMs: 20 }));
   context.add('runtime', {
     read: () =>
-      reading({ held: [{ startMs: 10, durationMs: 70, cpuMs: 70 }], collections: [], concurrent: 1 }),
+      reading({ blocks: [{ startMs: 10, durationMs: 70, cpuMs: 70 }], collections: [], concurrent: 1 }),
   });
 }
 

@@ -315,9 +315,9 @@ describe('panel request: as cURL', () => {
 });
 
 describe('panel request: what the host left on the request', () => {
-  async function heldOf(live: object) {
+  async function sessionOf(live: object) {
     const { data, html, profile } = await record({ request: { live } });
-    return { held: data.held, $: load(html), text: JSON.stringify(profile) };
+    return { sessionAndUser: data.sessionAndUser, $: load(html), text: JSON.stringify(profile) };
   }
 
   it('shows session and user, masked, without what a password is checked by', async () => {
@@ -329,7 +329,7 @@ describe('panel request: what the host left on the request', () => {
         throw new Error('saved');
       }
     }
-    const { held, $, text } = await heldOf({
+    const { sessionAndUser, $, text } = await sessionOf({
       session: new Session(),
       user: {
         id: 7,
@@ -339,11 +339,16 @@ describe('panel request: what the host left on the request', () => {
         salt: 'a1b2c3d4',
       },
     });
-    expect(held?.session).to.deep.equal({ passport: { user: 7 }, csrfToken: '••••••' });
-    expect(held?.user).to.include({ id: 7, email: 'ada@shop.example', hash: '••••••', salt: '••••••' });
+    expect(sessionAndUser?.session).to.deep.equal({ passport: { user: 7 }, csrfToken: '••••••' });
+    expect(sessionAndUser?.user).to.include({
+      id: 7,
+      email: 'ada@shop.example',
+      hash: '••••••',
+      salt: '••••••',
+    });
     expect(text).to.not.match(/c0ffee|deadbeef|a1b2c3d4|\$2b\$10/);
-    expect($('#held-session th').first().text()).to.equal('session.passport');
-    expect($('#held-session').text()).to.contain('masked: name');
+    expect($('#req-session th').first().text()).to.equal('session.passport');
+    expect($('#req-session').text()).to.contain('masked: name');
     expect($('.tabs a[href="#session"]').length).to.equal(1);
   });
 
@@ -353,15 +358,15 @@ describe('panel request: what the host left on the request', () => {
       enumerable: true,
       get: () => ++reads,
     });
-    const { held, $ } = await heldOf(live);
-    expect(held).to.deep.equal({ unread: ['session'] });
+    const { sessionAndUser, $ } = await sessionOf(live);
+    expect(sessionAndUser).to.deep.equal({ unread: ['session'] });
     expect(reads).to.equal(0);
     expect($('#session').text()).to.contain('behind an accessor');
   });
 
   it('shows nothing where the host has none', async () => {
-    const { held, $ } = await heldOf({ session: undefined, user: false });
-    expect(held).to.equal(null);
+    const { sessionAndUser, $ } = await sessionOf({ session: undefined, user: false });
+    expect(sessionAndUser).to.equal(null);
     expect($('#session').length).to.equal(0);
   });
 });

@@ -293,7 +293,7 @@ describe('the routing panel', () => {
   it('bounds what it keeps', () => {
     const table = Array.from({ length: 2000 }, (_value, index) => row('GET', `/${index}`));
     const data = collect({ url: `/${'a'.repeat(100_000)}`, status: 404, routing: { table } });
-    expect((data.routes?.length ?? 0) + data.routesCut).to.equal(2000);
+    expect((data.routes?.length ?? 0) + data.routesDropped).to.equal(2000);
     expect(JSON.stringify(data).length).to.be.lessThan(120_000);
   });
 });

@@ -24,20 +24,20 @@ describe('the panel of the process', () => {
     expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
-  it('sums what held the loop and what was collected', () => {
+  it('sums what blocked the loop and what was collected', () => {
     const data = collect({});
-    expect(data.totals).to.deep.equal({ heldMs: 7.1, collectionMs: 2.2 });
+    expect(data.totals).to.deep.equal({ blockedMs: 7.1, collectionMs: 2.2 });
     expect(panel.summary?.(data)).to.deep.equal({ text: '41.3 ms CPU', tone: 'plain' });
   });
 
-  it('lists what held the request up in its order, with the other request where it is known', () => {
+  it('lists what blocked the request in its order, with the other request where it is known', () => {
     const by = { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' };
-    const held = [
+    const blocks = [
       { startMs: 10, durationMs: 20, by },
       { startMs: 100, durationMs: 30, by: { ...by, profile: '000000' } },
       { startMs: 200, durationMs: 11 },
     ];
-    const context = contextOf({ held, collections: [{ startMs: 50, durationMs: 2, kind: 'minor' }] });
+    const context = contextOf({ blocks, collections: [{ startMs: 50, durationMs: 2, kind: 'minor' }] });
     const profile = profileOf(context, [panel]);
     const data = dataOf(panel, context)!;
     const { rows, ticks, beside } = panel.draw?.(data, {
@@ -60,11 +60,11 @@ describe('the panel of the process', () => {
   });
 
   it('lists the longest of many, which a finding may lead to', () => {
-    const held = Array.from({ length: 200 }, (_, index) => ({
+    const blocks = Array.from({ length: 200 }, (_, index) => ({
       startMs: index,
       durationMs: index === 170 ? 90 : 11,
     }));
-    const context = contextOf({ held, collections: [] });
+    const context = contextOf({ blocks, collections: [] });
     const { rows, left } = panel.draw?.(dataOf(panel, context)!, {
       profile: profileOf(context, [panel]),
       query: {},

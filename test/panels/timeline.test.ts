@@ -112,7 +112,7 @@ describe('the timeline panel', () => {
       context.add('query', query({ startMs: 20, durationMs: 20, bindings: [2], waitMs: 0 }));
       context.add('call', call({ startMs: 30, durationMs: 20 }));
       context.add('view', view({ startMs: 60, durationMs: 10 }));
-      context.add('runtime', { read: () => reading({ held: [{ startMs: 12, durationMs: 8 }] }) });
+      context.add('runtime', { read: () => reading({ blocks: [{ startMs: 12, durationMs: 8 }] }) });
     });
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
       'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Event loop blocked': 8, 'Connection pool wait': 5,
@@ -232,11 +232,11 @@ describe('the timeline panel', () => {
     expect(spans.filter(({ kind }) => kind === 'wait')).to.deep.equal([]);
   });
 
-  it('draws collections, and says which request held the loop where that is known', () => {
+  it('draws collections, and says which request blocked the loop where that is known', () => {
     const by = { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' };
-    const held = [{ startMs: 10, durationMs: 20, by }, { startMs: 50, durationMs: 12 }]; // prettier-ignore
+    const blocks = [{ startMs: 10, durationMs: 20, by }, { startMs: 50, durationMs: 12 }]; // prettier-ignore
     const { spans } = collect((context) => {
-      context.add('runtime', { read: () => reading({ held, collections: [{ startMs: 5, durationMs: 2, kind: 'minor' }] }) }); // prettier-ignore
+      context.add('runtime', { read: () => reading({ blocks, collections: [{ startMs: 5, durationMs: 2, kind: 'minor' }] }) }); // prettier-ignore
     });
     expect(spans.slice(1).map(({ label, token, anchor }) => [label, token, anchor])).to.deep.equal([
       ['garbage collection, minor', undefined, 'gc1'],
@@ -246,8 +246,8 @@ describe('the timeline panel', () => {
   });
 
   it('makes what the process did again and again one row, with a bar for each', () => {
-    const held = Array.from({ length: 6 }, (_, i) => ({ startMs: i * 15, durationMs: 11 }));
-    const { page } = present(collect((context) => context.add('runtime', { read: () => reading({ held, collections: [] }) }))); // prettier-ignore
+    const blocks = Array.from({ length: 6 }, (_, i) => ({ startMs: i * 15, durationMs: 11 }));
+    const { page } = present(collect((context) => context.add('runtime', { read: () => reading({ blocks, collections: [] }) }))); // prettier-ignore
     expect(page.rows.slice(1).map(({ label, bars, busyMs }) => [label, bars.length, busyMs])).to.deep.equal([
       ['6 × event loop blocked', 6, 66],
     ]);

@@ -50,7 +50,7 @@ export function samplePanels(): Panel[] {
             label: 'select',
           })),
           { kind: 'out', startMs: 142, durationMs: 140, label: 'POST rates' },
-          { kind: 'wait', startMs: 284, durationMs: 7, label: 'loop held' },
+          { kind: 'wait', startMs: 284, durationMs: 7, label: 'event loop blocked' },
           { kind: 'view', startMs: 293, durationMs: 18, label: 'orders/show' },
         ],
       }),

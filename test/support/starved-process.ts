@@ -24,10 +24,10 @@ while (cpuTime() - cpuFrom < WORK_MS);
 const to = context.elapsedMs();
 const cpuMs = cpuTime() - cpuFrom;
 context.end();
-const held = context.first('runtime')?.read().held ?? [];
+const blocks = context.first('runtime')?.read().blocks ?? [];
 for (const rival of rivals) rival.kill('SIGKILL');
 observer.close();
-const heldMs = held
+const blockedMs = blocks
   .filter(({ startMs, durationMs }) => startMs + durationMs > from)
   .reduce((sum, { durationMs }) => sum + durationMs, 0);
-process.stdout.write(JSON.stringify({ wallMs: to - from, cpuMs, heldMs }));
+process.stdout.write(JSON.stringify({ wallMs: to - from, cpuMs, blockedMs }));

@@ -86,7 +86,7 @@ export function renderStylePage(): string {
         { kind: 'app', startMs: 0, durationMs: 313.6, label: 'GET /orders' },
         { kind: 'db', startMs: 15, durationMs: 89, label: 'select' },
         { kind: 'out', startMs: 142, durationMs: 140, label: 'POST' },
-        { kind: 'wait', startMs: 284, durationMs: 7, label: 'loop held' },
+        { kind: 'wait', startMs: 284, durationMs: 7, label: 'event loop blocked' },
         { kind: 'view', startMs: 293, durationMs: 18, label: 'orders/show' },
       ],
     },

@@ -17,14 +17,14 @@ function link(frames: ThrownFrame[], more: Partial<ThrownLink> = {}): ThrownLink
     class: 'Error',
     isError: true,
     message: 'm',
-    messageCut: 0,
+    messageTruncated: 0,
     code: null,
     status: null,
     properties: {},
     frames,
-    framesCut: 0,
+    framesDropped: 0,
     errors: [],
-    errorsCut: 0,
+    errorsDropped: 0,
     ...more,
   };
 }

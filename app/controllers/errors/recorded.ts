@@ -7,9 +7,9 @@ import { isRecord } from '../../profiler/json.ts';
 /** The part that is read here; the view shows the rest. */
 export interface ExceptionView {
   errors: { origin: string; thrown: Thrown; [name: string]: unknown }[];
-  errorsCut: number;
+  errorsDropped: number;
   logs: unknown[];
-  logsCut: number;
+  logsDropped: number;
 }
 
 export interface RouteView {
@@ -22,7 +22,7 @@ export interface RouteView {
 
 export interface RoutingView {
   routes: RouteView[] | null;
-  routesCut: number;
+  routesDropped: number;
   nearest: RouteView[];
   allow: string[];
   trace: { number: string; kind: string; label: string; tone: string; source: string | null }[];
@@ -59,7 +59,7 @@ export function readException(profile: Profile, status: number): ExceptionView {
     thrown: bareThrown(profile),
     place: null,
   };
-  return { errors: [record], errorsCut: 0, logs: [], logsCut: 0 };
+  return { errors: [record], errorsDropped: 0, logs: [], logsDropped: 0 };
 }
 
 export function readRouting(profile: Profile): RoutingView {
@@ -67,8 +67,8 @@ export function readRouting(profile: Profile): RoutingView {
   if (isRouting(data)) return data;
   const nothing = {
     trace: [],
-    traceCut: 0,
-    routesCut: 0,
+    traceDropped: 0,
+    routesDropped: 0,
     nearest: [],
     secondTry: null,
     redirect: null,

@@ -28,7 +28,7 @@ export function waitsOf<T extends Interval>(slow: readonly T[]): Wait<T>[] {
 
 /** The event loop was blocked for most of this work: its result may have been there long before it was read. */
 export function isMostlyBlocked(work: Interval, runtime: Kept['runtime'] | undefined): boolean {
-  const within = (runtime?.held ?? []).flatMap((block) => {
+  const within = (runtime?.blocks ?? []).flatMap((block) => {
     const ms = overlapMs(block, work);
     return ms > 0 ? [{ startMs: Math.max(block.startMs, work.startMs), durationMs: ms }] : [];
   });

@@ -149,7 +149,7 @@ function rowOf({ node, depth, own }: Visit, whole: number, query: DatabaseQuery,
 }
 
 function showPlan(plan: QueryPlan, query: DatabaseQuery): ShownPlan {
-  const { root, tables, plannedAt, cut: dropped = 0 } = plan;
+  const { root, tables, plannedAt, dropped = 0 } = plan;
   const marked = new Set<PlanNode>();
   const says: string[] = [];
   const found = visits(root);

@@ -30,8 +30,8 @@ export interface ThrownRecord {
 export interface ExceptionData {
   errors: ThrownRecord[];
   /** Errors left out of the list. */
-  errorsCut: number;
+  errorsDropped: number;
   logs: ErrorLog[];
   /** Earlier lines left out. */
-  logsCut: number;
+  logsDropped: number;
 }

@@ -101,7 +101,7 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
         ...answerOf(fact, context),
         ...describeOnce(fact),
       }));
-      return { errors, errorsCut: facts.length - errors.length, ...readLogs(context) };
+      return { errors, errorsDropped: facts.length - errors.length, ...readLogs(context) };
     },
     summary(data) {
       const count = linksOf(data);

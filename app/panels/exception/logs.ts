@@ -25,8 +25,8 @@ function readLine(fact: unknown): ErrorLog | null {
   };
 }
 
-export function readLogs(context: Context): { logs: ErrorLog[]; logsCut: number } {
+export function readLogs(context: Context): { logs: ErrorLog[]; logsDropped: number } {
   const facts: readonly unknown[] = context.all('log');
   const logs = facts.slice(-MOST_LINES).map(readLine);
-  return { logs: logs.filter((line) => line !== null), logsCut: Math.max(0, facts.length - MOST_LINES) };
+  return { logs: logs.filter((line) => line !== null), logsDropped: Math.max(0, facts.length - MOST_LINES) };
 }

@@ -62,7 +62,7 @@ function linkRow(link: ThrownLink, index: number, { status, late, thrown, origin
 const CHAIN_ENDS: Readonly<Record<Thrown['chainEnd'], string | undefined>> = {
   root: undefined,
   circular: 'it leads back to an error above',
-  cut: 'it goes on',
+  truncated: 'it goes on',
 };
 
 function recordSections(record: ThrownRecord, index: number): Section[] {
@@ -118,17 +118,17 @@ function recordSections(record: ThrownRecord, index: number): Section[] {
   ];
 }
 
-export function presentException({ errors, errorsCut, logs, logsCut }: ExceptionData): Presentation {
+export function presentException({ errors, errorsDropped, logs, logsDropped }: ExceptionData): Presentation {
   const place = errors[0]?.place ?? null;
   return {
     figures: [{ label: 'Where', value: place === null ? null : nameOfPlace(place) }],
     sections: [
       ...errors.flatMap(recordSections),
-      { id: 'more-errors', title: 'Further errors', rows: [], left: errorsCut },
+      { id: 'more-errors', title: 'Further errors', rows: [], left: errorsDropped },
       {
         id: 'error-logs',
         title: 'Logs of this request',
-        ...(logsCut > 0 ? { note: `the last ${logs.length} of ${logs.length + logsCut}` } : {}),
+        ...(logsDropped > 0 ? { note: `the last ${logs.length} of ${logs.length + logsDropped}` } : {}),
         unit: 'at',
         columns: { text: 'Message' },
         rows: logs.map(({ atMs, level, channel, message }) => ({

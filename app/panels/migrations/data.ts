@@ -13,7 +13,7 @@ export interface MigrationsData {
   pending: string[];
   unknown: string[];
   /** Names left out of `pending` and `unknown`. */
-  cut: number;
+  dropped: number;
   durationMs: number;
   message: string | null;
 }

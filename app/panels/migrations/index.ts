@@ -23,7 +23,7 @@ function collect(context: Context): MigrationsData | null {
     executed: executed.slice(-NEWEST_KEPT).reverse(),
     pending: pending.slice(0, NAMES_KEPT),
     unknown: unknown.slice(0, NAMES_KEPT),
-    cut: Math.max(0, pending.length - NAMES_KEPT) + Math.max(0, unknown.length - NAMES_KEPT),
+    dropped: Math.max(0, pending.length - NAMES_KEPT) + Math.max(0, unknown.length - NAMES_KEPT),
     durationMs,
     message,
   };

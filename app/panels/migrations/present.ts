@@ -46,7 +46,7 @@ function namesSection(id: string, title: string, names: readonly string[], note:
 }
 
 export function presentMigrations(data: MigrationsData): Presentation {
-  const { executed, executedCount, pending, unknown, cut, durationMs } = data;
+  const { executed, executedCount, pending, unknown, dropped, durationMs } = data;
   return {
     lead: leadOf(data),
     figures: wasRead(data)
@@ -66,7 +66,7 @@ export function presentMigrations(data: MigrationsData): Presentation {
           unknown,
           'in the table, not in the folder: the database is ahead of this code',
         ),
-        left: cut,
+        left: dropped,
       },
       {
         id: 'executed',

@@ -53,22 +53,22 @@ function fieldsOf(name: string, value: unknown): Pair[] {
   }));
 }
 
-function userPairs(held: RecordedRequest['held']): Pair[] {
-  const { user, session } = held ?? {};
+function userPairs(sessionAndUser: RecordedRequest['sessionAndUser']): Pair[] {
+  const { user, session } = sessionAndUser ?? {};
   return [...fieldsOf('user', user), ...fieldsOf('session', session)];
 }
 
 export function receivedOf(profile: Profile): Received | null {
   const request = requestOf(profile);
   if (request === null) return null;
-  const { routeParams, query, body, held, headers = [] } = request;
+  const { routeParams, query, body, sessionAndUser, headers = [] } = request;
   const all = [
     ...pairsOf(routeParams, 'route'),
     ...pairsOf(query, null),
     ...pairsOf(body?.fields, 'form'),
     ...fieldsOf('body', body?.parsed),
     ...(body?.files ?? []).map(({ field, name }) => ({ name: field, value: name, say: 'file' })),
-    ...userPairs(held),
+    ...userPairs(sessionAndUser),
   ];
   return { pairs: all.slice(0, MOST_PAIRS), left: Math.max(0, all.length - MOST_PAIRS), headers };
 }

@@ -18,7 +18,7 @@ export interface RecordedRequest {
     parsed?: unknown;
     files: readonly { field: string; name: string; bytes: number }[];
   } | null;
-  held?: { session?: unknown; user?: unknown } | null;
+  sessionAndUser?: { session?: unknown; user?: unknown } | null;
   response?: {
     headers: readonly { name: string; value: string }[];
     authors?: { sent: readonly (readonly { by: string }[])[] } | null;
@@ -54,7 +54,9 @@ export function linesOf(profile: Profile): readonly RecordedLine[] {
 
 /** How long the event loop was blocked; null if it was not watched. */
 export function blockedMsOf(profile: Profile): number | null {
-  return (dataOf(profile, 'runtime') as { totals?: { heldMs?: number } } | null)?.totals?.heldMs ?? null;
+  return (
+    (dataOf(profile, 'runtime') as { totals?: { blockedMs?: number } } | null)?.totals?.blockedMs ?? null
+  );
 }
 
 export function queriesOf({ panels }: Profile): number {

@@ -30,7 +30,7 @@ export interface RequestPanelData {
   jar: { name: string; length: number }[];
   body: ReceivedBody | null;
   /** Session and user, if the host has them. */
-  held: SessionAndUser | null;
+  sessionAndUser: SessionAndUser | null;
   response: {
     status: number | null;
     statusMessage: string;
@@ -76,7 +76,7 @@ export interface KeptRequest {
   headers: NamedValue[];
   jar: RequestPanelData['jar'] | undefined;
   body: ReceivedBody | undefined;
-  held: SessionAndUser | undefined;
+  sessionAndUser: SessionAndUser | undefined;
   response:
     | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
         truncated: true | undefined;

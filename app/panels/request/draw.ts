@@ -19,7 +19,7 @@ export interface ShownBody {
   /** Pretty-printed if it is JSON. */
   text: string;
   /** Characters left out. */
-  cut: number;
+  truncated: number;
 }
 
 export interface HeaderRow extends NamedValue {
@@ -40,7 +40,7 @@ export interface RequestPage {
   /** The request body as parsed, or by its type; null if it is shown as sent. */
   received: ShownBody | null;
   /** As it was sent. */
-  raw: { text: string; cut: number } | null;
+  raw: { text: string; truncated: number } | null;
   answered: ShownBody | null;
   headers: HeaderRow[];
   removed: { name: string; by: string }[];
@@ -55,11 +55,11 @@ export interface RequestPage {
 /** Characters of a body, unless the page is requested with whole bodies. */
 const SHOWN = 4000;
 
-function cutAt(text: string, limit: number): { text: string; cut: number } {
-  if (text.length <= limit) return { text, cut: 0 };
+function cutAt(text: string, limit: number): { text: string; truncated: number } {
+  if (text.length <= limit) return { text, truncated: 0 };
   const line = text.lastIndexOf('\n', limit);
   const end = line > limit / 2 ? line : limit;
-  return { text: text.slice(0, end), cut: text.length - end };
+  return { text: text.slice(0, end), truncated: text.length - end };
 }
 
 function prettyJson(text: string): string | null {
@@ -79,7 +79,7 @@ function showText(text: string | null, contentType: string | null, limit: number
   const type = mediaTypeOf(contentType);
   if (type === 'application/x-www-form-urlencoded') {
     const rows = Array.from(new URLSearchParams(text), ([name, value]) => ({ name, value }));
-    return { kind: 'form', rows, text, cut: 0 };
+    return { kind: 'form', rows, text, truncated: 0 };
   }
   const pretty = isJson(type) ? prettyJson(text) : null;
   return { kind: pretty === null ? 'text' : 'json', rows: [], ...cutAt(pretty ?? text, limit) };
@@ -124,7 +124,7 @@ function tabsOf(
     tab('body', 'Body'),
     tab('response', 'Response'),
     tab('cookies', 'Cookies', cookies),
-    ...(data.held === null ? [] : [tab('session', 'Session')]),
+    ...(data.sessionAndUser === null ? [] : [tab('session', 'Session')]),
     tab('client', 'Client'),
     tab('masked', 'Masked', masked.length),
     tab('curl-h', 'cURL'),
@@ -143,7 +143,7 @@ export function drawRequest(data: RequestPanelData, { profile, query }: PanelPag
   const raw = text === null || text === '' ? null : cutAt(text, limit);
   const answered = showText(data.response?.text ?? null, data.response?.contentType ?? null, limit);
   const test = toTest(data, profile);
-  const isCut = [received, raw, answered].some((body) => body !== null && body.cut > 0);
+  const isTruncated = [received, raw, answered].some((body) => body !== null && body.truncated > 0);
   return {
     tabs: tabsOf(data, profile.masked, {
       cookies: data.jar.length + setCookies.length,
@@ -164,6 +164,6 @@ export function drawRequest(data: RequestPanelData, { profile, query }: PanelPag
     setCookies,
     toolbarAbsence: absenceSentence(data.response?.toolbarAbsent ?? null),
     masked: profile.masked,
-    wholeAddress: isCut ? addressOf('request', { whole: 1 }) : null,
+    wholeAddress: isTruncated ? addressOf('request', { whole: 1 }) : null,
   };
 }

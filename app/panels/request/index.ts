@@ -117,7 +117,7 @@ function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | 
     headers: kept.headers,
     jar: kept.jar ?? [],
     body: kept.body ?? null,
-    held: kept.held ?? null,
+    sessionAndUser: kept.sessionAndUser ?? null,
     response: response === undefined ? null : deriveResponse(response, from),
   };
 }
@@ -181,7 +181,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         headers,
         jar: undefinedIfEmpty(readJar(headers)),
         body: body === undefined ? undefined : (readBody(body, request.rawHeaders) ?? undefined),
-        held: context.kind === 'request' ? readSessionAndUser(request) : undefined,
+        sessionAndUser: context.kind === 'request' ? readSessionAndUser(request) : undefined,
         response: response === undefined ? undefined : readResponse(response, context),
       };
     },

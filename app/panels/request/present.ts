@@ -15,7 +15,7 @@ const VARYING = new Set([
 ]); // prettier-ignore
 
 function figuresOf(data: RequestPanelData, { status, route, process, trace }: Profile): Figure[] {
-  const { client, body, response, jar, held } = data;
+  const { client, body, response, jar, sessionAndUser } = data;
   return [
     {
       label: 'Status',
@@ -34,7 +34,7 @@ function figuresOf(data: RequestPanelData, { status, route, process, trace }: Pr
     { label: 'Response size', value: response?.bytes ?? null, unit: 'bytes', compare: 'cost' },
     { label: 'Request size', value: body?.bytes ?? null, unit: 'bytes', compare: 'cost' },
     { label: 'Cookies', value: jar.length > 0 ? jar.length : null },
-    { label: 'Session or user', value: held === null ? null : 'recorded' },
+    { label: 'Session or user', value: sessionAndUser === null ? null : 'recorded' },
     { label: 'Trace', value: trace?.traceId ?? null },
     { label: 'Process', value: process },
   ];
@@ -103,7 +103,7 @@ export function presentRequest(
   data: RequestPanelData,
   { profile }: Pick<PresentFrom, 'profile'>,
 ): Presentation {
-  const { query, routeParams, headers, body, response, client, held } = data;
+  const { query, routeParams, headers, body, response, client, sessionAndUser } = data;
   const { status } = profile;
   return {
     card: {
@@ -153,8 +153,8 @@ export function presentRequest(
         id: 'session-and-user',
         title: 'Session and user',
         rows: (['session', 'user'] as const).flatMap((name): Row[] => {
-          const value = held?.[name];
-          const late = name === 'session' ? held?.late : undefined;
+          const value = sessionAndUser?.[name];
+          const late = name === 'session' ? sessionAndUser?.late : undefined;
           const note =
             late === undefined ? {} : { note: `changed after the headers were sent: ${late.join(', ')}` };
           return value === undefined ? [] : [{ label: name, text: value, ...note }];

@@ -27,7 +27,7 @@ export interface Asked {
 
 export interface Trace {
   trace: TraceRow[];
-  traceCut: number;
+  traceDropped: number;
   /** Layers that ran, in all. */
   ran: number;
 }
@@ -70,7 +70,7 @@ export interface KeptRouting {
 /** All routes, the same for every request while none is added. */
 export interface SharedRoutes {
   routes: RouteGroup[];
-  routesCut: number;
+  routesDropped: number;
 }
 
 export interface RoutingData extends Trace {
@@ -84,5 +84,5 @@ export interface RoutingData extends Trace {
   matchedMs: number | null;
   /** null if the routes were not listed. */
   routes: RouteGroup[] | null;
-  routesCut: number;
+  routesDropped: number;
 }

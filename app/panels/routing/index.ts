@@ -75,7 +75,7 @@ function readRoute(context: Context): KeptRouting['route'] {
 function sharedRoutes(table: readonly RouteRow[]): SharedRoutes {
   const groups = groupRoutes(table);
   const routes = groups.slice(0, MOST_ROUTES).map(({ group }) => group);
-  return { routes, routesCut: groups.length - routes.length };
+  return { routes, routesDropped: groups.length - routes.length };
 }
 
 function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGroup[] {
@@ -150,15 +150,15 @@ function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): Rout
     get trace() {
       return traced().trace;
     },
-    get traceCut() {
-      return traced().traceCut;
+    get traceDropped() {
+      return traced().traceDropped;
     },
     ran: ran.length,
     get routes() {
       routes ??= table?.routes.map((group) => ({ ...group, why: why(group) })) ?? null;
       return routes;
     },
-    routesCut: table?.routesCut ?? 0,
+    routesDropped: table?.routesDropped ?? 0,
   };
 }
 

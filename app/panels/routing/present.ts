@@ -12,14 +12,14 @@ function leadOf({ route, allow, secondTry, redirect }: RoutingData): string[] {
   ].filter((sentence) => sentence !== '');
 }
 
-function figuresOf({ route, ran, matchedMs, routes, routesCut }: RoutingData): Figure[] {
+function figuresOf({ route, ran, matchedMs, routes, routesDropped }: RoutingData): Figure[] {
   return [
     { label: 'Route', value: route === null ? 'none' : `${route.method} ${route.pattern}` },
     { label: 'Handler', value: route?.handler ?? null },
     { label: 'Defined at', value: route?.source ?? null },
     { label: 'Middleware run', value: ran },
     { label: 'Matched after', value: matchedMs, unit: 'ms' },
-    { label: 'Routes', value: routes === null ? null : routes.length + routesCut },
+    { label: 'Routes', value: routes === null ? null : routes.length + routesDropped },
   ];
 }
 
@@ -53,7 +53,7 @@ function traceRow({ number, kind, label, handler, happened, tone, ms, source }: 
 }
 
 export function presentRouting(data: RoutingData): Presentation {
-  const { route, nearest, trace, traceCut, routes, routesCut } = data;
+  const { route, nearest, trace, traceDropped, routes, routesDropped } = data;
   const sections: Section[] = [
     {
       id: 'parameters',
@@ -72,14 +72,14 @@ export function presentRouting(data: RoutingData): Presentation {
       title: 'Middleware',
       columns: { label: 'No', text: 'Middleware', note: 'What happened', place: 'Defined at' },
       rows: trace.map(traceRow),
-      left: traceCut,
+      left: traceDropped,
     },
     {
       id: 'routes',
       title: 'All routes',
       columns: ROUTE_COLUMNS,
       rows: (routes ?? []).map(routeRow),
-      left: routesCut,
+      left: routesDropped,
       // If a route matched, the others are noise in an issue.
       ...(route === null ? {} : { inMarkdown: false as const }),
     },

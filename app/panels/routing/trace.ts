@@ -191,7 +191,7 @@ export function buildTrace(ran: readonly RanLayer[], considered: readonly Consid
   });
   return {
     trace: rows.slice(0, MOST_ROWS),
-    traceCut: Math.max(0, rows.length - MOST_ROWS),
+    traceDropped: Math.max(0, rows.length - MOST_ROWS),
     ran: ran.length,
   };
 }

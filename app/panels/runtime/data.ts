@@ -17,16 +17,16 @@ export interface RuntimeData {
   /** 0 to 1. */
   loopUtilization: number;
   /** When the event loop was blocked. */
-  held: BlockedTime[];
+  blocks: BlockedTime[];
   collections: (Interval & { kind: string })[];
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
   /** Requests that overlapped with this one, including itself. */
   concurrent: number;
-  totals: { heldMs: number; collectionMs: number };
+  totals: { blockedMs: number; collectionMs: number };
 }
 
 /** What each profile stores: without empty lists; sums are derived. */
-export interface KeptRuntime extends Omit<RuntimeData, 'held' | 'collections' | 'totals'> {
-  held: BlockedTime[] | undefined;
+export interface KeptRuntime extends Omit<RuntimeData, 'blocks' | 'collections' | 'totals'> {
+  blocks: BlockedTime[] | undefined;
   collections: RuntimeData['collections'] | undefined;
 }

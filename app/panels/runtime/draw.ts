@@ -20,9 +20,9 @@ interface RuntimeRow {
 }
 
 export function drawRuntime(data: RuntimeData, { profile }: PanelPage) {
-  const { held, collections, durationMs } = data;
+  const { blocks, collections, durationMs } = data;
   const all = [
-    ...held.map(({ startMs, durationMs: ms, by }, index): RuntimeRow => ({
+    ...blocks.map(({ startMs, durationMs: ms, by }, index): RuntimeRow => ({
       id: `h${index + 1}`,
       kind: 'blocked',
       what: blockedLabel({ by }, profile.token),

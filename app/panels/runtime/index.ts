@@ -29,20 +29,20 @@ function sum(intervals: readonly { startMs: number; durationMs: number }[]): num
 
 function derive(kept: KeptRuntime | null): RuntimeData | null {
   if (kept === null) return null;
-  const { held = [], collections = [] } = kept;
-  return { ...kept, held, collections, totals: { heldMs: sum(held), collectionMs: sum(collections) } };
+  const { blocks = [], collections = [] } = kept;
+  return { ...kept, blocks, collections, totals: { blockedMs: sum(blocks), collectionMs: sum(collections) } };
 }
 
 function collect(context: Context): KeptRuntime | null {
   const reading = context.first('runtime')?.read();
   if (reading === undefined) return null;
-  const { held, collections, memory } = reading;
+  const { blocks, collections, memory } = reading;
   return {
     durationMs: round(context.durationMs ?? context.elapsedMs()),
     cpuUserMs: round(reading.cpuUserMs),
     cpuSystemMs: round(reading.cpuSystemMs),
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,
-    held: undefinedIfEmpty(rounded(held).map(withRoundedCpu)),
+    blocks: undefinedIfEmpty(rounded(blocks).map(withRoundedCpu)),
     collections: undefinedIfEmpty(rounded(collections)),
     memory: {
       rss: memory.rss,
@@ -66,7 +66,7 @@ export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
   spans: (kept, { profile }) => processSpans(kept, profile.token),
   summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
     text: `${(cpuUserMs + cpuSystemMs).toFixed(1)} ms CPU`,
-    tone: totals.heldMs >= BLOCKED_MS ? 'warn' : 'plain',
+    tone: totals.blockedMs >= BLOCKED_MS ? 'warn' : 'plain',
   }),
   empty: () => ({ what: 'The process was not watched during this request.' }),
   present: presentRuntime,

@@ -10,10 +10,10 @@ export function blockedLabel({ by }: Pick<BlockedTime, 'by'>, token: string): st
 }
 
 /** Both are of the process, whatever middleware ran. */
-export function processSpans({ held = [], collections = [] }: KeptRuntime, token: string): SpanDraft[] {
+export function processSpans({ blocks = [], collections = [] }: KeptRuntime, token: string): SpanDraft[] {
   const common = { kind: 'wait', panel: 'runtime', global: true } as const;
   return [
-    ...held.map(({ startMs, durationMs, by }, index): SpanDraft => ({
+    ...blocks.map(({ startMs, durationMs, by }, index): SpanDraft => ({
       ...common,
       label: blockedLabel({ by }, token),
       startMs,

@@ -7,7 +7,7 @@ import { requestName } from './request-name.ts';
 import type {} from './layer-fact.ts';
 import type {} from './view-trace.ts';
 
-export interface LoopHolder {
+export interface LoopBlocker {
   /** Token of the request. */
   profile: string;
   /** `GET /reports/daily` */
@@ -32,7 +32,7 @@ function nameOf({ name, pattern }: { name: string; pattern: string }): string {
 }
 
 /** The innermost piece of this request's work that lasted through all of it. */
-function workIn(context: Context, from: number, to: number): Pick<LoopHolder, 'where' | 'place'> | null {
+function workIn(context: Context, from: number, to: number): Pick<LoopBlocker, 'where' | 'place'> | null {
   const covers = ({ startMs, durationMs }: Piece): boolean => {
     if (durationMs === null) return false;
     const start = context.startMark + startMs;
@@ -45,7 +45,7 @@ function workIn(context: Context, from: number, to: number): Pick<LoopHolder, 'w
 }
 
 /** `from`, `to`: readings of `performance.now()`. */
-export function loopHolder(contexts: Iterable<Context>, from: number, to: number): LoopHolder | null {
+export function loopBlocker(contexts: Iterable<Context>, from: number, to: number): LoopBlocker | null {
   for (const context of contexts) {
     // The layers of a sampled-out request are derived once, at its end.
     const where = context.sampledOut ? null : workIn(context, from, to);
