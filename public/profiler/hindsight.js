@@ -7,7 +7,7 @@ import { addCopyButtons, copyFrom, copyPage } from './copy.js';
 import { startDropping } from './drop.js';
 import { filterRows } from './filter.js';
 import { startFinding } from './find.js';
-import { closeFolds, openTarget, toggleFold } from './fold.js';
+import { closeFolds, noteFold, openTarget, toggleFold } from './fold.js';
 import { onKey, openKeys, trimKeys } from './keys.js';
 import { startLive } from './live.js';
 import { openRow } from './open-row.js';
@@ -50,6 +50,7 @@ function start() {
   showMark();
   document.addEventListener('click', onClick);
   document.addEventListener('click', openRow);
+  document.addEventListener('click', noteFold);
   document.addEventListener('auxclick', openRow);
   document.addEventListener('input', (event) => {
     if (event.target.matches('[data-filter]')) filterRows(event.target);
