@@ -13,8 +13,9 @@ import { hasContent, importedAtOf, menuOf, panelsOf } from './profile-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
+import { savedLines } from './saved-lines.ts';
 import { createSignedAction } from './signed-action.ts';
-import { linesOf, singleFile } from './single-file.ts';
+import { singleFile } from './single-file.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
@@ -66,7 +67,7 @@ export function createFileController(services: PageServices): Record<'file' | 'i
   async function open(form: URLSearchParams, page: PageRequest): Promise<'responded'> {
     const text = form.get('file') ?? '';
     if (text.trim() === '') return showProblem(page, 'No file was chosen, or it is empty.');
-    const result = await profiles.importLines(linesOf(text), (profile, amendments) => {
+    const result = await profiles.importLines(savedLines(text), (profile, amendments) => {
       renderBody(profile, amendments);
     });
     if ('problem' in result) return showProblem(page, result.problem);

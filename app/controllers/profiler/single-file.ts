@@ -17,7 +17,6 @@ const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
 const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
 /** Nothing to send to, and nothing to copy with. */
 const WITHOUT_SERVER = 'form, .actions, .ibtn, .tools, .find {display: none !important}\n';
-const DATA = /<script type="application\/jsonl" id="hindsight-profile">\n([\s\S]*?)<\/script>/;
 
 export interface SingleFile {
   token: string;
@@ -82,9 +81,4 @@ export function singleFile(file: SingleFile): { html: string; policy: string } {
     `<title>${escapeHtml(file.title)}</title>\n<style>${css}</style>\n</head>\n<body>\n${body}\n` +
     `<script type="application/jsonl" id="hindsight-profile">\n${data}</script>\n</body>\n</html>\n`;
   return { html, policy };
-}
-
-/** The lines of JSON in a file: one that `singleFile` wrote, or the lines themselves. */
-export function linesOf(text: string): string[] {
-  return (DATA.exec(text)?.[1] ?? text).split('\n');
 }

@@ -78,10 +78,10 @@ describe('a profile as one file', () => {
     expect($('.panels a[href="#request"]')).to.have.length(1);
   });
 
-  it('opens again where it is uploaded, as HTML and as lines of JSON, marked as imported', async () => {
+  it('opens again where it is uploaded, as HTML, as JSON and as lines of JSON, marked as imported', async () => {
     const from = await start();
     const token = await from.send('/broken?q=%C3%A4');
-    for (const ending of ['html', 'jsonl']) {
+    for (const ending of ['html', 'jsonl', 'json']) {
       const to = await start();
       const response = await upload(to, await get(from, `${token}.${ending}`));
       expect([response.status, response.headers.get('location')]).to.deep.equal([
@@ -97,6 +97,7 @@ describe('a profile as one file', () => {
       const own = (await from.profiler.profiles.read(token))!;
       expect(found.profile.panels.configuration).to.deep.equal(own.profile.panels.configuration);
       expect(found.profile.panels.exception).to.deep.equal(own.profile.panels.exception);
+      expect(found.profile.findings).to.deep.equal(own.profile.findings);
       // The file of an imported profile opens again, too.
       const third = await start();
       expect((await upload(third, await get(to, `${token}.html`))).status).to.equal(303);
@@ -164,6 +165,7 @@ describe('a profile as one file', () => {
     const refused: [string, string][] = [
       ['', 'No file was chosen'],
       ['<!doctype html><title>Not ours</title>', 'Line 1: it is no JSON'],
+      ['{"profile":{"version":99}}', 'its profile has version 99'],
       ['{"a":1}', 'Line 1: it is no exported profile'],
       [JSON.stringify({ part: { id: 'x', text: '{}' } }), 'its shared part was changed'],
       [lines.slice(0, lines.lastIndexOf('{"part"') + 20), 'it is no JSON'],
