@@ -21,7 +21,7 @@ const COUNTING_MS = 100;
 const CANCELED = '57014';
 
 interface Plan {
-  'QUERY PLAN': { Plan: { 'Plan Rows': number } }[];
+  'QUERY PLAN': { Plan: { 'Node Type': string; 'Plan Rows': number } }[];
 }
 
 interface Search {
@@ -76,10 +76,11 @@ async function countOf(client: Client, table: string, { sql, values }: Condition
   }
 }
 
-/** The planner's estimate, from the server's statistics. */
-async function estimateOf(client: Client, table: string, { sql, values }: Condition): Promise<number> {
+/** The planner's estimate, from the server's statistics; null if it has none: of a distributed table, Citus says 100,000 of anything. */
+async function estimateOf(client: Client, table: string, { sql, values }: Condition): Promise<number | null> {
   const planned = await client.query(`explain (format json) select 1 from ${table} where ${sql}`, values);
-  return Math.round((planned.rows as Plan[])[0]?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0);
+  const plan = (planned.rows as Plan[])[0]?.['QUERY PLAN'][0]?.Plan;
+  return plan === undefined || plan['Node Type'] === 'Custom Scan' ? null : Math.round(plan['Plan Rows']);
 }
 
 export async function findProfiles(
@@ -113,7 +114,7 @@ export async function findProfiles(
     // A page that is not full is the last one, unless it is past the end.
     if (rows.length < query.limit && (rows.length > 0 || query.offset === 0))
       return { rows, total: last, totalIsExact: true };
-    const estimate = await estimateOf(client, table, condition);
+    const estimate = (await estimateOf(client, table, condition)) ?? (rows.length === 0 ? 0 : last + 1);
     const counted = estimate >= SURELY_MORE ? null : await countOf(client, table, condition);
     if (counted !== null && counted <= MOST_COUNTED) return { rows, total: counted, totalIsExact: true };
     return {

@@ -178,11 +178,13 @@ async function purgeByLimits(store: Store, limits: RetentionLimits): Promise<num
 
 /** Updates exceptions that were pinned or unpinned since. */
 async function followPins({ pool, schema }: Store): Promise<void> {
-  const pinned = pinnedTokens(quoted(schema));
-  const isPinned = `(token in (${pinned}) or parent in (${pinned}))`;
+  const { rows } = await pool.query<{ token: string }>(pinnedTokens(quoted(schema)));
+  // Not a subquery: its tokens are compared with parents, which Citus has on other nodes.
+  const isPinned = '(token = any($1) or parent = any($1))';
   await pool.query(
     `update ${tableIn(schema, NET)} set kept = case when ${isPinned} then 'pinned' end
      where kept is not null and (kept = 'pinned') is distinct from (${isPinned} is true)`,
+    [rows.map(({ token }) => token)],
   );
 }
 

@@ -3,7 +3,12 @@
  * profile needs them and a round trip costs as much CPU as a panel.
  */
 import type { ReadOptions, ReadProfile } from '../profiler/storage.ts';
-import { percentilesColumn, percentilesOf, type PercentilesRow } from './postgres-route-percentiles.ts';
+import {
+  percentilesColumn,
+  percentilesOf,
+  type PercentilesRow,
+  readRoutePercentiles,
+} from './postgres-route-percentiles.ts';
 import { type Pool, quoted } from './pool.ts';
 import { storable } from './text.ts';
 
@@ -11,13 +16,31 @@ interface ReadRow {
   version: string;
   document: string | null;
   amendments: Record<string, string> | null;
-  percentiles?: PercentilesRow | null;
 }
+
+interface RouteRow {
+  kind: string;
+  route: string | null;
+  method: string;
+  /** bigint as text. */
+  started_at: string;
+}
+
+/** SQLSTATE: feature_not_supported. */
+const UNSUPPORTED = '0A000';
 
 export type Reader = (pool: Pool, token: string, options?: ReadOptions) => Promise<ReadProfile | null>;
 
 function parseAmendments(texts: Record<string, string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, JSON.parse(text) as unknown]));
+}
+
+function profileOf({ version, document, amendments }: ReadRow): ReadProfile {
+  return { version, document, amendments: amendments === null ? {} : parseAmendments(amendments) };
+}
+
+function isUnsupported(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === UNSUPPORTED;
 }
 
 export function createReader(schema: string): Reader {
@@ -31,21 +54,48 @@ export function createReader(schema: string): Reader {
     from ${profiles} as profile where profile.token = $1`;
   const alone = statementOf('');
   const withPercentiles = statementOf(`, ${percentilesColumn(profiles, 'profile')} as percentiles`);
+  const withRoute = statementOf(', kind, route, method, started_at');
+  /** False once the server can't: in a table that Citus distributes, the other requests of a route are on other nodes. */
+  let isOneStatement = true;
 
-  return async (pool, token, { known, routePercentiles = false } = {}) => {
-    const { rows } = await pool.query<ReadRow>(routePercentiles ? withPercentiles : alone, [
-      storable(token),
-      known ?? null,
-    ]);
+  async function readAtOnce(pool: Pool, values: unknown[]): Promise<ReadProfile | null> {
+    const { rows } = await pool.query<ReadRow & { percentiles: PercentilesRow | null }>(
+      withPercentiles,
+      values,
+    );
+    const [row] = rows;
+    return row === undefined
+      ? null
+      : { ...profileOf(row), routePercentiles: row.percentiles && percentilesOf(row.percentiles) };
+  }
+
+  async function readApart(pool: Pool, values: unknown[]): Promise<ReadProfile | null> {
+    const { rows } = await pool.query<ReadRow & RouteRow>(withRoute, values);
     const [row] = rows;
     if (row === undefined) return null;
-    return {
-      version: row.version,
-      document: row.document,
-      amendments: row.amendments === null ? {} : parseAmendments(row.amendments),
-      ...(row.percentiles === undefined
-        ? {}
-        : { routePercentiles: row.percentiles && percentilesOf(row.percentiles) }),
-    };
+    const { kind, route, method, started_at: startedAt } = row;
+    const routePercentiles =
+      kind === 'request' && route !== null
+        ? await readRoutePercentiles(pool, schema, { route, method, before: Number(startedAt) })
+        : null;
+    return { ...profileOf(row), routePercentiles };
+  }
+
+  async function readWithPercentiles(pool: Pool, values: unknown[]): Promise<ReadProfile | null> {
+    if (!isOneStatement) return readApart(pool, values);
+    try {
+      return await readAtOnce(pool, values);
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+      isOneStatement = false;
+      return readApart(pool, values);
+    }
+  }
+
+  return async (pool, token, { known, routePercentiles = false } = {}) => {
+    const values = [storable(token), known ?? null];
+    if (routePercentiles) return readWithPercentiles(pool, values);
+    const [row] = (await pool.query<ReadRow>(alone, values)).rows;
+    return row === undefined ? null : profileOf(row);
   };
 }

@@ -78,6 +78,8 @@ describe('storage with a replica', () => {
   }
 
   describe('as any storage', () => {
+    // A standby refuses a statement that writes: the replica would be set aside.
+    afterEach(() => expect(said).to.deep.equal([]));
     describeStorageContract({
       create: (onClash) => Promise.resolve(open(onClash === undefined ? {} : { onClash })),
     });
@@ -180,6 +182,10 @@ describe('storage with a replica', () => {
   it('does not repeat on the primary a search that takes too long on the replica', async () => {
     const storage = await openConnected({ onlyReplica: { findTimeoutMs: 200 } });
     await storage.write([profileOf(1)]);
+    await until(async () => {
+      await storage.read('000001');
+      return readsOf(storage).replica > 0;
+    }, 'the replica has all that was written');
     // The replica takes the lock over, and a search there waits for it.
     await knex.transaction(async (locking) => {
       await locking.raw('lock table ??.hindsight_profiles in access exclusive mode', [SCHEMA]);
