@@ -154,7 +154,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
     { patches: [mongodbPatch], listen: () => observeMongodb({ tracker, queries }) },
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
-    { patches: labelPatches, listen: () => observeLabels({ queries }) },
+    { patches: labelPatches, listen: () => observeLabels({ tracker, findCaller, queries }) },
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     {
       patches: [ioredisPatch, ...redisPatches, ...redis4Patches],

@@ -20,6 +20,8 @@ export interface CallerOptions {
   skip?: string;
   /** Searched instead of the current stack: the text of one that the library has taken. */
   stack?: string;
+  /** null instead of a library's frame where there is no own one. */
+  isOwn?: true;
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
@@ -41,7 +43,8 @@ export interface Site {
 const FRAMES = 12;
 /** Frameworks register at the start, from far below the line that starts them. */
 const REGISTRATION_FRAMES = 50;
-const ROUTERS = new Set(['express', 'router']);
+/** In each stack of a registration, so that any other package says more. */
+const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
 const NEAR = 4;
 /** Positions cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
@@ -195,16 +198,19 @@ export function createCallerFinder(
   }
 
   /** null for the profiler's own code, which is skipped. */
-  function placeOf({ name, places }: KnownFile, site: Site): string | null {
+  function placeOf({ name, kind, places }: KnownFile, site: Site): string | null {
     const line = site.getLineNumber() ?? 0;
     const column = site.getColumnNumber() ?? 0;
     const key = (column * COLUMN + line) * (site.isText === true ? -1 : 1);
     const before = places.get(key);
     if (before !== undefined) return before;
+    // A library's source map names files that nobody has.
     const position =
-      site.isText === true
-        ? (maps?.original(filePathOf(name), line, column) ?? { file: filePathOf(name), line })
-        : sourcePosition(name, line, column, maps);
+      kind === 'library'
+        ? { file: filePathOf(name), line }
+        : site.isText === true
+          ? (maps?.original(filePathOf(name), line, column) ?? { file: filePathOf(name), line })
+          : sourcePosition(name, line, column, maps);
     if (folder !== '' && name.startsWith(folder) && OURS_WRITTEN.test(position.file)) {
       places.set(key, null);
       return null;
@@ -252,7 +258,7 @@ export function createCallerFinder(
     return count;
   }
 
-  const find: FindCaller = ({ below, frames = FRAMES, near = NEAR, skip, stack }) => {
+  const find: FindCaller = ({ below, frames = FRAMES, near = NEAR, skip, stack, isOwn: onlyOwn }) => {
     try {
       if (remembered > REMEMBERED) {
         files.clear();
@@ -264,7 +270,7 @@ export function createCallerFinder(
       const found = searchOwn(sites, from);
       if (found !== null) return found;
       if (near < frames && sites.length === from + near) sites = takeSites(from + frames);
-      return searchOwn(sites, from) ?? searchLibrary(sites, from, skip);
+      return searchOwn(sites, from) ?? (onlyOwn === true ? null : searchLibrary(sites, from, skip));
     } catch {
       return null;
     }

@@ -1,9 +1,34 @@
-/** Statements that are sent below a method of an ORM carry its name. Of nested methods the outermost counts: the application called it. */
-import { ormCalls } from './channels/labels.ts';
-import type { QueryRecorder } from './queries.ts';
+/**
+ * Statements that are sent below a method of an ORM carry its name, and the line that called it: by the time they are sent, the stack
+ * has often lost it. Of nested methods the outermost counts: the application called it.
+ */
+import { type OrmCall, ormCalls } from './channels/labels.ts';
+import type { Origin, QueryRecorder } from './queries.ts';
+import type { ObserverParts } from './subscribe.ts';
 
-export function observeLabels({ queries: { calls } }: { queries: QueryRecorder }): { close(): void } {
-  ormCalls.bindStore(calls, (call) => calls.getStore() ?? call);
+/** Frames between here and own code. */
+const FRAMES = 20;
+
+export interface LabelObserverOptions extends ObserverParts {
+  queries: QueryRecorder;
+}
+
+export function observeLabels({ tracker, findCaller, queries: { calls } }: LabelObserverOptions): {
+  close(): void;
+} {
+  function callerOf({ stack }: OrmCall): string | null {
+    if (tracker.observed() === undefined || findCaller === undefined) return null;
+    return findCaller(
+      stack === undefined ? { near: FRAMES, frames: FRAMES, isOwn: true } : { stack: stack() },
+    );
+  }
+
+  ormCalls.bindStore(calls, (call): Origin => {
+    const outer = calls.getStore();
+    if (outer !== undefined) return outer;
+    const { label } = call as OrmCall;
+    return { label, caller: callerOf(call as OrmCall) };
+  });
   return {
     close() {
       ormCalls.unbindStore(calls);

@@ -6,7 +6,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
-import type { OrmCall } from './channels/labels.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf } from './statement.ts';
@@ -79,7 +78,7 @@ export interface QueryRecorder {
   /** Runs the call of a driver whose statement is recorded already. Synchronous: drivers are called so. */
   covered<T>(work: () => T): T;
   /** The call of an ORM that statements are sent for, whenever they are. */
-  calls: AsyncLocalStorage<OrmCall>;
+  calls: AsyncLocalStorage<Origin>;
 }
 
 export interface QueryRecorderOptions {
@@ -124,7 +123,7 @@ export function countBeyond(
 
 export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorderOptions): QueryRecorder {
   const connections = new WeakMap<object, Connection>();
-  const calls = new AsyncLocalStorage<OrmCall>();
+  const calls = new AsyncLocalStorage<Origin>();
   const counts = new Map<string, number>();
   let transactions = 0;
   let isCovered = false;
@@ -194,7 +193,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
     const call = calls.getStore();
     return {
-      caller: calledFrom(call?.stack) ?? callerOf(library) ?? calledFrom(stack),
+      caller: call?.caller ?? callerOf(library) ?? calledFrom(stack),
       label: call?.label ?? null,
     };
   }

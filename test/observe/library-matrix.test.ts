@@ -166,7 +166,7 @@ function rowOf(name: string, all: readonly Seen[]): string[] {
   return [
     name,
     told(({ durationMs }) => durationMs !== null),
-    told(({ caller }) => caller?.startsWith('test/') === true),
+    told(({ caller }) => /^test\/(?!.*node_modules)/.test(caller ?? '')),
     any(asked.some(({ bindings }) => bindings.length > 0)),
     any(asked.some(({ rows }) => rows === 1)),
     any(queries.some(({ transaction }) => transaction !== null)),

@@ -48,6 +48,22 @@ describe('what runs above a driver', () => {
     expect(inside.map(({ label = null }) => label)).to.deep.equal([null, 'User.findAll', null]);
   });
 
+  it('has the line that called, also where nobody awaits it: Sequelize', async () => {
+    const { host, port, user, database } = server().connection;
+    const sequelize = new Sequelize(database, user, '', { host, port, dialect: 'postgres', logging: false });
+    const Thing = sequelize.define('Thing', { name: DataTypes.STRING }, { timestamps: false });
+    await sequelize.sync();
+    const queries = await requests.observed(
+      () =>
+        new Promise<void>((resolve) => {
+          void Thing.findAll().then(() => sequelize.query('select 1').then(() => { resolve(); })); // prettier-ignore
+        }),
+    );
+    await sequelize.close();
+    expect(queries.map(({ label = null }) => label)).to.deep.equal(['Thing.findAll', null]);
+    for (const { caller } of queries) expect(caller).to.match(HERE);
+  });
+
   it('is seen as what it sends: Kysely, pg-promise', async () => {
     const kysely = new Kysely<{ pg_class: { relname: string } }>({
       dialect: new PostgresDialect({ pool: new pg.Pool(server().connection) }),

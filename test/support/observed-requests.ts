@@ -1,5 +1,5 @@
 /** Work as a request would do it, and the facts it leaves: for tests of observers against real libraries. */
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder, type FindCaller } from '../../app/observe/caller.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../../app/observe/libraries.ts';
 import { createQueryRecorder, type QueryRecorder } from '../../app/observe/queries.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
@@ -16,14 +16,17 @@ export interface ObservedRequests {
 
 export interface ObservedLibrary {
   patches: readonly LibraryPatch[];
-  listen: (options: { tracker: ContextTracker; queries: QueryRecorder }) => { close(): void };
+  listen: (options: { tracker: ContextTracker; queries: QueryRecorder; findCaller: FindCaller }) => {
+    close(): void;
+  };
 }
 
 export function observeRequests(...library: readonly ObservedLibrary[]): ObservedRequests {
   const tracker = new ContextTracker();
-  const queries = createQueryRecorder({ tracker, findCaller: createCallerFinder() });
+  const findCaller = createCallerFinder();
+  const queries = createQueryRecorder({ tracker, findCaller });
   const libraries = watchLibraries(library.flatMap(({ patches }) => patches));
-  const closing = library.map(({ listen }) => listen({ tracker, queries }));
+  const closing = library.map(({ listen }) => listen({ tracker, queries, findCaller }));
   let count = 0;
   return {
     tracker,

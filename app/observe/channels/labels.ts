@@ -6,7 +6,7 @@ import { ownerOf, wrapMethod } from './wrap-method.ts';
 export interface OrmCall {
   /** `User.findAll`; null for SQL of the application's own. */
   label: string | null;
-  /** Of the call, where the library takes one itself and sends its statements from elsewhere. */
+  /** Of the call, where the library has taken one and calls now from elsewhere. */
   stack?: () => string;
 }
 
@@ -76,14 +76,18 @@ function labelled(target: unknown, names: readonly string[], labelOf: LabelOf): 
       name,
       (original) =>
         function (this: unknown, ...args) {
-          const of = ormCalls.hasSubscribers ? labelOf(this, args) : null;
-          if (of === null) return Reflect.apply(original, this, args);
-          return ormCalls.runStores({ label: `${of}.${name}` }, () => Reflect.apply(original, this, args));
+          if (!ormCalls.hasSubscribers) return Reflect.apply(original, this, args);
+          const of = labelOf(this, args);
+          const call: OrmCall = { label: of === null ? null : `${of}.${name}` };
+          return ormCalls.runStores(call, () => Reflect.apply(original, this, args));
         },
     );
     return undo ?? [];
   });
 }
+
+/** SQL of the application's own: only its line is wanted. */
+const ownSql: LabelOf = () => null;
 
 function all(undo: readonly (() => void)[]): (() => void) | null {
   if (undo.length === 0) return null;
@@ -104,7 +108,24 @@ export const labelPatches: readonly LibraryPatch[] = [
         ),
       ]),
   },
+  {
+    name: 'sequelize',
+    file: 'lib/sequelize.js',
+    patch: (exports) => all(labelled((exports as { prototype?: object }).prototype, ['query'], ownSql)),
+  },
   { name: 'typeorm', file: 'entity-manager/EntityManager.js', patch: entityManager(TYPEORM) },
+  {
+    name: 'typeorm',
+    file: 'data-source/DataSource.js',
+    patch: (exports) =>
+      all(
+        labelled(
+          (exports as { DataSource?: { prototype: object } }).DataSource?.prototype,
+          ['query'],
+          ownSql,
+        ),
+      ),
+  },
   {
     name: '@mikro-orm/core',
     file: 'EntityManager.js',

@@ -237,7 +237,9 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 export function layerName({ name, kind, method, pattern }: RanLayer): string {
   if (name !== '' && name !== '<anonymous>') return name;
-  return kind === 'handler' ? `${method ?? 'ALL'} ${pattern}` : `a ${kind} without a name`;
+  return kind === 'handler'
+    ? `${method ?? 'ALL'} ${pattern}`
+    : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} without a name`;
 }
 
 function nameStep({ verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
