@@ -46,6 +46,11 @@ export function isProduction(env: Environment = process.env): boolean {
   return env.NODE_ENV === 'production';
 }
 
+/** Whether Node.js measures coverage for the whole process, for c8 or by itself. */
+export function measuresCoverage(env: Environment = process.env): boolean {
+  return env.NODE_V8_COVERAGE !== undefined;
+}
+
 /** Whether a host is recorded: as its code says, else as PROFILER says, else everywhere except in production. */
 export function isEnabled(given: boolean | undefined, env: Environment = process.env): boolean {
   return given ?? readEnvironment(hostSettings, env).enabled ?? !isProduction(env);

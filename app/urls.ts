@@ -52,6 +52,8 @@ export const urls = {
   /** All of it in one file that opens without a server. */
   profileFile: (token: string) => `${PROFILER_PREFIX}/${token}.html`,
   profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,
+  /** For Chrome DevTools and VS Code. */
+  profileCpu: (token: string) => `${PROFILER_PREFIX}/${token}.cpuprofile`,
   profileOtlp: (token: string) => `${PROFILER_PREFIX}/${token}.otlp.json`,
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,

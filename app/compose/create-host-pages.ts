@@ -6,6 +6,7 @@ import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
+import type { CpuSampler } from '../profiler/cpu-samples.ts';
 import type { ExportCounters } from '../profiler/export.ts';
 import { readHealth } from '../profiler/health.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -24,6 +25,7 @@ interface HostPagesParts {
   storage: ProfileStorage;
   /** undefined: nothing is exported. */
   exported: (() => ExportCounters) | undefined;
+  cpu: CpuSampler;
   process: string;
   root: string;
   sourceOf: (req: IncomingMessage) => RequestSource;
@@ -77,6 +79,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     recording,
     forms: createFormSigner({ sharedKey: storage.formKey?.bind(storage) }),
     live,
+    cpu: parts.cpu,
     panels,
     rules,
     settings,

@@ -11,6 +11,7 @@ import type { PageParts } from './page-parts.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
+import type { CpuSampler } from '../profiler/cpu-samples.ts';
 import type { FormSigner } from '../profiler/form-signature.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';
@@ -22,6 +23,7 @@ export interface PageHandlerOptions {
   recording: Recording;
   forms: FormSigner;
   live: Live;
+  cpu: CpuSampler;
   /** In the order of the menu. */
   panels: readonly Panel[];
   rules: readonly FindingRule[];
@@ -65,6 +67,7 @@ export function createPageHandler(
     recording,
     forms,
     live,
+    cpu: options.cpu,
     panels,
     rules: ruleTexts(rules),
     replay: settings.replay,

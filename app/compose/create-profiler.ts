@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
-import { isEnabled, isProduction } from '../config.ts';
+import { isEnabled, isProduction, measuresCoverage } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
@@ -15,6 +15,7 @@ import { createPublicAddressNotice } from '../middleware/public-address.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
 import type { RenderingApp } from '../observe/views.ts';
+import { createCpuSampler } from '../observe/cpu.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
@@ -105,6 +106,14 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     warn,
   });
 
+  const cpu = createCpuSampler({
+    tracker,
+    mode: settings.cpu ?? (isProduction() ? 'off' : 'auto'),
+    measuresCoverage: measuresCoverage(),
+    root,
+    files,
+    maps,
+  });
   const { guard, live, pages, errors, respondWithError, handlers } = createHostPages({
     options,
     core,
@@ -113,6 +122,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     rules,
     storage,
     exported: exported?.counters,
+    cpu,
     process: name,
     root,
     sourceOf,
@@ -134,6 +144,16 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     serverTiming: settings.serverTiming ? createServerTiming() : undefined,
     toolbar: settings.toolbar ? { script: () => pages.toolbarScript() } : undefined,
     presetPrototypes: options.presetPrototypes ?? true,
+    cpu: cpu.isOff
+      ? undefined
+      : {
+          sampler: cpu,
+          mayAsk: (req) =>
+            guard.check(req).then(
+              () => true,
+              () => false,
+            ),
+        },
     onServer: guard.isSet ? undefined : createPublicAddressNotice(warn),
     onOtherProfiler: warn,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
@@ -141,6 +161,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     onUpgrade: options.onRequest ?? [],
     onFinish(context, req) {
       if (context.kind === 'request' && !context.sampledOut) observers.onFinish(context);
+      if (!cpu.isOff) cpu.finish(context);
       routing.onFinish(context, req);
       // The pages take 10 MB. They are loaded after the first response, unless they are unlikely to be opened.
       if (isLookedAt) pages.preload();
@@ -190,6 +211,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       for (const detach of detaching.splice(0)) detach();
       live.close();
       observers.close();
+      cpu.close();
       watch.close();
       await core.close(timeoutMs);
       await exported?.close();

@@ -31,6 +31,11 @@ export function onOff(given: unknown): boolean {
   throw new Error(`is "${value}"; set it to 1 or 0.`);
 }
 
+export function cpuMode(given: unknown): 'off' | 'ask' | 'auto' {
+  if (given === 'off' || given === 'ask' || given === 'auto') return given;
+  throw new Error(`is "${String(given)}"; set it to off, ask or auto.`);
+}
+
 /** Which recorded requests may be sent again. */
 export function replayPolicy(given: unknown): 'off' | 'safe' | 'all' {
   if (given === 'off' || given === 'safe' || given === 'all') return given;

@@ -5,6 +5,7 @@
 import { databaseUrl, postgresUrl } from './database-url.ts';
 import { editorPaths, editorUrl } from './editor.ts';
 import {
+  cpuMode,
   domain,
   environmentName,
   hostNames,
@@ -253,6 +254,14 @@ export const profilerSettings = {
     mayBeEmpty: true,
     meaning:
       'folder for what a process could not store before it ended; the next start stores it. An empty value: it is lost ([docs/reliability.md](docs/reliability.md))',
+  }),
+  cpu: setting<'off' | 'ask' | 'auto' | null>({
+    name: 'PROFILER_CPU',
+    read: cpuMode,
+    fallback: null,
+    defaultText: '`auto`; in a host `off` where `NODE_ENV=production`',
+    meaning:
+      'which requests get a CPU profile ([docs/cpu.md](docs/cpu.md)): `ask`, those that are asked for by a form or a header; `auto`, also the next one to an address that blocked the event loop; `off`, none',
   }),
   editor: setting({
     name: 'PROFILER_EDITOR',

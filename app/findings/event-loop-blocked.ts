@@ -1,7 +1,8 @@
 /**
- * The event loop was blocked, so the process served nobody. That is measured; the cause is named only if one layer or one
- * view ran synchronously throughout. Otherwise any running request may have caused it.
+ * The event loop was blocked, so the process served nobody. That is measured; the function is named if the request was sampled, else the
+ * cause only if one layer or one view ran synchronously throughout. Otherwise any running request may have caused it.
  */
+import { callTree, holderIn, isSampled } from '../profiler/cpu-tree.ts';
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -12,7 +13,7 @@ import { labelOf } from './shared/queries.ts';
 import { count, duration, placed } from './shared/wording.ts';
 
 type Given = Pick<Kept, 'runtime'> &
-  Partial<Pick<Kept, 'routing' | 'views' | 'logs' | 'database' | 'http_client'>>;
+  Partial<Pick<Kept, 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>>;
 type Block = NonNullable<Kept['runtime']['blocks']>[number] & {
   /** The request that blocked it, if that is certain. */
   by?: { profile: string; what: string; where: string; place?: string | null };
@@ -103,11 +104,25 @@ function isWaiting({ cpuMs, durationMs }: Block): boolean {
   return cpuMs !== undefined && cpuMs < durationMs * COMPUTING;
 }
 
+/** The function that the samples of the block met. */
+function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null {
+  if (cpu !== undefined && 'earlier' in cpu) {
+    const { what, place, profile } = cpu.earlier;
+    return { text: `likely in ${what.slice(0, 160)}, as in the sampled request ${profile}`, place };
+  }
+  if (!isSampled(cpu)) return null;
+  const root = callTree(cpu, [startMs, startMs + durationMs]);
+  const holder = root.totalUs < durationMs * 1000 * COMPUTING ? null : holderIn(root);
+  return holder === null ? null : { text: `in ${holder.what.slice(0, 160)}`, place: holder.place };
+}
+
 /** null: the profiler itself, or nothing shows that it was code of the process. */
 function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   const { by } = block;
   if (by !== undefined && by.profile !== head.token)
     return { text: `by another request (${by.what}), in ${by.where}`, place: by.place ?? null };
+  const sampled = sampledIn(kept, block);
+  if (sampled !== null) return sampled;
   const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, block));
   if (view !== undefined) return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller };
   const layer = layerOf(kept, block);
@@ -138,8 +153,8 @@ export const eventLoopBlocked: FindingRule<Given> = {
   formerly: 'loop-held',
   needs: ['runtime'],
   labels: ['loop blocked'],
-  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. It is named only if one handler or view ran throughout.',
-  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job.',
+  why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
+  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. Which function it was, the panel CPU of the next request to this address says: in development it is sampled by itself, else by the form there.',
   find(kept, head) {
     const { blocks } = kept.runtime;
     if (blocks === undefined) return [];

@@ -1,12 +1,14 @@
 /** Most of the request passed while nothing that is recorded ran. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import type { KeptCpu } from '../profiler/cpu-samples.ts';
+import { callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 import { placed, shareOf } from './shared/wording.ts';
 
-type Given = { request: KeptRequest; routing: Kept['routing'] } & Record<string, unknown>;
+type Given = { request: KeptRequest; routing: Kept['routing']; cpu?: KeptCpu } & Record<string, unknown>;
 
 /** A wait is reported above both. */
 const LONG_MS = 200;
@@ -62,6 +64,12 @@ function waitingAt(layers: readonly RanLayer[], { startMs, durationMs }: Gap): R
   return layers.findLast((layer) => layer.kind !== 'router' && layer.startMs <= startMs + durationMs / 2);
 }
 
+/** Its own code held the thread for half of it, as samples show: it did not wait. */
+function isHeld({ cpu }: Given, { startMs, durationMs }: Gap): boolean {
+  if (!isSampled(cpu)) return false;
+  return callTree(cpu, [startMs, startMs + durationMs]).totalUs > (durationMs * 1000) / 2;
+}
+
 export const unrecordedWait: FindingRule<Given> = {
   name: 'unrecorded-wait',
   needs: ['request', 'routing'],
@@ -77,6 +85,7 @@ export const unrecordedWait: FindingRule<Given> = {
     const layers = routing.layers.map(fromLayerRow);
     const gap = longestGap(workIn(kept), layers[0]?.startMs ?? 0, endMs);
     if (gap.durationMs < LONG_MS || gap.durationMs < durationMs * LARGE_SHARE) return [];
+    if (isHeld(kept, gap)) return [];
     const layer = waitingAt(layers, gap);
     if (layer === undefined || layer.kind === 'error') return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(gap.durationMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
 import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { Sampler } from '../profiler/sampling.ts';
@@ -40,6 +41,8 @@ export interface WatchOptions {
   onServer?: ((server: Server) => void) | undefined;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp?: (req: IncomingMessage) => void;
+  /** Samples requests that were asked for; `mayAsk`: whether the sender of the header may. Default: none is sampled. */
+  cpu?: { sampler: CpuSampler; mayAsk: (req: IncomingMessage) => Promise<boolean> } | undefined;
   /** Called once per request, inside its context: observers that add facts. */
   onRequest?: readonly ((context: Context) => void)[];
   /** The same for upgraded requests, which may stay open for hours. */
@@ -195,15 +198,15 @@ export function createWatch(options: WatchOptions): Watch {
   });
 
   /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
-  function openContext({ headers }: IncomingMessage, own: boolean): Context {
+  function openContext({ headers }: IncomingMessage, own: boolean, isSampled: boolean): Context {
     if (own) return isOfToolbar(headers) ? recorder.openInternal() : recorder.open('profiler');
-    return takes(headers) ? recorder.open('request') : recorder.openSampledOut();
+    return isSampled || takes(headers) ? recorder.open('request') : recorder.openSampledOut();
   }
 
-  function open(req: IncomingMessage, res: ServerResponse): Context {
+  function open(req: IncomingMessage, res: ServerResponse, isSampled: boolean): Context {
     const source = sourceOf(req);
     const target = targetOf(req);
-    const context = openContext(req, isProfilerTarget(target));
+    const context = openContext(req, isProfilerTarget(target), isSampled);
     tracker.open(req, context);
     preset?.observeServer(req);
     upgrades.observeServer(req);
@@ -230,7 +233,33 @@ export function createWatch(options: WatchOptions): Watch {
       next();
       return;
     }
-    const context = open(req, res);
+    const asked = options.cpu?.sampler.reasonFor(req) ?? null;
+    if (options.cpu === undefined || asked === null) serve(open(req, res, false), req, res, next);
+    else if (asked === 'header')
+      void options.cpu.mayAsk(req).then((may) => {
+        serveSampled(may ? asked : null, req, res, next);
+      });
+    else serveSampled(asked, req, res, next);
+  }
+
+  function serveSampled(
+    asked: CpuReason | null,
+    req: IncomingMessage,
+    res: ServerResponse,
+    next: () => void,
+  ): void {
+    const sampler = options.cpu?.sampler;
+    if (sampler === undefined || asked === null || isProfilerTarget(targetOf(req))) {
+      serve(open(req, res, false), req, res, next);
+      return;
+    }
+    const context = sampler.begin(asked, () => open(req, res, true));
+    sampler.run(context, () => {
+      serve(context, req, res, next);
+    });
+  }
+
+  function serve(context: Context, req: IncomingMessage, res: ServerResponse, next: () => void): void {
     responses.watch(res, context);
     if (context.sampledOut) {
       next();

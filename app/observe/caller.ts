@@ -103,7 +103,7 @@ interface KnownFile {
 const COLUMN = 2 ** 20;
 
 /** Position in the original source, where a source map is known. */
-function sourcePosition(
+export function sourcePosition(
   file: string,
   line: number,
   column: number,
@@ -117,6 +117,13 @@ function sourcePosition(
   const source = entry.originalSource;
   const known = source.startsWith('file://') || isAbsolute(source);
   return { file: known ? filePathOf(source) : filePathOf(file), line: entry.originalLine + 1 };
+}
+
+/** `src/orders.ts:41`; a file outside of `root` by its whole path. */
+export function placeText(root: string, { file, line }: { file: string; line: number }): string {
+  const inside = relative(root, file);
+  const shown = inside.startsWith('..') || isAbsolute(inside) ? file : inside;
+  return `${shown.split(sep).join('/')}:${line}`;
 }
 
 /** The profiler's files between a library and its caller; elsewhere in `app` there may be code of the owner. */
@@ -215,9 +222,7 @@ export function createCallerFinder(
       places.set(key, null);
       return null;
     }
-    const inside = relative(root, position.file);
-    const shown = inside.startsWith('..') || isAbsolute(inside) ? position.file : inside;
-    const place = `${shown.split(sep).join('/')}:${position.line}`;
+    const place = placeText(root, position);
     places.set(key, place);
     remembered++;
     return place;

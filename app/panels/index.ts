@@ -5,6 +5,7 @@
 import type { Panel } from '../profiler/panel.ts';
 import { cachePanel } from './cache/index.ts';
 import { type ConfigurationFacts, createConfigurationPanel } from './configuration/index.ts';
+import { cpuPanel } from './cpu/index.ts';
 import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
 import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
@@ -49,6 +50,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     jobsPanel,
     processesPanel,
     spansPanel,
+    cpuPanel,
     runtimePanel,
     securityPanel,
     createConfigurationPanel(configuration),

@@ -63,7 +63,13 @@ async function finalProfile(
 }
 
 export async function startFindingsApp(build: BuildApp, options: ProfilerOptions = {}): Promise<FindingsApp> {
-  const profiler = createProfiler({ warn: () => undefined, Router: express.Router, ...options });
+  const profiler = createProfiler({
+    warn: () => undefined,
+    Router: express.Router,
+    // A request that is asked again has to be as it was.
+    cpu: 'ask',
+    ...options,
+  });
   const app = express();
   app.use(profiler.watch);
   app.use(profiler.pages);

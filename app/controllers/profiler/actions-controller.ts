@@ -1,4 +1,4 @@
-/** State changes: pin, unpin, clear, pause, resume. */
+/** State changes: pin, unpin, clear, cpu, pause, resume. */
 import { createError } from '../../errors.ts';
 import { TOKEN_PATTERN } from '../../urls.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -8,8 +8,8 @@ import { createUnknownTokenError } from './unknown-token.ts';
 
 export function createActionsController(
   services: PageServices,
-): Record<'pin' | 'unpin' | 'clear' | 'pause' | 'resume', PageAction> {
-  const { profiles, forms, recording, renderPage, foot } = services;
+): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'pause' | 'resume', PageAction> {
+  const { profiles, forms, recording, cpu, renderPage, foot } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
@@ -17,6 +17,17 @@ export function createActionsController(
     const token = form.get('token') ?? '';
     if (!TOKEN_PATTERN.test(token)) throw createError('BAD_REQUEST', ['The form names no token.']);
     if (!(await profiles.amend(token, 'pin', pin))) throw await createUnknownTokenError(services, token);
+  }
+
+  /** The next request to the address of a recorded one is sampled. */
+  async function armCpu(form: URLSearchParams): Promise<undefined> {
+    const token = form.get('token') ?? '';
+    if (!TOKEN_PATTERN.test(token)) throw createError('BAD_REQUEST', ['The form names no token.']);
+    const found = await profiles.read(token);
+    if (found === null) throw await createUnknownTokenError(services, token);
+    if (found.profile.kind !== 'request' || cpu === undefined || cpu.isOff)
+      throw createError('BAD_REQUEST', ['CPU profiles are off, or this is no request: PROFILER_CPU.']);
+    cpu.arm(found.profile);
   }
 
   return {
@@ -31,6 +42,7 @@ export function createActionsController(
       await profiles.clear();
       return undefined;
     }),
+    cpu: action(armCpu),
     pause: action(async () => {
       await recording.pause();
       return undefined;

@@ -1,13 +1,20 @@
-/** A profile as a file for other tools: `/_profiler/<token>.har` for browsers, `/_profiler/<token>.otlp.json` for OpenTelemetry. */
+/**
+ * A profile as a file for other tools: `/_profiler/<token>.har` for browsers, `.otlp.json` for OpenTelemetry, `.cpuprofile` for Chrome DevTools
+ * and VS Code.
+ */
 import { profileOtlp } from '../../export/otlp-profile.ts';
+import { createError } from '../../errors.ts';
 import { packageVersion } from '../../paths.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { cpuProfileFile } from '../../render/cpuprofile.ts';
 import { profileHar } from '../../render/har.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, JSON_TYPE } from './respond.ts';
 
-export function createExportController(services: PageServices): Record<'har' | 'otlp', PageAction> {
+export function createExportController(
+  services: PageServices,
+): Record<'har' | 'otlp' | 'cpuProfile', PageAction> {
   const respond = createRespond(services);
 
   /** `ending` of the file's name. */
@@ -20,6 +27,11 @@ export function createExportController(services: PageServices): Record<'har' | '
   }
 
   return {
+    cpuProfile: download('cpuprofile', (profile) => {
+      const file = cpuProfileFile(profile);
+      if (file === null) throw createError('UNKNOWN_PANEL', ['cpu', profile.token]);
+      return file;
+    }),
     har: download('har', (profile) =>
       profileHar(profile, { name: 'express-hindsight', version: packageVersion() }),
     ),

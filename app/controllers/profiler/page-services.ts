@@ -1,5 +1,6 @@
 /** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CpuSampler } from '../../profiler/cpu-samples.ts';
 import type { ExportedBy } from '../../export/otlp-model.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
@@ -22,6 +23,8 @@ export interface PageServices {
   panels: readonly Panel[];
   /** Which recorded requests an agent may send again, default: those that are safe; `off`: the pages send none, either. */
   replay?: 'off' | 'safe' | 'all';
+  /** Samples requests that are asked for; default: none can be. */
+  cpu?: CpuSampler;
   /** Texts of the finding rules; default: findings are not explained. */
   rules?: RuleTexts;
   renderPage: (view: string, model: object) => string;

@@ -7,6 +7,7 @@ import { readOne } from './filters.ts';
 import { withRouteFindings } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
+import { cpuFormOf } from './cpu-form.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
@@ -16,7 +17,7 @@ import { createRespond, HTML } from './respond.ts';
 export function createProfileController(
   services: PageServices,
 ): Record<'profile' | 'exception' | 'toolbar', PageAction> {
-  const { profiles, recording, forms, renderPage, foot, rules = {} } = services;
+  const { profiles, recording, forms, renderPage, foot, cpu, rules = {} } = services;
   const respond = createRespond(services);
 
   return {
@@ -57,6 +58,7 @@ export function createProfileController(
         mayReplay: services.replay !== 'off',
         rules,
         beside,
+        cpuForm: cpuFormOf(profile, cpu),
       });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },

@@ -4,6 +4,7 @@ import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import { IMPORTED } from '../../profiler/import-profiles.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { CpuForm } from './cpu-form.ts';
 import type { Redirects } from './redirects.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -38,6 +39,8 @@ export interface ProfileModel {
   /** Durations of earlier requests to its route; null if there are too few. */
   routeTimes: RoutePercentiles | null;
   panel: Panel;
+  /** Shown above the panel `cpu`; null: nothing can be sampled. */
+  cpuForm: CpuForm | null;
   shown: PanelShown;
   /** Facts beyond the recording limit that the shown panel does not mention. */
   dropped: string[];
@@ -141,6 +144,7 @@ export function createProfileModel(options: {
   /** Texts of the finding rules. */
   rules: RuleTexts;
   beside: BesideProfile | undefined;
+  cpuForm: CpuForm | null;
 }): ProfileModel {
   const {
     beside,
@@ -170,6 +174,7 @@ export function createProfileModel(options: {
     redirects,
     routeTimes: enoughTimes(routePercentiles),
     panel,
+    cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
     shown: panelShown(panel, { profile, query: given, amendments, beside }),
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),

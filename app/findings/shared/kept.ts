@@ -3,6 +3,7 @@ import type { CacheData } from '../../panels/cache/data.ts';
 import type { DatabaseData, KeptDatabase } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { KeptLogs } from '../../panels/logs/data.ts';
+import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import type { KeptRuntime } from '../../panels/runtime/data.ts';
@@ -18,6 +19,7 @@ interface LogLine {
 
 export interface Kept {
   cache: CacheData;
+  cpu: KeptCpu;
   database: KeptDatabase;
   http_client: HttpClientData;
   logs: { lines: readonly LogLine[]; unkept?: KeptLogs['unkept'] };

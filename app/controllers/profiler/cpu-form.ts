@@ -1,0 +1,16 @@
+/** The form that lets the next request to the address of a profile be sampled. */
+import type { CpuSampler } from '../../profiler/cpu-samples.ts';
+import type { Profile } from '../../profiler/profile.ts';
+
+export interface CpuForm {
+  /** `GET /reports` */
+  address: string;
+  /** It is asked for already, and was not requested since. */
+  isArmed: boolean;
+}
+
+/** null if it can't be sampled. */
+export function cpuFormOf({ kind, method, url }: Profile, cpu: CpuSampler | undefined): CpuForm | null {
+  if (kind !== 'request' || cpu === undefined || cpu.isOff) return null;
+  return { address: `${method} ${url.replace(/[?#].*$/s, '')}`, isArmed: cpu.isArmed({ method, url }) };
+}

@@ -1,0 +1,44 @@
+/** The CPU panel: which functions held the thread while the request ran, by V8's sampler. Only for requests that were asked for. */
+import type { KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { Panel } from '../../profiler/panel.ts';
+import { isSampled } from '../../profiler/cpu-tree.ts';
+import { round } from '../shared/rows.ts';
+import { drawCpu } from './draw.ts';
+import { presentCpu } from './present.ts';
+
+function rounded(kept: KeptCpu): KeptCpu {
+  if (!isSampled(kept)) return kept;
+  const { spanMs, startingMs, ownMs, otherMs, runsStartMs } = kept;
+  return {
+    ...kept,
+    spanMs: round(spanMs),
+    startingMs: round(startingMs),
+    ownMs: round(ownMs),
+    otherMs: round(otherMs),
+    runsStartMs: round(runsStartMs),
+  };
+}
+
+export const cpuPanel: Panel<KeptCpu> = {
+  name: 'cpu',
+  title: 'CPU',
+  group: 'process',
+  key: 'z',
+  toolbar: false,
+  searched: ['name'],
+  facts: { cpu: 'CPU profiles' },
+  collect(context) {
+    const fact = context.last('cpu');
+    return fact === undefined ? null : rounded(fact);
+  },
+  summary: (kept) =>
+    isSampled(kept)
+      ? { text: `${kept.ownMs.toFixed(1)} ms`, tone: 'plain' }
+      : { text: 'not sampled', tone: 'plain' },
+  empty: () => ({
+    what: 'This request was not sampled.',
+    why: 'A CPU profile names the functions that held the thread. It is made for requests that are asked for: by the form above, or by the header x-debug-profile: cpu.',
+  }),
+  present: presentCpu,
+  draw: drawCpu,
+};

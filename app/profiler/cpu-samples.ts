@@ -1,0 +1,94 @@
+/** A CPU profile of one request, as V8's sampler saw it: what a profile stores, and what the panel, findings and the file read. */
+import type { IncomingMessage } from 'node:http';
+import type { Context } from './context.ts';
+
+/** Why a request is sampled: the header, a form of the pages, or because its address had blocked the event loop before. */
+export type CpuReason = 'header' | 'form' | 'block';
+
+/** `node` is also what V8 names itself, such as `(garbage collector)`. */
+export type CodeKind = 'own' | 'package' | 'node' | 'profiler';
+
+export interface SampledFunction {
+  /** Empty for an anonymous function. */
+  name: string;
+  /** As V8 has it; line and column are counted from 0. */
+  url: string;
+  line: number;
+  column: number;
+  kind: CodeKind;
+  /** Name of the package, or of Node's module: `node:fs`. */
+  of?: string;
+  /** Own code: `file:line` of the function in its source. */
+  place?: string;
+  /** Own code: `file:line` that most samples met, where that is known. */
+  busiest?: string;
+}
+
+export interface CpuSamples {
+  asked: CpuReason;
+  everyUs: number;
+  /** Milliseconds from the request's start to the end of sampling. */
+  spanMs: number;
+  /** What starting V8's sampler took, before the request's clock. */
+  startingMs: number;
+  /** Samples of this request. */
+  samples: number;
+  /** How long code of this request held the thread, measured. */
+  ownMs: number;
+  /** How long code of other requests did meanwhile; their samples are left out. */
+  otherMs: number;
+  /** Sampling ended before the request, at its limit. */
+  isOverLimit?: boolean;
+  functions: SampledFunction[];
+  /**
+   * Four numbers for each node of the call tree, parents first: index of the parent (-1: none), of the function, its own microseconds, and
+   * the line of its call in the source of the parent (0: unknown).
+   */
+  nodes: number[];
+  /** When the first run begins, in milliseconds since the request's start: mostly before it. */
+  runsStartMs: number;
+  /** Two numbers for each stretch of time: index of the node (-1: other work, or none), microseconds. */
+  runs: number[];
+  /** Nodes that were folded into their parents. */
+  nodesLeft?: number;
+  /** Stretches were joined to be fewer. */
+  isThinned?: boolean;
+}
+
+/** The function that held the thread. */
+export interface CpuHolder {
+  /** `pbkdf2Sync in login`, `scoreOf` */
+  what: string;
+  /** `file:line` of its call, or of the line that was met most, else of where it begins. */
+  place: string | null;
+}
+
+/**
+ * What a profile has of it. `skipped`: it was asked for and could not be made. `earlier`: this request was not sampled, but one to the same
+ * address was, by this token.
+ */
+export type KeptCpu = CpuSamples | { skipped: string } | { earlier: CpuHolder & { profile: string } };
+
+/** The query does not count. */
+export interface CpuAddress {
+  method: string;
+  url: string;
+}
+
+/** Samples requests that were asked for, one at a time. */
+export interface CpuSampler {
+  /** Nothing is ever sampled. */
+  isOff: boolean;
+  /** Why a request should be sampled; null: it should not. Whether the header's sender may ask is for the caller to check. */
+  reasonFor(req: IncomingMessage): CpuReason | null;
+  /** Starts sampling; `open` opens the request's context, whose clock does not count the start. */
+  begin(asked: CpuReason, open: () => Context): Context;
+  /** Runs what handles the request. */
+  run(context: Context, work: () => void): void;
+  /** The response is over: the context gets its fact, soon. */
+  finish(context: Context): void;
+  /** The next request to this address is sampled, within ten minutes. */
+  arm(address: CpuAddress): void;
+  isArmed(address: CpuAddress): boolean;
+  close(): void;
+}

@@ -1,0 +1,84 @@
+/**
+ * The CPU profile of a request in the form of Chrome DevTools (`.cpuprofile`), which VS Code and speedscope open too: names of functions,
+ * addresses of files and positions only. Time in which other work ran is idle there.
+ */
+import type { CpuSamples } from '../profiler/cpu-samples.ts';
+import type { Profile } from '../profiler/profile.ts';
+
+interface FileNode {
+  id: number;
+  callFrame: {
+    functionName: string;
+    scriptId: string;
+    url: string;
+    lineNumber: number;
+    columnNumber: number;
+  };
+  hitCount: number;
+  children: number[];
+}
+
+export interface CpuProfileFile {
+  nodes: FileNode[];
+  /** Microseconds. */
+  startTime: number;
+  endTime: number;
+  samples: number[];
+  timeDeltas: number[];
+}
+
+const NODE_NUMBERS = 4;
+const ROOT = 1;
+const IDLE = 2;
+/** Ids of the nodes that are stored begin here. */
+const FIRST = 3;
+
+function madeNode(id: number, functionName: string, children: number[] = []): FileNode {
+  return {
+    id,
+    callFrame: { functionName, scriptId: '0', url: '', lineNumber: -1, columnNumber: -1 },
+    hitCount: 0,
+    children,
+  };
+}
+
+/** null if this request was not sampled. */
+export function cpuProfileFile({
+  panels,
+  startedAt,
+}: Pick<Profile, 'panels' | 'startedAt'>): CpuProfileFile | null {
+  const kept = panels.cpu?.data as Partial<CpuSamples> | null | undefined;
+  if (kept?.nodes === undefined || kept.functions === undefined || kept.runs === undefined) return null;
+  const { nodes, functions, runs, runsStartMs = 0 } = kept;
+  const file = [madeNode(ROOT, '(root)', [IDLE]), madeNode(IDLE, '(idle)')];
+  for (let at = 0; at < nodes.length; at += NODE_NUMBERS) {
+    const [parent = -1, index = 0] = nodes.slice(at, at + 2);
+    const { name = '', url = '', line = -1, column = -1 } = functions[index] ?? {};
+    const id = FIRST + at / NODE_NUMBERS;
+    file.push({
+      id,
+      callFrame: { functionName: name, scriptId: String(index), url, lineNumber: line, columnNumber: column },
+      hitCount: 0,
+      children: [],
+    });
+    (file[parent === -1 ? 0 : parent + FIRST - 1] ?? file[0])?.children.push(id);
+  }
+  const startTime = Math.round((startedAt + runsStartMs) * 1000);
+  const samples: number[] = [];
+  const timeDeltas: number[] = [];
+  let before = 0;
+  // Each sample stands until the next one.
+  for (let at = 0; at < runs.length; at += 2) {
+    const node = runs[at] ?? -1;
+    const id = node < 0 ? IDLE : node + FIRST;
+    samples.push(id);
+    timeDeltas.push(before);
+    before = runs[at + 1] ?? 0;
+    const one = file[id - 1];
+    if (one !== undefined) one.hitCount++;
+  }
+  samples.push(IDLE);
+  timeDeltas.push(before);
+  const endTime = startTime + timeDeltas.reduce((sum, us) => sum + us, 0);
+  return { nodes: file, startTime, endTime, samples, timeDeltas };
+}

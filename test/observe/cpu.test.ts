@@ -1,0 +1,266 @@
+/** Real requests of a real application, sampled by V8: by header, by form, and by itself after a block. */
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import express from 'express';
+import { pbkdf2Sync } from 'node:crypto';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { Session } from 'node:inspector';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import type { CpuSamples, KeptCpu } from '../../app/profiler/cpu-samples.ts';
+import { callTree, type CallNode } from '../../app/profiler/cpu-tree.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import type { CpuProfileFile } from '../../app/render/cpuprofile.ts';
+import { until } from '../support/waiting.ts';
+
+const HEADER = { 'x-debug-profile': 'cpu' };
+const HERE = /test\/observe\/cpu\.test\.ts:\d+$/;
+
+/** Asynchronous, because V8 does not make those part of their callers. */
+async function addUpNumbers(): Promise<number> {
+  const end = performance.now() + 80;
+  let sum = 0;
+  while (performance.now() < end) sum += String(sum).length;
+  await sleep(1);
+  return sum;
+}
+
+async function multiplyForOthers(): Promise<number> {
+  const end = performance.now() + 60;
+  let product = 1;
+  while (performance.now() < end) product = (product * 7) % 1_000_003;
+  await sleep(1);
+  return product;
+}
+
+function namesIn(root: CallNode): string[] {
+  return root.children.flatMap((child) => [child.name, ...namesIn(child)]);
+}
+
+function find(root: CallNode, name: string): CallNode | undefined {
+  for (const child of root.children) {
+    const found = child.name === name ? child : find(child, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+describe('CPU profiles of requests', function () {
+  this.timeout(20_000);
+  let profiler: Profiler;
+  let server: Server;
+  let url: string;
+
+  async function start(options: ProfilerOptions): Promise<void> {
+    profiler = createProfiler({ observe: false, warn: () => undefined, toolbar: false, ...options });
+    const app = express();
+    app.use(profiler.watch, profiler.pages);
+    app.get('/quick', (_req, res) => void res.send('quick'));
+    app.get('/sum', async function sum(_req, res) {
+      await sleep(5);
+      res.json(await addUpNumbers());
+    });
+    app.get('/hash', async function hash(_req, res) {
+      await sleep(5);
+      const key = pbkdf2Sync('a', 'b', 150_000, 64, 'sha512');
+      res.json(key.length);
+    });
+    app.get('/waits', async (_req, res) => {
+      await sleep(40);
+      const sum = await addUpNumbers();
+      await sleep(150);
+      res.json(sum);
+    });
+    app.get('/other', async (_req, res) => {
+      await sleep(5);
+      res.json(await multiplyForOthers());
+    });
+    app.get('/throws', async () => {
+      await sleep(5);
+      throw new Error(String(await addUpNumbers()));
+    });
+    app.get('/stream', async (_req, res) => {
+      for (let part = 0; part < 8; part++) {
+        await addUpNumbers();
+        res.write('part');
+        await sleep(10);
+      }
+      res.end();
+    });
+    app.use(profiler.errors);
+    server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await fetch(`${url}/quick`);
+  }
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    server.close();
+    await profiler.close();
+  });
+
+  async function send(path: string, headers: Record<string, string> = {}): Promise<Profile> {
+    const response = await fetch(url + path, { headers });
+    await response.text();
+    const token = response.headers.get('x-debug-token') ?? '';
+    let profile: Profile | undefined;
+    await until(async () => {
+      const found = await profiler.profiles.read(token);
+      if (found?.profile.state === 'final' && found.source !== 'running') profile = found.profile;
+      return profile !== undefined;
+    }, `the profile of ${path}`);
+    return profile!;
+  }
+  const cpuOf = (profile: Profile): KeptCpu | null => (profile.panels.cpu?.data ?? null) as KeptCpu | null;
+  function samplesOf(profile: Profile): CpuSamples {
+    const kept = cpuOf(profile);
+    if (kept === null || !('nodes' in kept)) throw new Error(`not sampled: ${JSON.stringify(kept)}`);
+    return kept;
+  }
+
+  it('name the function that held the thread, after an await too, with its place in the source', async () => {
+    await start({ cpu: 'ask' });
+    const profile = await send('/sum', HEADER);
+    const samples = samplesOf(profile);
+    expect(samples.asked).to.equal('header');
+    expect(samples.samples).to.be.above(10);
+    expect(samples.ownMs).to.be.within(70, (profile.durationMs ?? 0) + 1);
+    const root = callTree(samples);
+    const held = find(root, 'addUpNumbers');
+    expect(held?.place).to.match(HERE);
+    expect(held?.totalUs).to.be.above(root.totalUs / 2);
+    // What starting the sampler took is not the request's.
+    expect(profile.durationMs).to.be.below(samples.spanMs + 1);
+  });
+
+  it('name synchronous calls of Node, with the line that calls', async () => {
+    await start({ cpu: 'ask' });
+    const call = find(callTree(samplesOf(await send('/hash', HEADER))), 'pbkdf2Sync');
+    expect(call?.of).to.equal('node:crypto');
+    expect(call?.calledAt).to.match(HERE);
+  });
+
+  it('leave out what other requests did meanwhile, and say for how long', async () => {
+    await start({ cpu: 'ask' });
+    const asked = send('/waits', HEADER);
+    await sleep(5);
+    for (let others = 0; others < 3; others++) await send('/other');
+    const samples = samplesOf(await asked);
+    const names = namesIn(callTree(samples));
+    expect(names).to.include('addUpNumbers');
+    expect(names).not.to.include('multiplyForOthers');
+    expect(samples.otherMs).to.be.above(20);
+  });
+
+  it('are made one at a time', async () => {
+    await start({ cpu: 'ask' });
+    const [first, second] = await Promise.all([
+      send('/waits', HEADER),
+      sleep(20).then(() => send('/sum', HEADER)),
+    ]);
+    const kept = [cpuOf(first), cpuOf(second)];
+    expect(kept.filter((one) => one !== null && 'nodes' in one)).to.have.length(1);
+    expect(kept.filter((one) => one !== null && 'skipped' in one)).to.have.length(1);
+    // The next one can be sampled again.
+    expect(samplesOf(await send('/sum', HEADER)).samples).to.be.above(10);
+  });
+
+  it('are made for requests that throw, and of whole streams', async () => {
+    await start({ cpu: 'ask' });
+    const thrown = await send('/throws', HEADER);
+    expect(thrown.status).to.equal(500);
+    expect(namesIn(callTree(samplesOf(thrown)))).to.include('addUpNumbers');
+    expect(samplesOf(await send('/stream', HEADER)).ownMs).to.be.above(500);
+  });
+
+  it('work beside another inspector session that profiles', async () => {
+    await start({ cpu: 'ask' });
+    const session = new Session();
+    session.connect();
+    session.post('Profiler.enable');
+    session.post('Profiler.start');
+    expect(samplesOf(await send('/sum', HEADER)).samples).to.be.above(10);
+    const stopped = new Promise<number>((resolve, reject) => {
+      session.post('Profiler.stop', (error, result) => {
+        if (error === null) resolve(result.profile.samples?.length ?? 0);
+        else reject(error);
+      });
+    });
+    expect(await stopped).to.be.above(10);
+    session.disconnect();
+  });
+
+  it('can be downloaded in the form of Chrome DevTools, in the order of time', async () => {
+    await start({ cpu: 'ask' });
+    const { token } = await send('/sum', HEADER);
+    const response = await fetch(`${url}/_profiler/${token}.cpuprofile`);
+    expect(response.headers.get('content-disposition')).to.contain(`${token}.cpuprofile`);
+    const { nodes, samples, timeDeltas, startTime, endTime } = (await response.json()) as CpuProfileFile;
+    expect(samples).to.have.length(timeDeltas.length);
+    expect(timeDeltas.reduce((sum, us) => sum + us, startTime)).to.equal(endTime);
+    expect(timeDeltas.every((us) => us >= 0)).to.equal(true);
+    const ids = new Set(nodes.map(({ id }) => id));
+    expect(samples.every((id) => ids.has(id))).to.equal(true);
+    const children = nodes.flatMap((node) => node.children);
+    expect(children.toSorted((a, b) => a - b)).to.deep.equal(nodes.slice(1).map(({ id }) => id));
+    const own = nodes.find(({ callFrame }) => callFrame.functionName === 'addUpNumbers');
+    expect(own?.callFrame.url).to.match(/^file:.*cpu\.test\.ts$/);
+    const quick = await send('/quick');
+    expect((await fetch(`${url}/_profiler/${quick.token}.cpuprofile`)).status).to.equal(404);
+  });
+
+  it('are asked for by a signed form for the next request to the address, once', async () => {
+    await start({ cpu: 'ask' });
+    const { token } = await send('/quick?page=1');
+    const page = async () => load(await (await fetch(`${url}/_profiler/${token}?panel=cpu`)).text());
+    const form = (await page())('form.ask');
+    const fields = new URLSearchParams();
+    for (const { name, value } of form.serializeArray()) fields.append(name, value);
+    const post = (body: URLSearchParams): Promise<Response> =>
+      fetch(url + (form.attr('action') ?? ''), {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { 'sec-fetch-site': 'same-origin' },
+        body,
+      });
+    expect((await post(new URLSearchParams({ token, csrf: 'x' }))).status).to.equal(403);
+    expect((await post(fields)).headers.get('location')).to.equal(`/_profiler/${token}?panel=cpu`);
+    expect((await page())('form.ask').text()).to.contain('is sampled, within 10 minutes');
+    expect(cpuOf(await send('/sum'))).to.equal(null);
+    expect(samplesOf(await send('/quick?page=2')).asked).to.equal('form');
+    expect(cpuOf(await send('/quick?page=2'))).to.equal(null);
+  });
+
+  it('take the header only from those who may see the pages', async () => {
+    await start({ cpu: 'ask', password: 'correct horse' });
+    expect(cpuOf(await send('/sum', HEADER))).to.equal(null);
+    const authorization = `Basic ${Buffer.from('x:correct horse').toString('base64')}`;
+    expect(samplesOf(await send('/sum', { ...HEADER, authorization })).samples).to.be.above(10);
+  });
+
+  it('are made by itself after a block, once, and named in later requests', async () => {
+    await start({ cpu: 'auto' });
+    let sampled: Profile | undefined;
+    for (let tries = 0; tries < 10 && sampled === undefined; tries++) {
+      const profile = await send('/hash');
+      if ('nodes' in (cpuOf(profile) ?? {})) sampled = profile;
+    }
+    expect(samplesOf(sampled!).asked).to.equal('block');
+    let later: KeptCpu | null = null;
+    for (let tries = 0; tries < 10 && later === null; tries++) later = cpuOf(await send('/hash'));
+    expect(later).to.have.nested.property('earlier.what', 'pbkdf2Sync in hash');
+    expect(later).to.have.nested.property('earlier.profile', sampled?.token);
+  });
+
+  it('end with the request, or where the setting is off never begin', async () => {
+    await start({ cpu: 'off' });
+    expect(cpuOf(await send('/sum', HEADER))).to.equal(null);
+    const { token } = await send('/quick');
+    expect(await (await fetch(`${url}/_profiler/${token}?panel=cpu`)).text()).not.to.contain(
+      'form class="ask',
+    );
+  });
+});

@@ -1,0 +1,179 @@
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import { eventLoopBlocked } from '../../app/findings/event-loop-blocked.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import { cpuPanel } from '../../app/panels/cpu/index.ts';
+import { Context } from '../../app/profiler/context.ts';
+import type { CpuSamples, SampledFunction } from '../../app/profiler/cpu-samples.ts';
+import { callTree, holderIn } from '../../app/profiler/cpu-tree.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
+import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+
+function fn(name: string, given: Partial<SampledFunction> = {}): SampledFunction {
+  return {
+    name,
+    url: 'file:///shop/src/rates.ts',
+    line: 3,
+    column: 9,
+    kind: 'own',
+    place: 'src/rates.ts:4',
+    ...given,
+  };
+}
+
+const FUNCTIONS = [
+  fn('listener', { kind: 'node', of: 'node:_http_server', url: 'node:_http_server' }),
+  fn('watch', { kind: 'profiler' }),
+  fn('handle', { kind: 'package', of: 'express' }),
+  fn('next', { kind: 'package', of: 'express' }),
+  fn('listRates', { place: 'src/rates.ts:20', busiest: 'src/rates.ts:24' }),
+  fn('loadRates', { place: 'src/rates.ts:4' }),
+  fn('readFileSync', { kind: 'node', of: 'node:fs' }),
+  fn('tryReadSync', { kind: 'node', of: 'node:fs' }),
+  fn('(garbage collector)', { kind: 'node', url: '' }),
+];
+
+/** Parent, function, its own microseconds, line of the call. */
+const NODES = [
+  [-1, 0, 100, 0], [0, 1, 50, 0], [1, 2, 0, 0], [2, 3, 200, 0], [3, 4, 10_000, 0], [4, 5, 1000, 22], [5, 6, 4000, 6], [6, 7, 85_000, 0], [5, 8, 500, 0],
+].flat(); // prettier-ignore
+
+function samples(given: Partial<CpuSamples> = {}): CpuSamples {
+  return {
+    asked: 'header',
+    everyUs: 1000,
+    spanMs: 200,
+    startingMs: 60,
+    samples: 100,
+    ownMs: 101,
+    otherMs: 0,
+    functions: FUNCTIONS,
+    nodes: NODES,
+    runsStartMs: -10,
+    runs: [-1, 20_000, 4, 10_000, 7, 90_000, -1, 90_000],
+    ...given,
+  };
+}
+
+function contextWith(cpu: Parameters<Context['add']>[1]): Context {
+  const context = new Context({ token: '000001', kind: 'request' });
+  context.add('cpu', cpu as CpuSamples);
+  return context;
+}
+
+function pageOf(context: Context) {
+  const { services } = createPageFixture([cpuPanel]);
+  const profile = profileOf(context, [cpuPanel]);
+  return load(panelHtml(services.renderPage, cpuPanel, { profile }));
+}
+
+describe('the panel of CPU profiles', () => {
+  it('records nothing for a request that was not asked for', () => {
+    expect(cpuPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+  });
+
+  it('shows own code each, packages and Node by what was called in them, and nothing of the profiler', () => {
+    const root = callTree(samples());
+    const [express] = root.children;
+    expect(express).to.include({ name: 'handle', selfUs: 200, totalUs: 100_700 });
+    const [own] = express!.children;
+    expect(own).to.include({ name: 'listRates', selfUs: 10_000 });
+    const [loads] = own!.children;
+    expect(loads).to.include({ name: 'loadRates', calledAt: 'src/rates.ts:22' });
+    expect(loads!.children.map(({ name, totalUs }) => [name, totalUs])).to.deep.equal([
+      ['readFileSync', 89_000],
+      ['(garbage collector)', 500],
+    ]);
+    expect(root.totalUs).to.equal(100_850);
+  });
+
+  it('names what held the thread, of the whole or in a part of the time', () => {
+    expect(holderIn(callTree(samples()))).to.deep.equal({
+      what: 'readFileSync in loadRates',
+      place: 'src/rates.ts:6',
+    });
+    expect(holderIn(callTree(samples(), [10, 20]))).to.deep.equal({
+      what: 'listRates',
+      place: 'src/rates.ts:24',
+    });
+    expect(holderIn(callTree(samples(), [110, 200]))).to.equal(null);
+  });
+
+  it('has a flame graph, top functions, and synchronous calls with the line that calls', () => {
+    const $ = pageOf(contextWith(samples()));
+    expect($('.flame a').length).to.equal(5);
+    expect($('.flame [style], .flame [onclick]').length).to.equal(0);
+    const block = $('.flame a').filter(
+      (_index, one) => $(one).attr('aria-label')?.startsWith('loadRates') === true,
+    );
+    expect(block.attr('href')).to.equal('#f2');
+    expect(block.children('svg').attr('width')).to.equal('89.737%');
+    expect(block.find('rect').attr('class')).to.equal('own');
+    expect($('#f1').text())
+      .to.contain('listRates')
+      .and.contain('src/rates.ts:20')
+      .and.contain('loadRates, 90.5 ms');
+    expect($('#s1').text()).to.contain('readFileSync').and.contain('node:fs').and.contain('src/rates.ts:6');
+    expect($('#tree').text()).to.contain('loadRates');
+    expect($('a[download]').attr('href')).to.equal(
+      '/_profiler/000000.cpuprofile'.replace('000000', '000001'),
+    );
+    expect($.text()).to.contain('No code of another request ran meanwhile');
+  });
+
+  it('says what was cut, and what other requests did', () => {
+    const text = pageOf(
+      contextWith(samples({ nodesLeft: 12, isThinned: true, isOverLimit: true, otherMs: 42.25 })),
+    ).text();
+    expect(text).to.contain('12 calls with little time').and.contain('joined to be fewer');
+    expect(text)
+      .to.contain('Sampling ended at its limit')
+      .and.contain('for 42.3 ms meanwhile; that is left out');
+  });
+
+  it('says why there is none, or which earlier request was sampled', () => {
+    expect(pageOf(contextWith({ skipped: 'Another request was being sampled.' })).text()).to.contain(
+      'being sampled',
+    );
+    const earlier = { what: 'pbkdf2Sync in login', place: 'src/login.ts:9', profile: 'abcdef' };
+    const $ = pageOf(contextWith({ earlier }));
+    expect($.text()).to.contain('pbkdf2Sync in login').and.contain('src/login.ts:9');
+    expect($('a[href="/_profiler/abcdef?panel=cpu"]').length).to.equal(1);
+  });
+
+  it('escapes what functions are called, and stays small with very many', () => {
+    const hostile = '<img src=x onerror=alert(1)>"\'';
+    const functions = Array.from({ length: 900 }, (_unused, index) =>
+      fn(`${hostile}${index}`, { url: `file:///shop/${index}.js`, place: `src/${index}.ts:1` }),
+    );
+    const nodes = functions.flatMap((_one, index) => [index % 40 === 0 ? -1 : index - 1, index, 1000, 0]);
+    const context = contextWith(samples({ functions, nodes, runs: [0, 1000] }));
+    const $ = pageOf(context);
+    expect($('img').length).to.equal(0);
+    expect($('.flame a').length).to.be.within(50, 100);
+    expect($.html().length).to.be.below(61_440);
+    expect(dataOf(cpuPanel, context)).to.have.property('nodes').with.length(3600);
+  });
+});
+
+describe('finding event-loop-blocked of a sampled request', () => {
+  const runtime = { concurrent: 1, held: [{ startMs: 15, durationMs: 90, cpuMs: 88 }] };
+  const head = { token: '000001', durationMs: 200, child: null } as ProfileHead;
+  const find = (cpu: Kept['cpu']) => eventLoopBlocked.find({ runtime, cpu } as unknown as Kept, head, {})[0];
+
+  it('names the function with its place', () => {
+    expect(find(samples())).to.deep.include({
+      sentence: 'The event loop was blocked for 90.0 ms of 200.0 ms, in readFileSync in loadRates',
+      place: 'src/rates.ts:6',
+    });
+  });
+
+  it('names that of an earlier request as likely, and none without samples of the block', () => {
+    const earlier = { what: 'scoreOf', place: 'src/score.ts:3', profile: 'abcdef' };
+    expect(find({ earlier })?.sentence).to.match(/likely in scoreOf, as in the sampled request abcdef$/);
+    expect(find(samples({ runs: [-1, 200_000] }))?.sentence).to.match(
+      /by this request or other work in the process$/,
+    );
+  });
+});
