@@ -35,7 +35,7 @@ const ARMED_MS = 600_000;
 const MOST_ARMED = 50;
 /** Addresses that are sampled once by themselves. */
 const MOST_KNOWN = 500;
-/** A block by the request itself that lets the next one be sampled. */
+/** Milliseconds for which a request has blocked the event loop itself, so that the next one is sampled. */
 const BLOCKED_MS = 50;
 /** Clocks that differ by less are the same. */
 const SAME_CLOCK_US = 10_000_000;
@@ -189,10 +189,11 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
     if (earlier === null || (earlier === undefined && (mode !== 'auto' || known.size >= MOST_KNOWN))) return;
     const reading = context.first('runtime')?.read();
     if (reading === undefined) return;
-    const { held, concurrent } = reading;
+    const { blocks, concurrent } = reading;
     const isOwn = (by?: { profile: string }): boolean =>
       by === undefined ? concurrent === 1 : by.profile === context.token;
-    if (!held.some(({ durationMs, by }) => durationMs >= BLOCKED_MS && isOwn(by))) return;
+    const blockedMs = blocks.reduce((sum, { durationMs, by }) => sum + (isOwn(by) ? durationMs : 0), 0);
+    if (blockedMs < BLOCKED_MS) return;
     if (earlier !== undefined) {
       context.add('cpu', { earlier }, FUNCTION_BYTES);
       return;

@@ -39,7 +39,7 @@ function judge(findings: readonly string[], { says }: Fault, places: readonly st
   if (findings.length === 0) return 'missed';
   const looked = findings.slice(0, LOOKED_AT).map((line) => ({
     mechanism: says.test(line),
-    place: places.length === 0 || places.some((place) => line.endsWith(`(${place})`)),
+    place: places.length === 0 || places.some((place) => line.includes(`(${place})`)),
   }));
   if (looked.some(({ mechanism, place }) => mechanism && place)) return 'full';
   return looked.some(({ mechanism, place }) => mechanism || (place && places.length > 0)) ? 'half' : 'false';

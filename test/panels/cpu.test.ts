@@ -158,7 +158,7 @@ describe('the panel of CPU profiles', () => {
 });
 
 describe('finding event-loop-blocked of a sampled request', () => {
-  const runtime = { concurrent: 1, held: [{ startMs: 15, durationMs: 90, cpuMs: 88 }] };
+  const runtime = { concurrent: 1, blocks: [{ startMs: 15, durationMs: 90, cpuMs: 88 }] };
   const head = { token: '000001', durationMs: 200, child: null } as ProfileHead;
   const find = (cpu: Kept['cpu']) => eventLoopBlocked.find({ runtime, cpu } as unknown as Kept, head, {})[0];
 

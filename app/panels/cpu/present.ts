@@ -130,7 +130,7 @@ function remarks(kept: CpuSamples): string[] {
   const { asked, everyUs, samples, startingMs, otherMs, isOverLimit, nodesLeft, isThinned } = kept;
   return [
     ASKED[asked],
-    `${count(samples, 'sample')}, one each ${durationText(everyUs / 1000)}, of the main thread; a sampled request is slower by 3 to 20 %. Starting V8’s sampler took ${durationText(startingMs)} before the request’s clock.`,
+    `${count(samples, 'sample')}, one each ${durationText(everyUs / 1000)}, of the main thread; a sampled request is slower than others. Starting V8’s sampler took ${durationText(startingMs)} before the request’s clock.`,
     otherMs >= HARDLY_MS
       ? `Code of other requests held the thread for ${durationText(otherMs)} meanwhile; that is left out.`
       : 'No code of another request ran meanwhile.',

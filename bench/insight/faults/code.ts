@@ -1,4 +1,10 @@
-import { type Fault, isSlow, status } from '../fault.ts';
+import { type Answer, type Fault, isSlow, status } from '../fault.ts';
+
+/** As somebody does who waits and reloads: an address that blocked the event loop is sampled when it is asked again. */
+async function again(ask: () => Promise<Answer>): Promise<Answer> {
+  await ask();
+  return ask();
+}
 
 export const code: Fault[] = [
   {
@@ -11,7 +17,7 @@ export const code: Fault[] = [
         "  const hash = pbkdf2Sync(String(password), 'salt', 900000, 32, 'sha256');",
       ],
     ],
-    ask: (shop) => shop.post('/account/login', { email: 'c7@example.com', password: 'x' }),
+    ask: (shop) => again(() => shop.post('/account/login', { email: 'c7@example.com', password: 'x' })),
     symptom: isSlow,
     says: /event loop was blocked.*(?:pbkdf2Sync|login)/,
     at: ['account.js: = pbkdf2Sync('],
@@ -29,7 +35,7 @@ export const code: Fault[] = [
   return sum;`,
       ],
     ],
-    ask: (shop) => shop.get('/reports/revenue'),
+    ask: (shop) => again(() => shop.get('/reports/revenue')),
     symptom: isSlow,
     says: /event loop was blocked.*scoreOf/,
     at: [
