@@ -154,7 +154,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
   needs: ['runtime'],
   labels: ['loop blocked'],
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
-  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. Which function it was, the panel CPU of the next request to this address says: in development it is sampled by itself, else by the form there.',
+  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. The panel CPU names the function, if the next request to this address is sampled.',
   find(kept, head) {
     const { blocks } = kept.runtime;
     if (blocks === undefined) return [];

@@ -28,7 +28,7 @@ export interface CpuSamplerOptions extends FunctionOptions {
   limitMs?: number;
 }
 
-export const CPU_HEADER = 'x-debug-profile';
+const CPU_HEADER = 'x-debug-profile';
 const EVERY_US = 1000;
 const LIMIT_MS = 30_000;
 const ARMED_MS = 600_000;

@@ -19,7 +19,7 @@ const ASKED: Readonly<Record<CpuReason, string>> = {
 };
 
 /** One own function, wherever it was called. */
-export interface FunctionTotal {
+interface FunctionTotal {
   name: string;
   place: string | null;
   selfUs: number;
@@ -29,7 +29,7 @@ export interface FunctionTotal {
   key: string;
 }
 
-export interface SyncCall {
+interface SyncCall {
   name: string;
   of: string | null;
   caller: string;
@@ -62,7 +62,7 @@ export function ownFunctions(root: CallNode): FunctionTotal[] {
 }
 
 /** Calls of Node that block: `readFileSync`, `pbkdf2Sync`. */
-export function syncCalls(root: CallNode): SyncCall[] {
+function syncCalls(root: CallNode): SyncCall[] {
   const found = new Map<string, SyncCall>();
   const walk = (node: CallNode, own: CallNode | null): void => {
     if (node.kind === 'node' && node.name.endsWith('Sync')) {
