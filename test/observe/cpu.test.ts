@@ -131,7 +131,7 @@ describe('CPU profiles of requests', function () {
     const root = callTree(samples);
     const held = find(root, 'addUpNumbers');
     expect(held?.place).to.match(HERE);
-    expect(held?.totalUs).to.be.above(root.totalUs / 2);
+    expect(held?.totalUs).to.be.above(root.totalUs / 4);
     // What starting the sampler took is not the request's.
     expect(profile.durationMs).to.be.below(samples.spanMs + 1);
   });
