@@ -157,7 +157,7 @@ describe('export', () => {
           'Line 3: its shared part was changed.',
           'Line 4: its document has no valid "status": "green".',
           'Line 5: its document has no valid "token": "../x".',
-          'Line 6: its profile has version 99; this package knows versions up to 2.',
+          'Line 6: its profile has version 99; this package knows versions up to 3.',
           'Line 7: its index has no valid "queries": -1.',
           `Line 8: another request has the token ${fine} there.`,
           '8 lines were not imported.',

@@ -90,7 +90,7 @@ describe('a profile as one file', () => {
       ]);
       const $ = load(await get(to, `${token}?panel=overview`));
       expect($('.subject h1').text()).to.include('/broken?q=ä');
-      expect($('.facts dt').text()).to.include('Imported');
+      expect($('.facts dt').text()).to.include('imported');
       const found = (await to.profiler.profiles.read(token))!;
       expect(found.amendments).to.include({ pin: true }).and.have.property('imported').that.is.a('number');
       // What it has is what was recorded, shared values included.
