@@ -13,7 +13,7 @@ function openKnex(connection, pool) {
 async function startProfiler({ connection, schema, options = {} }) {
   const { createPostgresStorage, createProfiler } = await import('../../dist/app/index.js');
   return createProfiler({
-    storage: createPostgresStorage({ connection, schema }),
+    ...(options.databaseUrl === undefined ? { storage: createPostgresStorage({ connection, schema }) } : {}),
     Router: require('express').Router,
     // NODE_ENV is production here.
     enabled: true,

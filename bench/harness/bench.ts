@@ -30,7 +30,12 @@ export interface ServeOptions {
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'presetPrototypes'>;
+  profilerOptions?: Pick<
+    ProfilerOptions,
+    'sampleRate' | 'presetPrototypes' | 'databaseUrl' | 'otlp' | 'otlpEndpoint'
+  >;
+  /** Of dd-trace: it records, and exports nothing. */
+  sendsNothing?: boolean;
 }
 
 export interface Bench {
@@ -50,7 +55,10 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
   const getDatabase = (): Promise<Database> => (database ??= startDatabase());
   const getCollector = (): Promise<Collector> => (collector ??= startCollector());
 
-  async function environmentOf(variant: Variant, { queries, profiles, profilerOptions }: ServeOptions) {
+  async function environmentOf(
+    variant: Variant,
+    { queries, profiles, profilerOptions, sendsNothing }: ServeOptions,
+  ) {
     const env: Record<string, string> = {};
     if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
     if (variant === 'hindsight') {
@@ -58,6 +66,7 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
       env.BENCH_PROFILER = JSON.stringify({ ...place, options: profilerOptions });
     }
     if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
+    if (sendsNothing === true) env.BENCH_SENDS_NOTHING = '1';
     return env;
   }
 

@@ -5,15 +5,16 @@ import type { AddressInfo } from 'node:net';
 
 export interface Collector {
   address: string;
-  /** Bytes taken so far: a peer that sends none exports nothing. */
-  bytes(): number;
+  /** Bytes taken so far below an address: who sends none exports nothing. */
+  bytes(path: string): number;
   close(): void;
 }
 
 export async function startCollector(): Promise<Collector> {
-  let bytes = 0;
+  const taken = new Map<string, number>();
   const server = createServer((request, response) => {
-    request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+    const path = request.url ?? '';
+    request.on('data', (chunk: Buffer) => taken.set(path, (taken.get(path) ?? 0) + chunk.length));
     request.on('end', () => {
       response.setHeader('content-type', 'application/json');
       response.end('{}');
@@ -23,7 +24,7 @@ export async function startCollector(): Promise<Collector> {
   await once(server, 'listening');
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    bytes: () => bytes,
+    bytes: (path) => [...taken].reduce((sum, [at, bytes]) => (at.startsWith(path) ? sum + bytes : sum), 0),
     close() {
       server.close();
       server.closeAllConnections();
