@@ -63,7 +63,7 @@ export function createOtlpExporter(options: OtlpOptions, { say, report }: OtlpLi
     contentType: isJson ? 'application/json' : 'application/x-protobuf',
   });
   const batchOf = createBatches(options.by);
-  const counters: ExportCounters = { sent: 0, dropped: {}, rejected: 0, retries: 0, pending: 0, pendingBytes: 0, maxBytes }; // prettier-ignore
+  const counters: ExportCounters = { given: 0, sent: 0, leftOut: 0, dropped: {}, rejected: 0, retries: 0, pending: 0, pendingBytes: 0, maxBytes }; // prettier-ignore
   let queue: Uint8Array[] = [];
   let active: Promise<void> | null = null;
   let saidAt = -Infinity;
@@ -105,7 +105,6 @@ export function createOtlpExporter(options: OtlpOptions, { say, report }: OtlpLi
       bytes += length;
     }
     counters.pendingBytes -= bytes;
-    counters.pending -= count;
     return queue.splice(0, count);
   }
 
@@ -139,13 +138,17 @@ export function createOtlpExporter(options: OtlpOptions, { say, report }: OtlpLi
   }
 
   async function sendBatch(): Promise<void> {
-    const { count, unreadable, traces, logs } = batchOf(take());
-    drop(unreadable, 'unreadable');
+    const taken = take();
+    const { count, unreadable, traces, logs } = batchOf(taken);
     const failures = [
       traces === null ? null : await deliver(options.tracesUrl, traces),
       logs === null ? null : await deliver(options.logsUrl, logs),
     ];
     const failure = failures.find((reason) => reason !== null);
+    // Together, so that each document is in one count at any time.
+    counters.pending -= taken.length;
+    counters.leftOut += taken.length - count - unreadable;
+    drop(unreadable, 'unreadable');
     if (failure === undefined) counters.sent += count;
     else {
       drop(count, failure);
@@ -175,6 +178,7 @@ export function createOtlpExporter(options: OtlpOptions, { say, report }: OtlpLi
         queue.push(document);
         counters.pendingBytes += document.length;
         counters.pending++;
+        counters.given++;
       }
       let excess = 0;
       while (counters.pendingBytes > maxBytes) {

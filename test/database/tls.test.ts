@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { settingsOf } from '../../app/database/connection-settings.ts';
 import { tryDatabase } from '../../app/database/reach.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { serverFolder, serverUser, startDebianPostgres, type DebianServer } from '../support/postgres.ts';
 
@@ -17,15 +16,12 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-function makeCertificate(folder: string): { certificate: string; key: string } {
-  const [certificate, key] = [join(folder, 'server.crt'), join(folder, 'server.key')];
-  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...name];
-  execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-  chmodSync(key, 0o600);
+async function makeOwnCertificate(folder: string): Promise<{ certificate: string; key: string }> {
+  const made = await makeCertificate(folder);
+  chmodSync(made.key, 0o600);
   const user = serverUser();
-  if (user !== undefined) for (const file of [certificate, key]) chownSync(file, user.uid, user.gid);
-  return { certificate, key };
+  if (user !== undefined) for (const file of Object.values(made)) chownSync(file, user.uid, user.gid);
+  return made;
 }
 
 describe('an encrypted connection', () => {
@@ -36,7 +32,7 @@ describe('an encrypted connection', () => {
   before(async function () {
     if (findProgram(['openssl']) === null) skipOrFail(this, 'openssl');
     folder = serverFolder('tls-');
-    const { certificate, key } = makeCertificate(folder);
+    const { certificate, key } = await makeOwnCertificate(folder);
     port = await freePort();
     server = await startDebianPostgres(
       ['listen_addresses=127.0.0.1', 'ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`],

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { ProfilerOptions } from '../../app/index.ts';
+import type { Health } from '../../app/profiler/health.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
@@ -103,6 +104,25 @@ describe('a host that exports to OpenTelemetry', () => {
       expect(profile.rows).to.have.length(1);
     });
   });
+
+  it('counts each stored document once: sent, left out, dropped or waiting', () =>
+    withHost(options(), async ({ origin }) => {
+      const health = async (): Promise<Health> =>
+        (await (await fetch(`${origin}/_profiler/health.json`)).json()) as Health;
+      collector.reply = (res) => void res.writeHead(400).end();
+      for (let asked = 0; asked < 5; asked++) await tokenOf(`${origin}/orders/7`);
+      await until(async () => (await health()).exported?.dropped['status 400'] === 5, 'five are refused');
+      collector.reply = (res) => void res.end();
+      for (let asked = 0; asked < 7; asked++) await tokenOf(`${origin}/orders/7`);
+      await tokenOf(`${origin}/_profiler/`);
+      await until(async () => {
+        const { exported, application } = await health();
+        if (exported === null) return false;
+        const { given, sent, leftOut, dropped, pending } = exported;
+        expect(given).to.equal(sent + leftOut + pending + (dropped['status 400'] ?? 0));
+        return application.stored === 12 && sent === 7 && leftOut > 0;
+      }, 'the others are sent');
+    }));
 
   it('sends what waits when the profiler is closed', async () => {
     let last = '';

@@ -2,13 +2,13 @@
  * A real nginx that ends TLS before the service and sets the header set of the Kubernetes ingress, as in production.
  * One process, a certificate made for the run, everything in a temporary folder, loopback only.
  */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { makeCertificate } from './certificate.ts';
 import { findProgram, skipOrFail } from './parts.ts';
 import { until } from './waiting.ts';
 
@@ -70,14 +70,6 @@ http {
   }
 }
 `;
-}
-
-async function makeCertificate(folder: string): Promise<void> {
-  await promisify(execFile)('openssl', [
-    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
-    ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
-    ...['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')],
-  ]);
 }
 
 async function accepts(port: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 /** An OpenTelemetry collector: decodes what it gets by the messages that OpenTelemetry's own package was generated from. */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http'; // prettier-ignore
+import { createServer as createTlsServer } from 'node:https';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -83,16 +84,18 @@ async function receive(req: IncomingMessage): Promise<Received> {
   return { path, headers: req.headers, body, data };
 }
 
-/** Registers hooks for the current `describe`. */
-export function withCollector(): Collector {
+/** Registers hooks for the current `describe`. `certificate`: it speaks TLS. */
+export function withCollector(certificate?: () => { key: Buffer; cert: Buffer }): Collector {
   const received: Received[] = [];
-  const server = createServer((req, res) => {
+  let server: Server;
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
     void receive(req).then((request) => {
       received.push(request);
       collector.reply(res, received.length);
     });
-  });
+  };
   before(async () => {
+    server = certificate === undefined ? createServer(answer) : createTlsServer(certificate(), answer);
     server.listen(0, '127.0.0.1');
     await new Promise((done) => server.once('listening', done));
   });
@@ -105,7 +108,8 @@ export function withCollector(): Collector {
     await new Promise((done) => server.close(done));
   });
   const collector: Collector = {
-    origin: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: () =>
+      `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     spans: () =>
       received.flatMap(({ data }) => data.resourceSpans ?? []).flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)), // prettier-ignore

@@ -52,10 +52,10 @@ function countsOf({ application, profiler, earlier }: Health): HealthRow[] {
 
 function exportSentence({ exported }: Health): string[] {
   if (exported === null) return [];
-  const { sent, dropped, pending, retries } = exported;
+  const { given, sent, leftOut, dropped, pending, retries } = exported;
   const lost = Object.entries(dropped).map(([reason, count]) => `, ${count} dropped (${prose(reason)})`);
   return [
-    `Export to OpenTelemetry: ${sent} profiles sent, ${pending} waiting, ${retries} retries${lost.join('')}.`,
+    `Export to OpenTelemetry: ${given} stored documents; ${sent} profiles sent, ${leftOut} error pages and own pages not sent, ${pending} waiting${lost.join('')}; ${retries} retries.`,
   ];
 }
 
