@@ -3,7 +3,7 @@
  * function of the process, so it runs only for a request that was asked for (decision 19): by a header, by a form, or because its
  * address had blocked the event loop. One at a time.
  */
-import { type Profiler, Session } from 'node:inspector';
+import type { Profiler, Session } from 'node:inspector';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { CpuHolder, CpuReason, CpuSampler, CpuSamples, KeptCpu } from '../profiler/cpu-samples.ts';
 import { callTree, holderIn } from '../profiler/cpu-tree.ts';
@@ -101,7 +101,8 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
 
   function start(asked: CpuReason): Running {
     const before = performance.now();
-    const session = new Session();
+    // Not imported: few processes need it, and a Node.js without inspector has none.
+    const session = new (process.getBuiltinModule('node:inspector').Session)();
     session.connect();
     try {
       call(session, 'Profiler.enable');
@@ -256,6 +257,8 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
       context.expect(
         new Promise<void>((resolve) => {
           setImmediate(() => {
+            // What blocked the loop last is measured before this does.
+            context.first('runtime')?.read();
             stop(context, false);
             resolve();
           });
