@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { type DatabaseAddress, databaseUrl } from './config/database-url.ts';
+import { chooseEditor, type FoundEditor } from './config/editor.ts';
 import { headerSecrets, otlpTarget } from './config/otlp.ts';
 import { IDENTIFIER_LIMIT } from './config/readers.ts';
 import { platformRelease } from './config/release.ts';
@@ -54,6 +55,15 @@ export function measuresCoverage(env: Environment = process.env): boolean {
 /** Whether a host is recorded: as its code says, else as PROFILER says, else everywhere except in production. */
 export function isEnabled(given: boolean | undefined, env: Environment = process.env): boolean {
   return given ?? readEnvironment(hostSettings, env).enabled ?? !isProduction(env);
+}
+
+/** The editor that places on the pages open; null: none. */
+export function editorOf(
+  given: string | null,
+  root: string,
+  env: Environment = process.env,
+): FoundEditor | null {
+  return chooseEditor(given, { root, env, isProduction: isProduction(env) });
 }
 
 /** The release that the setting names, else the platform; an empty setting: null, undefined: nothing names one. */

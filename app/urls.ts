@@ -56,6 +56,8 @@ export const urls = {
   profileCpu: (token: string) => `${PROFILER_PREFIX}/${token}.cpuprofile`,
   profileOtlp: (token: string) => `${PROFILER_PREFIX}/${token}.otlp.json`,
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
+  /** `place`: the key of a place that the profile holds. */
+  source: (token: string, place: string) => `${PROFILER_PREFIX}/${token}/source/${place}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,
   older: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/older${panelQuery(panel)}`,
   /** Where coding agents ask, by the Model Context Protocol. */

@@ -192,7 +192,7 @@ describe('configuration', () => {
   it('takes an editor by its name or by a pattern, with folders that lie elsewhere', () => {
     expect(readConfig({}).profiler.editor).to.equal(null);
     expect(readConfig({ PROFILER_EDITOR: 'none', PROFILER_EDITOR_PATHS: '/a=/b' }).profiler.editor).to.equal(
-      null,
+      'none',
     );
     for (const name of ['vscode', 'cursor', 'webstorm', 'zed'])
       expect(readConfig({ PROFILER_EDITOR: name }).profiler.editor).to.match(/^[a-z]+:\/\/.*%f.*%l/);

@@ -1,5 +1,6 @@
 /** What shows profiles: the guard, the pages with their live list, and the pages of errors. */
 import type { IncomingMessage } from 'node:http';
+import { editorOf } from '../config.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { createLive, type Live } from '../controllers/profiler/live.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
@@ -13,6 +14,7 @@ import type { Panel } from '../profiler/panel.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import type { Core } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
+import { createSourceViews, type SourceViewOptions } from './source-views.ts';
 import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 
@@ -27,7 +29,8 @@ interface HostPagesParts {
   exported: (() => ExportCounters) | undefined;
   cpu: CpuSampler;
   process: string;
-  root: string;
+  /** What reads source files. */
+  source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
   redactText: (text: string) => string;
   warn: (sentence: string) => void;
@@ -55,12 +58,13 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     rules,
     storage,
     process: name,
-    root,
+    source,
     sourceOf,
     redactText,
     warn,
   } = parts;
-  const { editor } = settings;
+  const { root } = source;
+  const editor = editorOf(settings.editor, root);
   const { tracker, recorder, recording, profiles, writer } = core;
 
   const guard = createGuard({
@@ -84,7 +88,8 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     rules,
     settings,
     process: name,
-    editor: editor === null ? undefined : { url: editor, paths: settings.editorPaths, root },
+    editor: editor === null ? undefined : { ...editor, paths: settings.editorPaths, root },
+    sourceAt: createSourceViews(source),
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds: new Set(settings.toolbarOrigins),

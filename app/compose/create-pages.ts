@@ -33,6 +33,7 @@ export interface PageHandlerOptions {
   frontEnds: ReadonlySet<string>;
   guard: Guard;
   redactText: (text: string) => string;
+  sourceAt: NonNullable<PageServices['sourceAt']>;
   /** Prints an error. */
   log: (error: unknown) => void;
   lastEnd: PageServices['lastEnd'];
@@ -77,6 +78,7 @@ export function createPageHandler(
     securityHeaders,
     frontEnds,
     redactText,
+    sourceAt: options.sourceAt,
     log: options.log,
     foot,
     lastEnd: options.lastEnd,

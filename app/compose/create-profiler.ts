@@ -124,7 +124,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     exported: exported?.counters,
     cpu,
     process: name,
-    root,
+    source: { root, files, maps, redactor },
     sourceOf,
     redactText,
     warn,

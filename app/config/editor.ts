@@ -1,4 +1,6 @@
-/** Readers of PROFILER_EDITOR and PROFILER_EDITOR_PATHS: how the pages open a file in the developer's editor. */
+/** Readers of PROFILER_EDITOR and PROFILER_EDITOR_PATHS, and what is taken without them: how the pages open a file in the developer's editor. */
+import { existsSync } from 'node:fs';
+import { join, basename } from 'node:path';
 
 /** Editors that register an address of their own. */
 const KNOWN: Readonly<Record<string, string>> = {
@@ -23,10 +25,13 @@ const LONGEST = 500;
 /** `/app`, `C:/shop`, `C:\shop`. */
 const ABSOLUTE = /^(?:\/|[a-z]:[\\/])/i;
 
-/** A name, or an address with `%f` file, `%l` line, `%c` column -> the address; null: no links. */
+/** What turns the links off. */
+const NONE = 'none';
+
+/** A name, or an address with `%f` file, `%l` line, `%c` column -> the address; `none`: no links. */
 export function editorUrl(given: unknown): string | null {
   const text = String(given);
-  if (text === 'none') return null;
+  if (text === NONE) return NONE;
   const known = Object.hasOwn(KNOWN, text) ? KNOWN[text] : undefined;
   if (known !== undefined) return known;
   const scheme = PATTERN.exec(text)?.[1]?.toLowerCase();
@@ -37,6 +42,70 @@ export function editorUrl(given: unknown): string | null {
       `is "${text.slice(0, 100)}"; set ${Object.keys(KNOWN).join(', ')}, none, or an address with %f for the file, such as myeditor://open?file=%f&line=%l.`,
     );
   return text;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type EditorName = keyof typeof KNOWN;
+
+/** Programs of VISUAL and EDITOR that open an address. Others, such as vim, have none. */
+const PROGRAMS: Readonly<Record<string, EditorName>> = {
+  code: 'vscode',
+  cursor: 'cursor',
+  webstorm: 'webstorm',
+  zed: 'zed',
+  zeditor: 'zed',
+};
+/** Variables that a terminal inside a running editor has. */
+const TERMINALS: readonly (readonly [variable: string, value: RegExp, editor: EditorName])[] = [
+  ['CURSOR_TRACE_ID', /./, 'cursor'],
+  ['TERM_PROGRAM', /^vscode$/, 'vscode'],
+  ['TERM_PROGRAM', /^zed$/, 'zed'],
+  ['ZED_TERM', /^true$/, 'zed'],
+  ['TERMINAL_EMULATOR', /^JetBrains/, 'webstorm'],
+];
+/** Folders that an editor leaves in a project. */
+const FOLDERS: readonly (readonly [folder: string, editor: EditorName])[] = [
+  ['.cursor', 'cursor'],
+  ['.vscode', 'vscode'],
+  ['.idea', 'webstorm'],
+  ['.zed', 'zed'],
+];
+
+export interface FoundEditor {
+  url: string;
+  /** What it was found by: the setting, a variable, a folder. */
+  by: string;
+}
+
+function editorBy(name: EditorName, by: string): FoundEditor | null {
+  const url = KNOWN[name];
+  return url === undefined ? null : { url, by };
+}
+
+/** The editor that somebody works with in `root`, as far as a variable or a folder of the project tells; null if none does. */
+function findEditor(root: string, env: Environment): FoundEditor | null {
+  for (const variable of ['VISUAL', 'EDITOR']) {
+    const program = basename((env[variable] ?? '').trim().split(/\s/)[0] ?? '').replace(
+      /\.(?:cmd|exe)$/i,
+      '',
+    );
+    const name = Object.hasOwn(PROGRAMS, program) ? PROGRAMS[program] : undefined;
+    if (name !== undefined) return editorBy(name, variable);
+  }
+  for (const [variable, value, name] of TERMINALS)
+    if (value.test(env[variable] ?? '')) return editorBy(name, variable);
+  const folder = FOLDERS.find(([name]) => existsSync(join(root, name)));
+  return folder === undefined ? null : editorBy(folder[1], folder[0]);
+}
+
+/** `given`: the value of the setting; null: not set, and in production nothing is looked for. */
+export function chooseEditor(
+  given: string | null,
+  { root, env, isProduction }: { root: string; env: Environment; isProduction: boolean },
+): FoundEditor | null {
+  if (given === NONE) return null;
+  if (given !== null) return { url: given, by: 'PROFILER_EDITOR' };
+  return isProduction ? null : findEditor(root, env);
 }
 
 function pairOf(text: string): [string, string] {

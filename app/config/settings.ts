@@ -267,8 +267,9 @@ export const profilerSettings = {
     name: 'PROFILER_EDITOR',
     read: editorUrl,
     fallback: null,
+    defaultText: 'found in development',
     meaning:
-      'editor that places on the pages open: `vscode`, `cursor`, `webstorm`, `zed`, or an address with `%f`, `%l`, `%c`',
+      'editor that places on the pages open: `vscode`, `cursor`, `webstorm`, `zed`, an address with `%f`, `%l`, `%c`, or `none`. Where it is not set, it is found by `VISUAL`, `EDITOR`, the terminal, or a folder such as `.vscode`',
   }),
   editorPaths: setting({
     name: 'PROFILER_EDITOR_PATHS',

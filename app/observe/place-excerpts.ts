@@ -8,8 +8,6 @@ import type { SourceExcerpt } from '../profiler/thrown.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 
-const BEFORE = 3;
-const AFTER = 2;
 const LONGEST_LINE = 200;
 const REMEMBERED_MS = 2000;
 const MOST_REMEMBERED = 200;
@@ -20,8 +18,11 @@ export function createPlaceExcerpts(options: {
   files: Pick<SourceFiles, 'lines'>;
   /** Original sources of built files, which may have changed since, or be missing. */
   maps?: Pick<SourceMaps, 'sourceLines'>;
+  /** Lines before and after the place. */
+  before?: number;
+  after?: number;
 }): (place: string) => SourceExcerpt | null {
-  const { root, files, maps } = options;
+  const { root, files, maps, before: linesBefore = 3, after: linesAfter = 2 } = options;
   const known = new Map<string, { at: number; excerpt: SourceExcerpt | null }>();
 
   function read(place: string): SourceExcerpt | null {
@@ -31,10 +32,10 @@ export function createPlaceExcerpts(options: {
     const lines = maps?.sourceLines(path) ?? files.lines(path);
     const line = Number(number);
     if (lines === null || line < 1 || line > lines.length) return null;
-    const from = Math.max(1, line - BEFORE);
+    const from = Math.max(1, line - linesBefore);
     return {
       from,
-      lines: lines.slice(from - 1, line + AFTER).map((text) => truncateText(text, LONGEST_LINE)),
+      lines: lines.slice(from - 1, line + linesAfter).map((text) => truncateText(text, LONGEST_LINE)),
     };
   }
 

@@ -10,6 +10,8 @@ export interface SourceFiles {
   /** Text of a source file; null if it may not or can't be read. */
   text(file: string): string | null;
   lines(file: string): readonly string[] | null;
+  /** When it was last changed, milliseconds since 1970; null if it may not or can't be read. */
+  changedAt(file: string): number | null;
   /** Text of the source map that a readable file names. */
   mapText(file: string): string | null;
 }
@@ -73,7 +75,7 @@ export function createSourceFiles({ roots }: { roots: readonly string[] }): Sour
       return null;
     const stat = statSync(real);
     if (!stat.isFile() || stat.size > largest) return null;
-    return { real, stamp: `${stat.mtimeMs}/${stat.size}/${stat.ino}` };
+    return { real, changedAt: stat.mtimeMs, stamp: `${stat.mtimeMs}/${stat.size}/${stat.ino}` };
   }
 
   function read(file: string, endings: ReadonlySet<string>, largest: number): Entry | null {
@@ -97,6 +99,13 @@ export function createSourceFiles({ roots }: { roots: readonly string[] }): Sour
       if (entry === null) return null;
       entry.lines ??= entry.text.split(/\r?\n/);
       return entry.lines;
+    },
+    changedAt(file) {
+      try {
+        return inspect(file, CODE, LARGEST_FILE)?.changedAt ?? null;
+      } catch {
+        return null;
+      }
     },
     mapText: (file) => read(file, MAP, LARGEST_MAP)?.text ?? null,
   };

@@ -99,8 +99,9 @@ export function note({ masked, path, depth }: Pass, rule: MaskedValue['rule']): 
   if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path.slice(0, depth)), rule });
 }
 
-/** Whether a place is a source excerpt of the exception or database panel, and not a client's field named `excerpt`. */
+/** Whether a place is a source excerpt of the exception or database panel, or one by itself, and not a client's field named `excerpt`. */
 function isExcerpt(path: Pass['path'], at: number): boolean {
+  if (at === 0) return true;
   if (path[0] !== 'panels') return false;
   if (path[1] === 'database') return at === 5 && path[3] === 'excerpts';
   return path[1] === 'exception' && path[at - 2] === 'frames';

@@ -18,6 +18,8 @@ export interface Figure {
   /** After the value: `1,000 kept`. Never recorded text. */
   note?: string | undefined;
   tone?: Tone;
+  /** The value is a `file:line`. */
+  isPlace?: true;
   /** How it is compared between two profiles: `cost` if less is better, `neutral` if it is only different. */
   compare?: 'cost' | 'neutral';
   /** If one of two profiles lacks it, it was not measured there; default: it counts as 0. */

@@ -19,8 +19,8 @@
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
  *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
- *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') opens the editor where
- *             one is set up, placeText(…) never: for what stands in a link already; code(text) inline
+ *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') leads to the source,
+ *             on pages of no profile to the editor; placeText(…) nowhere: for what stands in a link already; code(text) inline
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
@@ -110,7 +110,8 @@ export function createPageRenderer({
   debugCache = true,
 }: PageRendererOptions): RenderPage {
   const folders = typeof viewsFolder === 'string' ? [viewsFolder] : viewsFolder;
-  const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor });
+  let shown: string | null = null;
+  const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor, tokenOf: () => shown });
   const views = new Map<string, View>();
 
   function readView(name: string): View {
@@ -178,7 +179,21 @@ export function createPageRenderer({
     }
   }
 
-  return render;
+  return (name, model) => {
+    shown = tokenIn(model);
+    try {
+      return render(name, model);
+    } finally {
+      shown = null;
+    }
+  };
+}
+
+/** Of the profile that a page is about, or of the failed request; a page is rendered in one go. */
+function tokenIn(model: object): string | null {
+  const { profile, page } = model as Record<'profile' | 'page', { token?: unknown } | undefined>;
+  const token = profile?.token ?? page?.token;
+  return typeof token === 'string' ? token : null;
 }
 
 /** A template failed; the message names it. */

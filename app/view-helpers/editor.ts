@@ -1,7 +1,9 @@
 /**
- * Links that open a place of the application in the developer's editor. Places are stored relative to the application's folder, which
- * the process that shows the page knows; so the link is created there and never stored.
+ * Links of a place of the application: to its source, and to the developer's editor. Places are stored relative to the application's
+ * folder, which the process that shows the page knows; so links are created there and never stored.
  */
+import { createHash } from 'node:crypto';
+import { urls } from '../urls.ts';
 import { markup, type SafeHtml } from './safe-html.ts';
 import { textHelpers } from './text.ts';
 
@@ -9,6 +11,8 @@ import { textHelpers } from './text.ts';
 export interface EditorOptions {
   /** `%f` file, `%l` line, `%c` column, such as `vscode://file/%f:%l:%c`. */
   url: string;
+  /** What it was found by: `PROFILER_EDITOR`, another variable, a folder. */
+  by?: string;
   /** The application's folder, here. */
   root: string;
   /** Folders here -> on the developer's machine, if they differ, as in a container. */
@@ -82,26 +86,59 @@ const LONGEST_PLACE = 200;
 /** File names: a finding's place may also be a header or an address, such as `localhost:5432`. */
 const SOURCE = /\.(?:[cm]?[jt]sx?|ejs|pug|hbs|html|sql|vue|svelte|astro|coffee)$/i;
 
+/** Files that the profiler may show, if the profile has the place: see observe/source-files.ts. */
+const SHOWN = /^(?!\/|[a-z]:)(?!.*(?:^|\/)(?:\.|node_modules\/)).+\.(?:[cm]?[jt]sx?|ejs|vue|svelte|coffee)$/i;
+
+/** `src/a.ts:41` of `src/a.ts:41:7`; null for what is no line of a source file of the application. */
+export function sourcePlace(place: string): string | null {
+  const { file, line } = parsePlace(place);
+  return file !== null && line !== null && place.length <= LONGEST_PLACE && SHOWN.test(file)
+    ? `${file}:${line}`
+    : null;
+}
+
+/** What an address names a place by: a request names no file. */
+export function placeKey(place: string): string {
+  return createHash('sha256').update(place).digest('hex').slice(0, 12);
+}
+
 function placeText(place: string | null | undefined): SafeHtml {
   if (place === null || place === undefined || place === '') return markup``;
   const shown = place.length > LONGEST_PLACE ? textHelpers.beginning(place, LONGEST_PLACE) : place;
   return markup`<span class="at mono any">${textHelpers.foreign(shown)}</span>`;
 }
 
-export function createEditorHelpers(editor?: EditorOptions) {
+/** `tokenOf`: the token of the profile that is being shown; null: places have no source. */
+export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => string | null = () => null) {
   const editorUrl = createEditorUrl(editor);
+
+  function sourceUrl(place: string): string | null {
+    const token = tokenOf();
+    const shown = token === null ? null : sourcePlace(place);
+    return token === null || shown === null ? null : urls.source(token, placeKey(shown));
+  }
+
   return {
     /** Address that opens a frame in the editor; null without an editor, or for a foreign file. */
     editorUrl,
-    /** `src/orders/order-view.ts:41`, with a link to the editor if one is set up; empty if the place is unknown. */
+    /** What the editor was found by; null without one. */
+    editorBy: editor === undefined ? null : (editor.by ?? 'PROFILER_EDITOR'),
+    /** `src/orders/order-view.ts:41`, with a link to its source, or else to the editor; empty if the place is unknown. */
     place(place: string | null | undefined): SafeHtml {
       if (typeof place !== 'string' || place.length > LONGEST_PLACE) return placeText(place);
       const parts = parsePlace(place);
       const link = SOURCE.test(parts.file ?? '') ? editorUrl(parts) : null;
+      const source = sourceUrl(place);
+      if (source !== null) {
+        const opens = link === null ? '' : markup` data-editor="${link}"`;
+        return markup`<a class="at mono any" href="${source}" data-source${opens} title="Show the source">${textHelpers.foreign(place)}</a>`;
+      }
       return link === null
         ? placeText(place)
         : markup`<a class="at mono any" href="${link}" title="Open in the editor">${textHelpers.foreign(place)}</a>`;
     },
+    /** Address that opens `src/a.ts:41` in the editor; null without one. */
+    placeEditor: (place: string) => editorUrl(parsePlace(place)),
     /** The same without a link, for use inside a link. */
     placeText,
   } as const;

@@ -23,6 +23,8 @@ export interface ViewHelperOptions {
   assetUrl: (file: string) => string;
   /** How to open the developer's editor at a line; absent: no such links. */
   editor?: EditorOptions | undefined;
+  /** Token of the profile that is being shown; null: none, and places have no source. */
+  tokenOf?: () => string | null;
 }
 
 /** Items with a separator between them. */
@@ -30,8 +32,8 @@ function join(items: readonly unknown[], separator = ', '): SafeHtml {
   return markup`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
 }
 
-export function createViewHelpers({ assetUrl, editor }: ViewHelperOptions) {
-  const editors = createEditorHelpers(editor);
+export function createViewHelpers({ assetUrl, editor, tokenOf }: ViewHelperOptions) {
+  const editors = createEditorHelpers(editor, tokenOf);
   return {
     ...numberHelpers,
     ...amountHelpers,

@@ -1,6 +1,6 @@
 // The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard. Every page is complete without it.
 // The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
-// data-filter, data-fold, data-key, data-go, data-confirm, data-live.
+// data-filter, data-fold, data-key, data-go, data-confirm, data-live, data-source, data-editor.
 import { showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
@@ -11,12 +11,13 @@ import { closeFolds, noteFold, openTarget, toggleFold } from './fold.js';
 import { onKey, openKeys, trimKeys } from './keys.js';
 import { startLive } from './live.js';
 import { openRow } from './open-row.js';
+import { showSource } from './source.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { showLocalTimes, startAges } from './times.js';
 
 function onClick(event) {
   const at = event.target.closest(
-    '[data-copy], [data-copy-page], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
+    '[data-copy], [data-copy-page], [data-source], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
   );
   if (at === null) return;
   if (at.matches('[data-copy]')) {
@@ -27,6 +28,10 @@ function onClick(event) {
   if (at.matches('[data-copy-page]')) {
     const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
     if (!opensElsewhere && copyPage(at)) event.preventDefault();
+    return;
+  }
+  if (at.matches('[data-source]')) {
+    if (showSource(event, at)) event.preventDefault();
     return;
   }
   // Outside a dialog it is an ordinary link.

@@ -1,5 +1,6 @@
-// The keyboard: j k o x / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, and with a modifier only Ctrl K.
+// The keyboard: j k o x e / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, and with a modifier only Ctrl K.
 import { markForComparison } from './compare.js';
+import { openEditor } from './source.js';
 import { nextTheme } from './theme.js';
 
 const dialog = () => document.getElementById('keys');
@@ -60,6 +61,7 @@ const actions = {
   o: openFold,
   x: markForComparison,
   D: nextTheme,
+  e: openEditor,
   g: () => {
     going = true;
     setTimeout(() => {
@@ -97,7 +99,8 @@ export function onKey(event) {
   const named = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (action === undefined && named === null) return;
   event.preventDefault();
-  if (action !== undefined) action();
+  // What the page names goes first: on the page of a source, e is its link to the editor.
+  if (named === null) action();
   else if (named.matches('input')) named.focus();
   else named.click();
 }

@@ -18,7 +18,7 @@ describe('the settings of a host', () => {
     });
     expect(readOptions({ editor: 'x-ed://%f', editorPaths: paths }).editorPaths).to.deep.equal(paths);
     expect(readOptions({ editor: 'none', slowMs: 5, sampleRate: 0.5, toolbar: false })).to.include({
-      editor: null,
+      editor: 'none',
       slowMs: 5,
       sampleRate: 0.5,
       toolbar: false,
@@ -57,7 +57,7 @@ describe('a host with an editor', () => {
     app.use(profiler.errors);
     try {
       const { text } = await request(app).get('/').expect(500);
-      expect(load(text)('.where a').first().attr('href')).to.match(
+      expect(load(text)('.where a').first().attr('data-editor')).to.match(
         /^zed:\/\/file\/home\/me\/shop\/test\/config\/options\.test\.ts:\d+:\d+$/,
       );
     } finally {

@@ -10,6 +10,7 @@ import { createPanels } from '../../app/panels/index.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { urls } from '../../app/urls.ts';
+import { placeKey } from '../../app/view-helpers/editor.ts';
 import { describerOf } from './error-page.ts';
 import { addForeignText } from './observed-samples.ts';
 import { servePages, type PageServer } from './page-client.ts';
@@ -47,9 +48,13 @@ export function everyPanel(text = 'x'): Panel[] {
   });
 }
 
+/** A line of the application's code that every world holds. */
+const PLACE = 'src/place.ts:3';
+
 /** Facts of every kind with `text` in each field that a client or an application can fill. */
 function addEverything(context: Context, text: string): void {
   hostileRequest(text).more?.(context);
+  context.add('log', { level: 'info', channel: 'c', message: text, context: null, caller: PLACE, atMs: 1 });
   addForeignText(context, text);
   const row = { method: 'GET', pattern: `/${text}`, handler: text, name: text, source: text };
   context.add('routing', {
@@ -65,7 +70,12 @@ function addEverything(context: Context, text: string): void {
 }
 
 export async function openWorld(text: string): Promise<PageWorld> {
-  const fixture = createPageFixture(everyPanel(text));
+  const fixture = createPageFixture(everyPanel(text), {
+    sourceAt: () => ({
+      excerpt: { from: 1, lines: ['', text, `call('${text}');`] },
+      changedAt: Date.now() + 1000,
+    }),
+  });
   const server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
   const context = await fixture.record({
     ...hostileRequest(text),
@@ -134,6 +144,7 @@ export const everyPage: readonly SamplePage[] = [
   at('timeline, a part of it', ({ token }) => `${urls.profile(token, 'timeline')}&from=5&to=40&over=0`),
   at('logs, one line by itself', ({ token }) => urls.profileRow(token, 'logs', 'l1')),
   at('logs, nothing found', ({ token, text }) => `${urls.profile(token, 'logs')}&find=${encodeURIComponent(nowhere(text))}`),
+  at('source of a place', ({ token }) => urls.source(token, placeKey(PLACE))),
   at('health', () => urls.health()),
   at('routes', () => urls.routes({ since: 'all' })),
   at('routes, nothing found', ({ text }) => urls.routes({ find: nowhere(text) })),

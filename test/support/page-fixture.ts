@@ -112,6 +112,7 @@ export function createPageFixture(
     originOf?: (req: IncomingMessage) => string | null;
     viewsFolder?: string | readonly string[];
     editor?: EditorOptions;
+    sourceAt?: PageServices['sourceAt'];
     frontEnds?: readonly string[];
   } = {},
 ): PageFixture {
@@ -147,6 +148,7 @@ export function createPageFixture(
     securityHeaders,
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),
+    ...(options.sourceAt === undefined ? {} : { sourceAt: options.sourceAt }),
     foot: ['express-hindsight 0.1.0', 'Node 22.11.0', 'web.1, process 4121', 'memory'],
     lastEnd: () => Promise.resolve(null),
     health: () =>

@@ -1,4 +1,4 @@
-/** Places on the pages open the editor where one is set up; nothing of where the application lies is stored. */
+/** Places on the pages lead to their source, and open the editor where one is set up; nothing of where the application lies is stored. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createError } from '../../app/errors.ts';
@@ -49,11 +49,27 @@ describe('links to the editor', () => {
   for (const panel of ['exception', 'logs', 'routing', 'database', 'http_client']) {
     it(`stand on the page of ${panel}, each at a line below the mapped folder`, async () => {
       const $ = load(await pageOf(panel));
-      const links = $('main a[href^="vscode:"]').toArray().map((link) => $(link).attr('href')); // prettier-ignore
+      const links = $('main [data-editor], main a[href^="vscode:"]')
+        .toArray()
+        .map((link) => $(link).attr('data-editor') ?? $(link).attr('href'));
       expect(links).to.not.be.empty;
       for (const link of links) expect(link).to.match(/^vscode:\/\/file\/home\/me\/shop\/[\w./%-]+:\d+:\d+$/);
     });
   }
+
+  it('stand on every panel, and each leads to a page of the profile', async () => {
+    const links = new Set<string>();
+    for (const { name } of everyPanel()) {
+      const $ = load(await pageOf(name));
+      for (const link of $('a[data-source]').toArray()) links.add($(link).attr('href')!);
+    }
+    expect(links.size).to.be.at.least(2);
+    for (const link of links) {
+      const response = await fetch(server.address + link);
+      expect(response.status, link).to.equal(200);
+      expect(load(await response.text())('a[data-key=e]').attr('href')).to.match(/^vscode:/);
+    }
+  });
 
   it('never stand within another link', async () => {
     for (const { name } of everyPanel()) {

@@ -17,6 +17,7 @@ import { createProfileController } from './profile-controller.ts';
 import { createReleasesController } from './releases-controller.ts';
 import { createReplayController } from './replay-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
+import { createSourceController } from './source-controller.ts';
 import { createTimingAction } from './timing-action.ts';
 import { createToolbarController } from './toolbar-controller.ts';
 
@@ -31,6 +32,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createLinesController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),
+    ...createSourceController(services),
     ...createReleasesController(services),
     ...createRoutesController(services),
     ...createHealthController(services),

@@ -8,10 +8,17 @@ import type { Health } from '../../profiler/health.ts';
 import type { EndedProcess } from '../../profiler/left-boxes.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
+import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Recording } from '../../profiler/recording.ts';
 import type { Assets } from './assets.ts';
 import type { Live } from './live.ts';
 import type { ToolbarScript } from './toolbar-script.ts';
+
+export interface ShownSource {
+  excerpt: SourceExcerpt;
+  /** Milliseconds since 1970; null if unknown. */
+  changedAt: number | null;
+}
 
 export interface PageServices {
   profiles: Profiles;
@@ -34,6 +41,8 @@ export interface PageServices {
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   /** Origins of separate front ends that may read what the toolbar needs. */
   frontEnds: ReadonlySet<string>;
+  /** Source around a place of the application, masked, and when the file was changed; null: it may not or can't be read. Default: none. */
+  sourceAt?: (place: string) => ShownSource | null;
   /** Masks secrets in a single text. */
   redactText: (text: string) => string;
   /** Prints an error that whoever asked gets no word of; default: nothing does. */

@@ -121,7 +121,7 @@ function recordSections(record: ThrownRecord, index: number): Section[] {
 export function presentException({ errors, errorsDropped, logs, logsDropped }: ExceptionData): Presentation {
   const place = errors[0]?.place ?? null;
   return {
-    figures: [{ label: 'Where', value: place === null ? null : nameOfPlace(place) }],
+    figures: [{ label: 'Where', value: place === null ? null : nameOfPlace(place), isPlace: true }],
     sections: [
       ...errors.flatMap(recordSections),
       { id: 'more-errors', title: 'Further errors', rows: [], left: errorsDropped },
