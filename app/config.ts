@@ -47,9 +47,9 @@ export function isProduction(env: Environment = process.env): boolean {
   return env.NODE_ENV === 'production';
 }
 
-/** Whether Node.js measures coverage for the whole process, for c8 or by itself. */
+/** Whether V8 may be measuring coverage of this process: for c8, Jest or Vitest. */
 export function measuresCoverage(env: Environment = process.env): boolean {
-  return env.NODE_V8_COVERAGE !== undefined;
+  return ['NODE_V8_COVERAGE', 'JEST_WORKER_ID', 'VITEST'].some((name) => env[name] !== undefined);
 }
 
 /** Whether a host is recorded: as its code says, else as PROFILER says, else everywhere except in production. */

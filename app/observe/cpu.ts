@@ -47,8 +47,6 @@ interface Running {
   session: Session;
   slices: SliceWatch | null;
   startingMs: number;
-  /** Reading of `performance.now()` when sampling had begun. */
-  begunAt: number;
   timer: NodeJS.Timeout | null;
 }
 
@@ -114,8 +112,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
       session.disconnect();
       throw error;
     }
-    const begunAt = performance.now();
-    return { asked, session, slices: null, startingMs: begunAt - before, begunAt, timer: null };
+    return { asked, session, slices: null, startingMs: performance.now() - before, timer: null };
   }
 
   function samplesOf(context: Context, { session, slices, asked, startingMs }: Running): CpuSamples {
@@ -153,11 +150,11 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
 
   function remember(context: Context, samples: CpuSamples): void {
     const request = context.first('request');
-    const key = keyOf(request?.method ?? '', request?.url ?? '');
     const holder = samples.ownMs < BLOCKED_MS ? null : holderIn(callTree(samples));
-    // By itself an address is sampled once.
-    if (holder === null && samples.asked !== 'block') known.delete(key);
-    if (holder !== null) known.set(key, { ...holder, profile: context.token });
+    if (holder === null) return;
+    known.set(keyOf(request?.method ?? '', request?.url ?? ''), { ...holder, profile: context.token });
+    const [oldest] = known.keys();
+    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
   }
 
   function stop(context: Context, isOverLimit: boolean): void {
@@ -236,8 +233,6 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
         return context;
       }
       slot.set(context, started);
-      const request = context.first('request');
-      known.set(keyOf(request?.method ?? '', request?.url ?? ''), null);
       started.slices = watchSlices(tracker, context);
       started.timer = setTimeout(() => {
         stop(context, true);
