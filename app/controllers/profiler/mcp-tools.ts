@@ -21,6 +21,8 @@ import { profileMarkdown } from './profile-markdown.ts';
 import { panelsOf } from './profile-model.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
+import { compareReleases } from './release-comparison.ts';
+import { releasesMarkdown } from './releases-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
@@ -311,6 +313,23 @@ export function createMcpTools(services: PageServices): McpTool[] {
       async run({ args }) {
         const query = summaryQuery(readRoutesFilters(paramsOf(args, ['since'])), Date.now());
         return routesTable(await profiles.summarize(query), MOST_ROWS);
+      },
+    },
+    {
+      name: 'releases',
+      title: 'What became worse with a release',
+      description:
+        'Routes that run more queries, take longer or fail more often since a release, each with its newest request and the newest before, ' +
+        'whose tokens `compare` takes. Default: the newest release against the one before it.',
+      properties: {
+        release: { ...TEXT, description: 'The later release; of a commit, seven digits are enough.' },
+        since: { ...TEXT, description: 'The earlier release.' },
+        max_tokens: BUDGET,
+      },
+      async run({ args }) {
+        const query = paramsOf(args, ['release', 'since']);
+        const comparison = compareReleases(await profiles.summarizeReleases({}), query);
+        return cutMarkdown(releasesMarkdown(comparison), longestOf(args), HOW_TO_GET_MORE);
       },
     },
   ];

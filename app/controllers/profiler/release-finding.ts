@@ -43,6 +43,7 @@ function findingOf(releases: readonly ReleaseSummary[], release: string): Findin
     severity: 'warn',
     sentence: sentenceOf(changes, before, after),
     panel: 'overview',
+    against: before.newest,
     rule: 'route-regression',
   };
 }

@@ -34,6 +34,7 @@ export function releasesMarkdown(comparison: ReleaseComparison): string {
         { title: 'Requests', value: ({ at }) => count(at.after.count), plain: true },
         { title: 'Before', value: ({ at }) => count(at.before.count), plain: true },
         { title: 'Newest request', value: ({ at }) => at.after.newest },
+        { title: 'Newest before', value: ({ at }) => at.before.newest },
       ],
       lines,
     ),

@@ -1,4 +1,5 @@
 /** Releases on the pages: the head of a profile, the search, the page of a route, and the routes that became worse. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { AFTER, BEFORE, openReleasesHost, type ReleasesHost } from '../../support/releases-host.ts';
@@ -73,6 +74,50 @@ describe('releases on the pages', () => {
     expect(text)
       .to.contain(`**1 route** of 2 became worse with release \`${AFTER}\`; before: \`${BEFORE}\`.`)
       .and.contain('`GET /orders/:id`');
+  });
+
+  it('lists them on a page, with the requests to compare, and the releases that are stored', async () => {
+    const $ = load(await host.read('/_profiler/releases', 'text/html'));
+    const rows = $('#worse tbody tr').toArray();
+    expect(rows.map((row) => $(row).find('th').text())).to.deep.equal(['GET /orders/:id']);
+    expect($('#worse').text()).to.contain('1 of 2 routes').and.contain('gained 14 queries');
+    expect($('#worse td a').attr('href')).to.match(/^\/_profiler\/compare\?a=[0-9a-f]{6}&b=[0-9a-f]{6}$/);
+    const stored = $('#stored tbody tr').toArray();
+    expect(stored.map((row) => $(row).find('th').text())).to.deep.equal([AFTER, BEFORE]);
+    const [later, earlier] = stored.map((row) => $(row).find('td').last().find('a').attr('href'));
+    expect([later, earlier]).to.deep.equal([`/_profiler/releases?release=${AFTER}`, undefined]);
+    const routes = load(await host.read('/_profiler/routes', 'text/html'));
+    expect(routes('a[href="/_profiler/releases"]').length).to.equal(1);
+    expect(JSON.parse(await host.read('/_profiler/releases', 'application/json'))).to.deep.equal(
+      await releases(),
+    );
+  });
+
+  it('a regression leads to the comparison with a request of the release before', async () => {
+    const token = await host.request('/orders/7');
+    const { routes } = JSON.parse(await host.read('/_profiler/releases.json')) as {
+      routes: { before: { newest: string } }[];
+    };
+    const $ = load(await host.read(`/_profiler/${token}?panel=overview`));
+    const link = `/_profiler/compare?a=${routes[0]!.before.newest}&b=${token}`;
+    expect($(`.fi a[href="${link}"]`).text()).to.equal('evidence');
+  });
+
+  it('tells a coding agent what became worse, with the tokens that it can compare', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${host.url}/_profiler/mcp`)));
+    const ask = async (args: Record<string, unknown>): Promise<string> => {
+      const { content } = await client.callTool({ name: 'releases', arguments: args });
+      return (content as { text: string }[]).map(({ text }) => text).join('\n');
+    };
+    try {
+      const text = await ask({ since: BEFORE.slice(0, 7) });
+      expect(text).to.contain('gained 14 queries');
+      expect(text).to.match(/\| `[0-9a-f]{6}` *\| `[0-9a-f]{6}` *\|/);
+      expect(await ask({ release: 'v9' })).to.contain('no stored request has this release');
+    } finally {
+      await client.close();
+    }
   });
 
   it('compares with the release that is asked for, and refuses one that is unknown', async () => {
