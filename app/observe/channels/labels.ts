@@ -1,4 +1,4 @@
-/** Sequelize, TypeORM, MikroORM and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
+/** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { ownerOf, wrapMethod } from './wrap-method.ts';
@@ -51,6 +51,17 @@ const entityManager = (names: readonly string[]): LibraryPatch['patch'] => {
   };
 };
 
+/** `op`: the method that made the query, `findOne`. */
+interface MongooseQuery {
+  model?: { modelName?: unknown };
+  op?: unknown;
+}
+
+function mongooseCall({ model, op }: MongooseQuery): OrmCall {
+  const name = model?.modelName;
+  return { label: typeof name === 'string' && typeof op === 'string' ? `${name}.${op}` : null };
+}
+
 /** What a client of Prisma hands from the call of the application to its engine. */
 interface PrismaRequest {
   model?: unknown;
@@ -69,20 +80,29 @@ function prismaCall({ model, action, callsite }: PrismaRequest): OrmCall {
   };
 }
 
+function published(
+  target: unknown,
+  name: string,
+  callOf: (self: unknown, args: readonly unknown[]) => OrmCall,
+): (() => void) | null {
+  return wrapMethod(
+    ownerOf(target, name),
+    name,
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = (): unknown => Reflect.apply(original, this, args);
+        return ormCalls.hasSubscribers ? ormCalls.runStores(callOf(this, args), call) : call();
+      },
+  );
+}
+
 function labelled(target: unknown, names: readonly string[], labelOf: LabelOf): (() => void)[] {
   return names.flatMap((name) => {
-    const undo = wrapMethod(
-      ownerOf(target, name),
-      name,
-      (original) =>
-        function (this: unknown, ...args) {
-          if (!ormCalls.hasSubscribers) return Reflect.apply(original, this, args);
-          const of = labelOf(this, args);
-          const call: OrmCall = { label: of === null ? null : `${of}.${name}` };
-          return ormCalls.runStores(call, () => Reflect.apply(original, this, args));
-        },
-    );
-    return undo ?? [];
+    const callOf = (self: unknown, args: readonly unknown[]): OrmCall => {
+      const of = labelOf(self, args);
+      return { label: of === null ? null : `${of}.${name}` };
+    };
+    return published(target, name, callOf) ?? [];
   });
 }
 
@@ -133,18 +153,20 @@ export const labelPatches: readonly LibraryPatch[] = [
     patch: entityManager(MIKRO_ORM),
   },
   {
+    name: 'mongoose',
+    file: 'lib/query.js',
+    patch: (exports) =>
+      published((exports as { prototype?: object }).prototype, 'exec', (self) =>
+        mongooseCall(self as MongooseQuery),
+      ),
+  },
+  {
     name: '@prisma/client',
     patch: (exports) =>
-      wrapMethod(
+      published(
         (exports as { PrismaClient?: { prototype: object } }).PrismaClient?.prototype,
         '_request',
-        (original) =>
-          function (this: unknown, ...args) {
-            const call = (): unknown => Reflect.apply(original, this, args);
-            return ormCalls.hasSubscribers
-              ? ormCalls.runStores(prismaCall(args[0] as PrismaRequest), call)
-              : call();
-          },
+        (_self, [request]) => prismaCall(request as PrismaRequest),
       ),
   },
 ];
