@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { withBuild } from '../support/build.ts';
 import { clusterVarDir } from '../support/postgres.ts';
 
-const START_WITHIN_MS = 30_000;
+const START_WITHIN_MS = 120_000;
 
 interface Started {
   child: ChildProcess;

@@ -1,7 +1,8 @@
 /** SIGTERM again and again while requests go on: whoever got an answer finds its profile. */
 import { expect } from 'chai';
 import { rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDebianPostgres, freshVarDir, openKnex } from '../support/postgres.ts';
@@ -11,12 +12,18 @@ import { until } from '../support/waiting.ts';
 const RESTARTS = 4;
 const CLIENTS = 4;
 
+/** Below the ports that systems give out for 0: while the service restarts, no other process takes it. */
 async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return String(port);
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return String(port);
+  }
 }
 
 describe('restarts under load', () => {

@@ -44,13 +44,22 @@ describe('an uncaught error', () => {
       expect(await ended(), said()).to.equal(1);
       await gone;
       expect(said()).to.match(says);
-      const knex = openKnex(server().connection);
-      const rows = await knex
-        .from('localhost.hindsight_profiles')
-        .whereIn('token', before.map(tokenOf))
-        .orWhere('url', path)
-        .select<{ url: string; error: string | null }[]>('url', 'error');
-      await knex.destroy();
+      const stored = async () => {
+        const knex = openKnex(server().connection);
+        const rows = await knex
+          .from('localhost.hindsight_profiles')
+          .whereIn('token', before.map(tokenOf))
+          .orWhere('url', path)
+          .select<{ url: string; error: string | null }[]>('url', 'error');
+        await knex.destroy();
+        return rows;
+      };
+      // What a busy machine does not store in time is in the black box, and stored by the next start.
+      if ((await stored()).length < 4) {
+        service = await startService({ ...environmentOf(server().connection), VAR_DIR: varDir });
+        await until(async () => (await stored()).length === 4, `the rest is stored: ${said()}`);
+      }
+      const rows = await stored();
       expect(rows.filter(({ url }) => url.startsWith('/before/'))).to.have.length(3);
       const thrower = rows.find(({ url }) => url === path);
       expect(thrower, said()).to.not.equal(undefined);
