@@ -63,17 +63,23 @@ export function cpuProfileFile({
     });
     (file[parent === -1 ? 0 : parent + FIRST - 1] ?? file[0])?.children.push(id);
   }
-  const startTime = Math.round((startedAt + runsStartMs) * 1000);
+  const startTime = Math.round((startedAt + Math.max(0, runsStartMs)) * 1000);
   const samples: number[] = [];
   const timeDeltas: number[] = [];
   let before = 0;
+  /** What there is of before the request. */
+  let early = Math.max(0, Math.round(-runsStartMs * 1000));
   // Each sample stands until the next one.
   for (let at = 0; at < runs.length; at += 2) {
     const node = runs[at] ?? -1;
+    const us = runs[at + 1] ?? 0;
+    const left = Math.max(0, us - early);
+    early = Math.max(0, early - us);
+    if (left === 0) continue;
     const id = node < 0 ? IDLE : node + FIRST;
     samples.push(id);
     timeDeltas.push(before);
-    before = runs[at + 1] ?? 0;
+    before = left;
     const one = file[id - 1];
     if (one !== undefined) one.hitCount++;
   }

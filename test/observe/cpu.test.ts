@@ -202,11 +202,15 @@ describe('CPU profiles of requests', function () {
 
   it('can be downloaded in the form of Chrome DevTools, in the order of time', async () => {
     await start({ cpu: 'ask' });
-    const { token } = await send('/sum', HEADER);
+    const profile = await send('/sum', HEADER);
+    const { token } = profile;
     const response = await fetch(`${url}/_profiler/${token}.cpuprofile`);
     expect(response.headers.get('content-disposition')).to.contain(`${token}.cpuprofile`);
     const { nodes, samples, timeDeltas, startTime, endTime } = (await response.json()) as CpuProfileFile;
     expect(samples).to.have.length(timeDeltas.length);
+    // What starting the sampler took is not in it.
+    expect(startTime).to.equal(profile.startedAt * 1000);
+    expect((endTime - startTime) / 1000).to.be.within(0, (profile.durationMs ?? 0) + 1000);
     expect(timeDeltas.reduce((sum, us) => sum + us, startTime)).to.equal(endTime);
     expect(timeDeltas.every((us) => us >= 0)).to.equal(true);
     const ids = new Set(nodes.map(({ id }) => id));

@@ -151,7 +151,7 @@ describe('the panel of CPU profiles', () => {
     const context = contextWith(samples({ functions, nodes, runs: [0, 1000] }));
     const $ = pageOf(context);
     expect($('img').length).to.equal(0);
-    expect($('.flame a').length).to.be.within(50, 100);
+    expect($('.flame a').length).to.be.within(40, 100);
     expect($.html().length).to.be.below(61_440);
     expect(dataOf(cpuPanel, context)).to.have.property('nodes').with.length(3600);
   });

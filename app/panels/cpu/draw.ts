@@ -6,8 +6,9 @@ import { ownFunctions, selfByKind, whereOf } from './present.ts';
 
 /** Narrower blocks are not drawn. */
 const LEAST_SHARE = 0.004;
-/** The page stays below 60 KB. */
-const MOST_BLOCKS = 80;
+/** Characters of all blocks as HTML, about: the page stays below 60 KB. */
+const BUDGET = 22_000;
+const BLOCK = 200;
 const DEEPEST = 60;
 const ROW = 24;
 
@@ -63,8 +64,11 @@ export function drawCpu(kept: KeptCpu) {
     walk(child, at, 0);
     at += child.totalUs;
   }
+  let spent = 0;
   // A caller is at least as wide as what it calls.
-  const blocks = all.toSorted((a, b) => b.totalUs - a.totalUs || a.y - b.y).slice(0, MOST_BLOCKS);
+  const blocks = all
+    .toSorted((a, b) => b.totalUs - a.totalUs || a.y - b.y)
+    .filter(({ title }) => (spent += BLOCK + 2 * title.length) <= BUDGET);
   const height = Math.max(0, ...blocks.map(({ y }) => y + ROW));
   return { blocks, height, left: left + all.length - blocks.length, kinds: selfByKind(root), rowHeight: ROW };
 }
