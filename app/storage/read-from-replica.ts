@@ -47,8 +47,10 @@ export function readFromReplica(options: ReplicaOptions): ProfileStorage {
     askAgainAt = performance.now() + askAgainMs;
   }
 
+  /** The cause names the reason alone; the error is a sentence about pages. */
   function setAsideFor(error: unknown): void {
-    setAside(error instanceof Error ? error.message : String(error));
+    const { cause = error } = error as Error;
+    setAside(cause instanceof Error ? cause.message : String(cause));
   }
 
   async function check(position: string, withinMs: number): Promise<boolean> {
