@@ -2,6 +2,13 @@
 import { readFileSync } from 'node:fs';
 
 const COLUMNS = 10;
+const MAJOR = Number.parseInt(process.versions.node, 10);
+
+/** `from Node 26` is `yes` or `no`, by the version that runs. */
+function resolved(cell: string): string {
+  const [, from] = /^from Node (\d+)$/.exec(cell) ?? [];
+  return from === undefined ? cell : MAJOR >= Number(from) ? 'yes' : 'no';
+}
 
 /** The cells of the row that begins with this name; none where there is no such row. */
 export function documentedRow(library: string): string[] {
@@ -9,7 +16,6 @@ export function documentedRow(library: string): string[] {
     .split('\n')
     .filter((line) => line.startsWith('| '))
     .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
-  return (
-    rows.find(([, name, ...rest]) => name === library && rest.length >= COLUMNS)?.slice(1, COLUMNS + 1) ?? []
-  );
+  const row = rows.find(([, name, ...rest]) => name === library && rest.length >= COLUMNS);
+  return row?.slice(1, COLUMNS + 1).map(resolved) ?? [];
 }
