@@ -64,7 +64,7 @@ function waitingAt(layers: readonly RanLayer[], { startMs, durationMs }: Gap): R
   return layers.findLast((layer) => layer.kind !== 'router' && layer.startMs <= startMs + durationMs / 2);
 }
 
-/** Its own code held the thread for half of it, as samples show: it did not wait. */
+/** Its own code ran for half of it, as samples show: it did not wait. */
 function isHeld({ cpu }: Given, { startMs, durationMs }: Gap): boolean {
   if (!isSampled(cpu)) return false;
   return callTree(cpu, [startMs, startMs + durationMs]).totalUs > (durationMs * 1000) / 2;

@@ -1,5 +1,5 @@
 /**
- * When code of one request held the thread, by the async hooks before and after each callback. They cost every callback of the process,
+ * When code of one request ran, by the async hooks before and after each callback. They cost every callback of the process,
  * so they are on only while a request is sampled.
  */
 import { createHook } from 'node:async_hooks';
@@ -8,7 +8,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 export interface Slices {
   /** Readings of `performance.now()`: start, end, start, end … in order. */
   own: readonly number[];
-  /** Milliseconds that code of other requests held the thread. */
+  /** Milliseconds that code of other requests ran. */
   otherMs: number;
 }
 

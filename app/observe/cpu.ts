@@ -92,7 +92,7 @@ function keyOf(method: string, url: string): string {
 export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
   const { tracker, mode, limitMs = LIMIT_MS } = options;
   const armed = new Map<string, { until: number; asked: CpuReason }>();
-  /** Addresses that were sampled, or are going to be, and what held the thread there. */
+  /** Addresses that were sampled, or are going to be, and which function ran there. */
   const known = new Map<string, (CpuHolder & { profile: string }) | null>();
   const slot = createSlot<Running>('cpu');
   let running: Running | null = null;

@@ -33,7 +33,7 @@ export interface CpuSamples {
   startingMs: number;
   /** Samples of this request. */
   samples: number;
-  /** How long code of this request held the thread, measured. */
+  /** How long code of this request ran, measured. */
   ownMs: number;
   /** How long code of other requests did meanwhile; their samples are left out. */
   otherMs: number;
@@ -55,7 +55,7 @@ export interface CpuSamples {
   isThinned?: boolean;
 }
 
-/** The function that held the thread. */
+/** The function that ran most. */
 export interface CpuHolder {
   /** `pbkdf2Sync in login`, `scoreOf` */
   what: string;

@@ -1,6 +1,6 @@
 /**
  * The call tree of a CPU profile as a person reads it: own functions each, a package or Node by the function that was called in it, and
- * without the frames of the profiler. Also which function held the thread in a given time.
+ * without the frames of the profiler. Also which function ran most in a given time.
  */
 import type { CodeKind, CpuHolder, CpuSamples, KeptCpu, SampledFunction } from './cpu-samples.ts';
 

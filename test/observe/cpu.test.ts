@@ -128,7 +128,7 @@ describe('CPU profiles of requests', function () {
     return kept;
   }
 
-  it('name the function that held the thread, after an await too, with its place in the source', async () => {
+  it('name the function that used the CPU, after an await too, with its place in the source', async () => {
     await start({ cpu: 'ask' });
     const profile = await send('/sum', HEADER);
     const samples = samplesOf(profile);

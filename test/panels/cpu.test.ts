@@ -88,7 +88,7 @@ describe('the panel of CPU profiles', () => {
     expect(root.totalUs).to.equal(100_850);
   });
 
-  it('names what held the thread, of the whole or in a part of the time', () => {
+  it('names which function ran, of the whole or in a part of the time', () => {
     expect(holderIn(callTree(samples()))).to.deep.equal({
       what: 'readFileSync in loadRates',
       place: 'src/rates.ts:6',

@@ -1,4 +1,4 @@
-/** The CPU panel: which functions held the thread while the request ran, by V8's sampler. Only for requests that were asked for. */
+/** The CPU panel: which functions ran during the request, by V8's sampler. Only for requests that were asked for. */
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { isSampled } from '../../profiler/cpu-tree.ts';
@@ -37,7 +37,7 @@ export const cpuPanel: Panel<KeptCpu> = {
       : { text: 'not sampled', tone: 'plain' },
   empty: () => ({
     what: 'This request was not sampled.',
-    why: 'A CPU profile names the functions that held the thread. It is made for requests that are asked for: by the form above, or by the header x-debug-profile: cpu.',
+    why: 'A CPU profile names the functions that used the CPU. It is made for requests that are asked for: by the form above, or by the header x-debug-profile: cpu.',
   }),
   present: presentCpu,
   draw: drawCpu,

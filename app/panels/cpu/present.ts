@@ -132,7 +132,7 @@ function remarks(kept: CpuSamples): string[] {
     ASKED[asked],
     `${count(samples, 'sample')}, one each ${durationText(everyUs / 1000)}, of the main thread; a sampled request is slower than others. Starting V8’s sampler took ${durationText(startingMs)} before the request’s clock.`,
     otherMs >= HARDLY_MS
-      ? `Code of other requests held the thread for ${durationText(otherMs)} meanwhile; that is left out.`
+      ? `Code of other requests ran for ${durationText(otherMs)} meanwhile; it is left out.`
       : 'No code of another request ran meanwhile.',
     ...(isOverLimit === true ? ['Sampling ended at its limit, before the request.'] : []),
     ...(nodesLeft === undefined
@@ -156,7 +156,7 @@ function presentUnsampled(kept: Exclude<KeptCpu, CpuSamples>): Presentation {
     sections: [
       {
         id: 'earlier',
-        title: 'What held the thread there',
+        title: 'Functions that ran there',
         rows: [
           { label: 'Function', text: what, place },
           { label: 'Profile', text: profile },
