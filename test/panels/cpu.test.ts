@@ -129,7 +129,7 @@ describe('the panel of CPU profiles', () => {
     expect(text).to.contain('12 calls with little time').and.contain('joined to be fewer');
     expect(text)
       .to.contain('Sampling ended at its limit')
-      .and.contain('for 42.3 ms meanwhile; that is left out');
+      .and.contain('for 42.3 ms meanwhile; it is left out');
   });
 
   it('says why there is none, or which earlier request was sampled', () => {
