@@ -79,6 +79,8 @@ export interface ObserverOptions {
   /** Milliseconds from which a statement's plan is recorded, after the response; 0: none is. */
   explainMs: number;
   /** Hosts whose calls get the trace of their request. */
+  /** Bytes of the body of a call that are recorded. */
+  callBodyBytes: number;
   traceHosts: readonly string[];
   profiles: Profiles;
   warn: (sentence: string) => void;
@@ -191,7 +193,7 @@ export function createObservers(options: ObserverOptions): Observers {
     observeOutput({ tracker, gate, findCaller }),
     // First, so that the header is recorded.
     observeTracePropagation({ tracker, hosts: options.traceHosts }),
-    observeHttpClient({ tracker, findCaller }),
+    observeHttpClient({ tracker, findCaller, bodyBytes: options.callBodyBytes }),
     observeProcessErrors({ tracker }),
     runtime,
     views,

@@ -48,7 +48,12 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   for (const sentence of unknownOptions(options)) log.say(sentence);
   if (!isEnabled(options.enabled)) return createOffProfiler({ ...options, warn: log.say });
   const noteEnd = note();
-  const settings = readOptions({ ...options, toolbar: options.toolbar ?? !isProduction() });
+  const isDevelopment = !isProduction();
+  const settings = readOptions({
+    ...options,
+    toolbar: options.toolbar ?? isDevelopment,
+    callBodies: options.callBodies ?? isDevelopment,
+  });
   const otlp = otlpOptions(settings);
   if (options.storage !== undefined && settings.readUrl !== null)
     log.say(
@@ -100,6 +105,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     maps,
     Router: options.Router,
     explainMs: settings.explainMs,
+    callBodyBytes: settings.callBodies ? settings.previewBytes : 0,
     traceHosts: settings.traceHosts,
     profiles,
     observe: options.observe,
@@ -132,7 +138,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   });
 
   const routing = createHostRouting(observers);
-  const isLookedAt = settings.toolbar || !isProduction();
+  const isLookedAt = settings.toolbar || isDevelopment;
   const watch = createWatch({
     recorder,
     tracker,

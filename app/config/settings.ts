@@ -224,7 +224,14 @@ export const profilerSettings = {
     name: 'PROFILER_PREVIEW_BYTES',
     read: wholeNumber(0, MEBIBYTE),
     fallback: 16_384,
-    meaning: 'bytes of a body that are recorded',
+    meaning: 'bytes of a body that are recorded, of requests, responses and outgoing calls',
+  }),
+  callBodies: setting({
+    name: 'PROFILER_CALL_BODIES',
+    read: onOff,
+    fallback: true,
+    meaning:
+      'whether bodies of outgoing calls are recorded, the first `PROFILER_PREVIEW_BYTES` of what is text ([docs/libraries.md](docs/libraries.md#bodies-of-calls)); in a host by default off where `NODE_ENV=production`',
   }),
   sampleRate: setting({
     name: 'PROFILER_SAMPLE_RATE',

@@ -43,11 +43,18 @@ function repeatedIn(calls: readonly Call[]): number[][] {
   return all.filter(({ length }) => length > 1);
 }
 
+/** `same`: each got the same body, `other`: they differ; null if the bodies are unknown. */
+function responsesOf(calls: readonly Call[]): 'same' | 'other' | null {
+  const bodies = calls.map(({ responseBody }) => responseBody);
+  if (bodies.some((body) => body === undefined || body.text === null || body.truncated)) return null;
+  return bodies.every((body) => body?.text === bodies[0]?.text) ? 'same' : 'other';
+}
+
 export const repeatedCall: FindingRule<Pick<Kept, 'http_client'>> = {
   name: 'repeated-call',
   needs: ['http_client'],
   labels: ['repeated call'],
-  why: 'At least two GET or HEAD calls of this request had the same address, credentials and accept headers, with no other kind of call in between.',
+  why: 'At least two GET or HEAD calls of this request had the same address, credentials and accept headers, with no other kind of call in between; where their responses are recorded, they were the same.',
   fix: 'Call once and pass the result on. If several places ask at the same time, share the promise or cache the result briefly.',
   find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (calls.length < 2) return [];
@@ -55,10 +62,12 @@ export const repeatedCall: FindingRule<Pick<Kept, 'http_client'>> = {
       repeatedIn(calls).flatMap((members) => {
         const of = members.map((index) => calls[index]).filter((call) => call !== undefined);
         const [first, second] = of;
-        if (first === undefined || second === undefined) return [];
+        const responses = responsesOf(of);
+        // It was asked again for what had changed.
+        if (first === undefined || second === undefined || responses === 'other') return [];
         const costMs = coveredMs(of.slice(1));
         const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
-        const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;
+        const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}${responses === 'same' ? ' and got the same response' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;
         const common = { label: 'repeated call', panel: 'http_client', anchor: `c${(members[1] ?? 0) + 1}` };
         return [placed({ ...common, severity: 'warn', sentence, costMs }, second.caller)];
       }),

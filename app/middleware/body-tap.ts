@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyFact } from '../profiler/facts.ts';
+import { createPreview } from '../profiler/preview.ts';
 
 export interface TapOptions {
   /** First bytes stored. */
@@ -27,22 +28,6 @@ export function interceptBody(req: IncomingMessage, inspect: (chunk: Buffer) => 
       return push(chunk, encoding);
     },
   });
-}
-
-/** Grows a preview up to its limit. The buffer doubles, so that a trickle of single bytes stays cheap. */
-function createPreview(limit: number): (chunk: Buffer) => Buffer {
-  let buffer = Buffer.alloc(0);
-  let used = 0;
-  return (chunk) => {
-    const wanted = Math.min(limit, used + chunk.length);
-    if (wanted > buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.min(limit, Math.max(wanted, buffer.length * 2)));
-      buffer.copy(larger, 0, 0, used);
-      buffer = larger;
-    }
-    used += chunk.copy(buffer, used, 0, wanted - used);
-    return buffer.subarray(0, used);
-  };
 }
 
 /** Starts the tap and returns the fact that fills as the body arrives; null if the request has no body. */

@@ -1,6 +1,6 @@
 /**
  * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`; a call
- * is never on both. Nothing is patched (but an agent on Node 20), and no body is read. A call belongs to the context that is current when it is made; its
+ * is never on both. Nothing is patched (but an agent on Node 20; bodies: call-bodies.ts). A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
@@ -11,6 +11,7 @@ import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
+import { type CallBody, createCallBodies } from './call-bodies.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -34,6 +35,9 @@ export interface CallFact {
   /** Name, value, name, value …; truncated. */
   requestHeaders: string[];
   responseHeaders: string[];
+  /** First bytes; absent if nothing was sent, or of no type of text, or it is not reported. */
+  requestBody?: CallBody;
+  responseBody?: CallBody;
   error: string | null;
   /** The x-debug-token-link of the called service's response. */
   link: string | null;
@@ -113,7 +117,13 @@ function messageOf(error: unknown): string {
   return truncateText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
 }
 
-export function observeHttpClient({ tracker, findCaller }: ObserverParts): { close(): void } {
+/** `bodyBytes`: of each body that are kept; default: none. */
+export function observeHttpClient({
+  tracker,
+  findCaller,
+  bodyBytes = 0,
+}: ObserverParts & { bodyBytes?: number }): { close(): void } {
+  const bodies = createCallBodies(bodyBytes);
   const pending = new WeakMap<object, Pending>();
   /** Past the recording limit: not kept. */
   const counted = new WeakMap<object, { context: Context; startMs: number }>();
@@ -257,10 +267,23 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
     else count(request, 1);
   });
 
+  if (bodyBytes > 0) {
+    on('undici:request:bodyChunkSent', ({ request, chunk }: { request: object; chunk: unknown }) => {
+      const entry = pending.get(request);
+      if (entry !== undefined) bodies.sent(request, entry, chunk);
+    });
+    on('undici:request:bodyChunkReceived', ({ request, chunk }: { request: object; chunk: unknown }) => {
+      const entry = pending.get(request);
+      if (entry !== undefined) bodies.received(request, entry, chunk);
+    });
+  }
+
   // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
   for (const name of ['http.client.request.created', AGENT_ASKED])
     on(name, ({ request }: { request: ClientRequest }) => {
       if (tracker.current() !== undefined) callers.set(request, callerOf());
+      const context = bodyBytes > 0 ? tracker.observed() : undefined;
+      if (context !== undefined && !context.isFull('call')) bodies.tapRequest(context, request);
     });
   const restoreAgent = publishAgent();
   if (restoreAgent !== null) undo.push(restoreAgent);
@@ -273,6 +296,8 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
       requestHeaders: sentHeaders(request),
     });
     if (entry === null) return;
+    const body = bodies.written(request);
+    if (body !== undefined) entry.fact.requestBody = body;
     const socket: Socket | null = request.socket;
     if (socket !== null) tellConnection(socket, entry);
     else request.once('socket', (given) => tellConnection(given, entry));
@@ -286,6 +311,7 @@ export function observeHttpClient({ tracker, findCaller }: ObserverParts): { clo
         return;
       }
       answered(entry, response.statusCode ?? null, response.rawHeaders);
+      if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
       response.once('close', () => end(entry));
       response.once('end', () => end(entry));
     },

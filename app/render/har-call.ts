@@ -1,7 +1,13 @@
-/** An outgoing call as an entry of a HAR. Bodies of calls and their HTTP version are not recorded. */
+/** An outgoing call as an entry of a HAR. Its HTTP version is not recorded. */
 import type { NamedValue } from '../profiler/raw-headers.ts';
 import { commentOf, headerOf } from './har-fields.ts';
 import { callTimings, type StoredCallTimes, timeOf } from './har-timings.ts';
+
+interface StoredCallBody {
+  bytes: number;
+  text: string | null;
+  truncated: boolean;
+}
 
 /** What is read of a call of the panel http_client. */
 export interface StoredCall extends StoredCallTimes {
@@ -12,6 +18,13 @@ export interface StoredCall extends StoredCallTimes {
   requestHeaders: NamedValue[];
   responseHeaders: NamedValue[];
   error: string | null;
+  requestBody?: StoredCallBody;
+  responseBody?: StoredCallBody;
+}
+
+/** null if it was not recorded as a whole. */
+function wholeText(body: StoredCallBody | undefined): string | null {
+  return body === undefined || body.truncated ? null : body.text;
 }
 
 export function callEntry(startedAt: number, call: StoredCall) {
@@ -19,6 +32,8 @@ export function callEntry(startedAt: number, call: StoredCall) {
   const query = /\?([^#]*)/.exec(url)?.[1] ?? '';
   const length = headerOf(responseHeaders, 'content-length');
   const timings = callTimings(call);
+  const sent = wholeText(call.requestBody);
+  const received = wholeText(call.responseBody);
   return {
     startedDateTime: new Date(startedAt + call.startMs).toISOString(),
     time: timeOf(timings),
@@ -30,7 +45,10 @@ export function callEntry(startedAt: number, call: StoredCall) {
       headers: requestHeaders,
       queryString: Array.from(new URLSearchParams(query), ([name, value]) => ({ name, value })),
       headersSize: -1,
-      bodySize: -1,
+      bodySize: call.requestBody?.bytes ?? -1,
+      ...(sent === null
+        ? {}
+        : { postData: { mimeType: headerOf(requestHeaders, 'content-type'), params: [], text: sent } }),
     },
     response: {
       status: status ?? 0,
@@ -38,7 +56,11 @@ export function callEntry(startedAt: number, call: StoredCall) {
       httpVersion: 'unknown',
       cookies: [],
       headers: responseHeaders,
-      content: { size: -1, mimeType: headerOf(responseHeaders, 'content-type') },
+      content: {
+        size: received === null ? -1 : Buffer.byteLength(received),
+        mimeType: headerOf(responseHeaders, 'content-type'),
+        ...(received === null ? {} : { text: received }),
+      },
       redirectURL: headerOf(responseHeaders, 'location'),
       headersSize: -1,
       bodySize: /^\d{1,15}$/.test(length) ? Number(length) : -1,

@@ -1,9 +1,15 @@
 import { expect } from 'chai';
+import { get } from 'node:http';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
 
 describe('finding repeated-call', () => {
-  const upstream = withUpstream((_req, res) => setTimeout(() => res.end('{}'), 5));
+  let asked = 0;
+  const upstream = withUpstream((req, res) => {
+    if (/typed|counted/.test(req.url ?? '')) res.setHeader('content-type', 'application/json');
+    const body = req.url === '/counted' ? JSON.stringify({ asked: ++asked }) : '{}';
+    setTimeout(() => res.end(body), 5);
+  });
   const ask = withFindingsApp((app) => {
     const call = async (path: string, init: RequestInit = {}): Promise<string> =>
       (await fetch(`${upstream()}${path}`, init)).text();
@@ -14,6 +20,21 @@ describe('finding repeated-call', () => {
     });
     app.get('/at-once', async (_req, res) => {
       await Promise.all([call('/rates'), call('/rates'), call('/rates')]);
+      res.send('done');
+    });
+    const read = (path: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        get(`${upstream()}${path}`, (response) => response.resume().once('end', resolve)).once(
+          'error',
+          reject,
+        );
+      });
+    app.get('/same', async (_req, res) => {
+      for (let index = 0; index < 3; index++) await read('/typed');
+      res.send('done');
+    });
+    app.get('/other', async (_req, res) => {
+      for (let index = 0; index < 3; index++) await read('/counted');
       res.send('done');
     });
     app.get('/changed', async (_req, res) => {
@@ -37,6 +58,15 @@ describe('finding repeated-call', () => {
       /^GET 127\.0\.0\.1:\d+\/rates was called 2 times with the same address; the repeats took /,
     );
     expect((await ask('/at-once')).of('repeated-call')[0]?.sentence).to.contain('3 times with the same address at the same time'); // prettier-ignore
+  });
+
+  it('says that the responses were the same, and reports nothing where they differ', async () => {
+    expect((await ask('/same')).of('repeated-call')[0]?.sentence).to.contain(
+      '3 times with the same address and got the same response; the repeats',
+    );
+    const { of, profile } = await ask('/other');
+    expect(profile.panels.http_client?.summary?.count).to.equal(3);
+    expect(of('repeated-call')).to.deep.equal([]);
   });
 
   it('reports nothing if something was sent in between, or credentials or address differ', async () => {

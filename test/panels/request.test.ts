@@ -5,7 +5,7 @@ import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { toCurl } from '../../app/panels/request/curl.ts';
 import { shellQuote } from '../../app/panels/shared/shell.ts';
-import { decodePreview } from '../../app/panels/request/http-text.ts';
+import { decodePreview } from '../../app/profiler/http-text.ts';
 import type { BodyFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';

@@ -1,6 +1,7 @@
 /** The HAR of a real request whose handler calls a service with fetch, against the required fields of HAR 1.2. */
 import { expect } from 'chai';
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
@@ -50,7 +51,7 @@ describe('a profile as HAR', () => {
       return;
     }
     res.setHeader('content-type', 'application/json');
-    res.end('{"rate":2}');
+    setTimeout(() => res.end('{"rate":2}'), 5);
   });
   const profiler = createProfiler({ warn: () => undefined });
   let origin = '';
@@ -62,11 +63,12 @@ describe('a profile as HAR', () => {
     const app = express();
     app.use(profiler.watch, profiler.pages, express.json({ limit: '1mb' }));
     app.post('/orders', async (_request, answer) => {
-      await (
-        await fetch(`${upstream()}/rates?api_key=${SECRET}&to=EUR`, {
-          headers: { authorization: `Bearer ${SECRET}` },
-        })
-      ).text();
+      const url = `${upstream()}/rates?api_key=${SECRET}&to=EUR`;
+      const [rates] = (await once(
+        get(url, { headers: { authorization: `Bearer ${SECRET}` } }),
+        'response',
+      )) as [IncomingMessage];
+      await once(rates.resume(), 'end');
       await fetch(`${upstream()}/cut`).catch(() => undefined);
       answer.status(201).cookie('theme', 'dark').json({ id: 7, password: SECRET });
     });
@@ -133,7 +135,11 @@ describe('a profile as HAR', () => {
     expect(call.request.url).to.match(new RegExp(`^${upstream()}/rates\\?`));
     expect(call.request.queryString).to.deep.include({ name: 'to', value: 'EUR' });
     expect(call.response).to.include({ status: 200, bodySize: 10 });
-    expect(call.response.content).to.deep.equal({ size: -1, mimeType: 'application/json' });
+    expect(call.response.content).to.deep.equal({
+      size: 10,
+      mimeType: 'application/json',
+      text: '{"rate":2}',
+    });
     expect(call.timings.wait).to.be.above(0);
     expect(call.startedDateTime >= first.startedDateTime).to.equal(true);
     expect(failed.response.status).to.equal(0);

@@ -18,8 +18,9 @@ function methodOf(method: string): string {
   return method === 'HEAD' ? ' --head' : ` -X ${shellQuote(method)}`;
 }
 
-/** Bodies are not recorded; the headers tell whether there was one. */
-function hadBody({ requestHeaders }: CallEntry): boolean {
+/** Whether there was a body that is not recorded as a whole; the headers tell. */
+function lacksBody({ requestHeaders, requestBody }: CallEntry): boolean {
+  if (requestBody !== undefined) return requestBody.text === null || requestBody.truncated;
   return requestHeaders.some(
     ({ name, value }) => /^(?:content-length|content-type|transfer-encoding)$/i.test(name) && value !== '0',
   );
@@ -35,7 +36,9 @@ export function curlOf(call: CallEntry): CurlCommand {
     if (!OWN_HEADERS.has(name.toLowerCase())) parts.push(`  -H ${shellQuote(`${name}: ${value}`)}`);
   }
   const lacks: string[] = [];
-  if (hadBody(call)) lacks.push('the body (not recorded)');
+  if (call.requestBody !== undefined && !lacksBody(call))
+    parts.push(`  --data-raw ${shellQuote(call.requestBody.text ?? '')}`);
+  if (lacksBody(call)) lacks.push('the body (not recorded)');
   if (parts.some((part) => part.includes(MASK))) lacks.push('masked values');
   return { lines: parts.map((part, index) => (index === parts.length - 1 ? part : `${part} \\`)), lacks };
 }

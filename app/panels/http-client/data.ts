@@ -5,6 +5,14 @@ export interface HeaderRow {
   value: string;
 }
 
+export interface CallBodyEntry {
+  /** As sent, compressed or not. */
+  bytes: number;
+  /** The first bytes as text; null if they can't be read as such, or must not be stored. */
+  text: string | null;
+  truncated: boolean;
+}
+
 export interface CallEntry {
   method: string;
   url: string;
@@ -26,6 +34,9 @@ export interface CallEntry {
   reused?: boolean;
   requestHeaders: HeaderRow[];
   responseHeaders: HeaderRow[];
+  /** Absent if there was none, it was no text, or the client does not report it. */
+  requestBody?: CallBodyEntry;
+  responseBody?: CallBodyEntry;
   error: string | null;
   /** Address of the profile that the called service recorded. */
   link: string | null;

@@ -7,6 +7,15 @@ import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { type CallPart, errorName, partsOf } from './outcome.ts';
 
+interface BodyRow {
+  title: string;
+  bytes: number;
+  /** null if it can't be shown. JSON is indented. */
+  text: string | null;
+  isJson: boolean;
+  isCut: boolean;
+}
+
 export interface CallRow {
   id: string;
   number: number;
@@ -15,6 +24,7 @@ export interface CallRow {
   failure: string | null;
   parts: CallPart[];
   curl: CurlCommand;
+  bodies: BodyRow[];
   /** The profile of the called service: its token where it is one of ours, else its address. */
   profile: { token: string } | { href: string } | null;
   /** Content-Type and Content-Length of the response. */
@@ -64,7 +74,41 @@ function profileLink({ link, url }: CallEntry, origin: string | null): CallRow['
 }
 
 /** Estimated characters of HTML: the line of a call, and unless `brief` its details. */
-function costOf({ url, requestHeaders, responseHeaders }: CallEntry, brief: boolean): number {
+/** Characters of a body on the page. */
+const MOST_BODY = 6000;
+
+function bodyCost(body: CallEntry['requestBody']): number {
+  return body === undefined ? 0 : 400 + 2 * Math.min(MOST_BODY, body.text?.length ?? 0);
+}
+
+/** Indented; null if it is no JSON. */
+function indented(text: string): string | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return null;
+  }
+}
+
+function bodyRow(title: string, body: CallEntry['requestBody']): BodyRow[] {
+  if (body === undefined) return [];
+  const { bytes, text, truncated } = body;
+  const json = text === null ? null : indented(text);
+  const whole = json ?? text;
+  return [
+    {
+      title,
+      bytes,
+      text: whole?.slice(0, MOST_BODY) ?? null,
+      isJson: json !== null,
+      isCut: truncated || (whole?.length ?? 0) > MOST_BODY,
+    },
+  ];
+}
+
+function costOf(call: CallEntry, brief: boolean): number {
+  const { url, requestHeaders, responseHeaders } = call;
   const line = 620 + Math.min(url.length, 400);
   if (brief) return line;
   const headers = [...requestHeaders, ...responseHeaders];
@@ -72,6 +116,8 @@ function costOf({ url, requestHeaders, responseHeaders }: CallEntry, brief: bool
     line +
     2200 +
     url.length * 3 +
+    bodyCost(call.requestBody) +
+    bodyCost(call.responseBody) +
     headers.reduce((total, { name, value }) => total + 110 + name.length * 2 + value.length * 3, 0)
   );
 }
@@ -139,6 +185,10 @@ export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
         failure: call.error !== null ? errorName(call.error) : hasFailed(call) ? 'failed' : null,
         parts: partsOf(call),
         curl: curlOf(call),
+        bodies: [
+          ...bodyRow('Request body', call.requestBody),
+          ...bodyRow('Response body', call.responseBody),
+        ],
         profile: profileLink(call, profile.origin),
         type: headerOf(call, 'content-type'),
         bytes: Number.isInteger(length) && length >= 0 ? length : null,

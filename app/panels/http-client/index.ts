@@ -5,6 +5,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
+import { bodyOf } from './body.ts';
 import type { CallEntry, HeaderRow, HttpClientData } from './data.ts';
 import { drawCalls } from './draw.ts';
 import { hasFailed } from '../shared/failed-call.ts';
@@ -34,6 +35,8 @@ function connectionOf(connection: Facts['call']['connection']): CallEntry['conne
 }
 
 function entryOf(fact: Facts['call']): CallEntry {
+  const sent = bodyOf(fact.requestBody, fact.requestHeaders);
+  const received = bodyOf(fact.responseBody, fact.responseHeaders);
   return {
     method: fact.method,
     url: fact.url,
@@ -47,6 +50,8 @@ function entryOf(fact: Facts['call']): CallEntry {
     ...(fact.reused === undefined ? {} : { reused: fact.reused }),
     requestHeaders: pairs(fact.requestHeaders),
     responseHeaders: pairs(fact.responseHeaders),
+    ...(sent === null ? {} : { requestBody: sent }),
+    ...(received === null ? {} : { responseBody: received }),
     error: fact.error,
     link: fact.link,
     caller: fact.caller,

@@ -7,11 +7,20 @@ import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { errorName, partsOf } from './outcome.ts';
 
-function httpText({ method, url, requestHeaders, status, responseHeaders }: CallEntry): string {
+function bodyLines(body: CallEntry['requestBody']): string[] {
+  if (body === undefined || body.text === null) return [];
+  return ['', body.truncated ? `${body.text}…` : body.text];
+}
+
+function httpText(call: CallEntry): string {
+  const { method, url, requestHeaders, status, responseHeaders } = call;
   const lines = (headers: CallEntry['requestHeaders']): string[] =>
     headers.map(({ name, value }) => `${name}: ${value}`);
-  const response = status === null ? [] : ['', `HTTP ${status}`, ...lines(responseHeaders)];
-  return [`${method} ${url}`, ...lines(requestHeaders), ...response].join('\n');
+  const response =
+    status === null ? [] : ['', `HTTP ${status}`, ...lines(responseHeaders), ...bodyLines(call.responseBody)];
+  return [`${method} ${url}`, ...lines(requestHeaders), ...bodyLines(call.requestBody), ...response].join(
+    '\n',
+  );
 }
 
 function statusText({ status, error }: CallEntry): string | null {

@@ -3,7 +3,7 @@ import type { BodyFact, UploadedFile } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import { toPlain } from '../../profiler/plain.ts';
 import { rawHeader } from '../../profiler/raw-headers.ts';
-import { decodePreview, mediaTypeOf } from './http-text.ts';
+import { mediaTypeOf, storedText } from '../../profiler/http-text.ts';
 
 export interface ReceivedBody {
   bytes: number;
@@ -24,18 +24,6 @@ const MOST_FIELDS = 500;
 
 function isFields(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
-}
-
-/**
- * A form, encoded as a browser does. Tools send blanks, quotes and the like unencoded, and the redactor would assume that a secret
- * ends at the first of them.
- */
-function asForm(type: string, text: string | null): string | null {
-  if (type !== 'application/x-www-form-urlencoded' || text === null) return text;
-  return text.replace(
-    /[\s"'`<>;,:(){}[\]\\|]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  );
 }
 
 function readFields(type: string, parsed: unknown): ReceivedBody['fields'] {
@@ -64,10 +52,7 @@ export function readBody(body: BodyFact, rawHeaders: readonly string[]): Receive
       contentType: file.contentType,
       bytes: file.bytes,
     })),
-    // In a multipart form, names are far from their values, so secrets can't be masked in the raw text.
-    text: type.startsWith('multipart/')
-      ? null
-      : asForm(type, decodePreview(preview, { contentType, encoding })),
+    text: storedText(preview, { contentType, encoding }),
     truncated,
     ...(body.unread === true ? { unread: true as const } : {}),
   };

@@ -7,7 +7,7 @@ import { authorsText, type NamedStep } from '../shared/header-authors.ts';
 import { addressOf } from '../shared/rows.ts';
 import { toTest } from './as-test.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
-import { mediaTypeOf } from './http-text.ts';
+import { mediaTypeOf } from '../../profiler/http-text.ts';
 import { type RawHttp, toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 

@@ -11,7 +11,7 @@ import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-head
 import { readBody } from './body.ts';
 import type { KeptRequest, RequestPanelData, Response } from './data.ts';
 import { drawRequest } from './draw.ts';
-import { decodePreview } from './http-text.ts';
+import { decodePreview } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';

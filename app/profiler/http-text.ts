@@ -8,6 +8,11 @@ export function mediaTypeOf(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
+/** Whether a body of this type is text. */
+export function isTextType(contentType: string | null): boolean {
+  return TEXT_TYPES.test(mediaTypeOf(contentType));
+}
+
 function charsetOf(contentType: string | null): string {
   return /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
 }
@@ -42,7 +47,7 @@ export function decodePreview(
   preview: Buffer | string,
   { contentType, encoding }: { contentType: string | null; encoding: string | null },
 ): string | null {
-  if (preview.length === 0 || !TEXT_TYPES.test(mediaTypeOf(contentType))) return null;
+  if (preview.length === 0 || !isTextType(contentType)) return null;
   if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding)) return null;
   const charset = charsetOf(contentType);
   if (typeof preview === 'string' && ASCII_BASED.test(charset)) return preview;
@@ -52,4 +57,25 @@ export function decodePreview(
   } catch {
     return decode(bytes, 'utf-8');
   }
+}
+
+/**
+ * A form, encoded as a browser does. Tools send blanks, quotes and the like unencoded, and the redactor would assume that a secret
+ * ends at the first of them.
+ */
+function asForm(type: string, text: string | null): string | null {
+  if (type !== 'application/x-www-form-urlencoded' || text === null) return text;
+  return text.replace(
+    /[\s"'`<>;,:(){}[\]\\|]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+/** The text of a preview as it may be stored: in a multipart form, names are far from their values, so secrets can't be masked in it. */
+export function storedText(
+  preview: Buffer | string,
+  of: { contentType: string | null; encoding: string | null },
+): string | null {
+  const type = mediaTypeOf(of.contentType);
+  return type.startsWith('multipart/') ? null : asForm(type, decodePreview(preview, of));
 }

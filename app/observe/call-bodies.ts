@@ -1,0 +1,158 @@
+/**
+ * The first bytes of the bodies of outgoing calls, as they pass: undici publishes its chunks (undici 7.12 and Node.js 24 and later), and
+ * node:http's are seen in `write`, `end` and `push` of the one request or response, before any reader. Nothing is consumed, and nothing
+ * is copied of a type that is no text.
+ */
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type Context, createSlot } from '../profiler/context.ts';
+import { isTextType } from '../profiler/http-text.ts';
+import { createPreview } from '../profiler/preview.ts';
+import { rawHeader } from '../profiler/raw-headers.ts';
+
+export interface CallBody {
+  /** Bytes in all, as sent. */
+  bytes: number;
+  /** The first of them. */
+  preview: Buffer;
+}
+
+/** Bytes of all bodies of one request. */
+const MOST_BYTES = 256 * 1024;
+
+const room = createSlot<{ left: number }>('bodies of calls');
+
+function isText(headers: readonly string[]): boolean {
+  return isTextType(rawHeader(headers, 'content-type'));
+}
+
+/** Adds a chunk to a body; `limit` bytes are kept at most. */
+export type TakeChunk = (chunk: unknown, encoding?: unknown) => void;
+
+/** What collects one body; null if it is not text. */
+function collectBody(
+  context: Context,
+  { headers, limit, keep }: { headers: readonly string[]; limit: number; keep: (body: CallBody) => void },
+): TakeChunk | null {
+  if (!isText(headers)) return null;
+  const shared = room.get(context) ?? { left: MOST_BYTES };
+  room.set(context, shared);
+  const most = Math.min(limit, shared.left);
+  const body: CallBody = { bytes: 0, preview: Buffer.alloc(0) };
+  const extend = createPreview(most);
+  keep(body);
+  return (chunk, encoding) => {
+    const bytes = bytesOf(chunk, encoding);
+    body.bytes += bytes.length;
+    if (body.preview.length >= most) return;
+    const before = body.preview.length;
+    body.preview = extend(bytes);
+    shared.left -= body.preview.length - before;
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function bytesOf(chunk: unknown, encoding: unknown): Buffer {
+  if (typeof chunk === 'string')
+    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  if (Buffer.isBuffer(chunk)) return chunk;
+  return chunk instanceof Uint8Array
+    ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    : NOTHING;
+}
+
+type ChunkMethod = (chunk?: unknown, encoding?: unknown, done?: unknown) => unknown;
+
+/** Replaces a method of one object; what goes wrong in `note` may not reach the caller. Assigned: a defined property makes the object slow. */
+function tap(target: object, name: 'write' | 'end' | 'push', note: TakeChunk): void {
+  const methods = target as Record<typeof name, ChunkMethod>;
+  const original = methods[name];
+  const noting = function (this: unknown, chunk?: unknown, encoding?: unknown, done?: unknown): unknown {
+    try {
+      note(chunk, encoding);
+    } catch {
+      // The body is not recorded.
+    }
+    return original.call(this, chunk, encoding, done);
+  };
+  methods[name] = noting;
+}
+
+/** A recorded call and its bodies. */
+export interface BodiesFact {
+  requestHeaders: readonly string[];
+  responseHeaders: readonly string[];
+  requestBody?: CallBody;
+  responseBody?: CallBody;
+}
+
+export interface CallBodies {
+  /** A chunk that undici published. */
+  sent(key: object, call: { context: Context; fact: BodiesFact }, chunk: unknown): void;
+  received(key: object, call: { context: Context; fact: BodiesFact }, chunk: unknown): void;
+  /** A request of node:http that nothing was written to yet; of GET and HEAD, which have no body, nothing is kept. */
+  tapRequest(context: Context, request: ClientRequest): void;
+  /** What was written to it. */
+  written(request: ClientRequest): CallBody | undefined;
+  /** A response of node:http whose headers are recorded, and that nothing was read from yet. */
+  tapResponse(context: Context, fact: BodiesFact, response: IncomingMessage): void;
+}
+
+/** `limit`: bytes of each body that are kept; 0: none. */
+export function createCallBodies(limit: number): CallBodies {
+  const sides = {
+    request: new WeakMap<object, TakeChunk | null>(),
+    response: new WeakMap<object, TakeChunk | null>(),
+  };
+  const written = new WeakMap<object, CallBody>();
+
+  function take(
+    side: 'request' | 'response',
+    { key, context, fact, chunk }: { key: object; context: Context; fact: BodiesFact; chunk: unknown },
+  ): void {
+    let collect = sides[side].get(key);
+    if (collect === undefined) {
+      collect = collectBody(context, {
+        headers: side === 'request' ? fact.requestHeaders : fact.responseHeaders,
+        limit,
+        keep: (body) => {
+          if (side === 'request') fact.requestBody = body;
+          else fact.responseBody = body;
+        },
+      });
+      sides[side].set(key, collect);
+    }
+    collect?.(chunk);
+  }
+
+  return {
+    sent(key, { context, fact }, chunk) {
+      take('request', { key, context, fact, chunk });
+    },
+    received(key, { context, fact }, chunk) {
+      take('response', { key, context, fact, chunk });
+    },
+    tapRequest(context, request) {
+      if (request.method === 'GET' || request.method === 'HEAD') return;
+      let collect: TakeChunk | null | undefined;
+      const note: TakeChunk = (chunk, encoding) => {
+        if (chunk === undefined || chunk === null || typeof chunk === 'function') return;
+        if (collect === undefined) {
+          const headers = ['content-type', String(request.getHeader('content-type') ?? '')];
+          collect = collectBody(context, { headers, limit, keep: (body) => written.set(request, body) });
+        }
+        collect?.(chunk, encoding);
+      };
+      tap(request, 'write', note);
+      tap(request, 'end', note);
+    },
+    written: (request) => written.get(request),
+    tapResponse(context, fact, response) {
+      const keep = (body: CallBody): void => {
+        fact.responseBody = body;
+      };
+      const collect = collectBody(context, { headers: fact.responseHeaders, limit, keep });
+      if (collect !== null) tap(response, 'push', collect);
+    },
+  };
+}
