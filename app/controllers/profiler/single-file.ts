@@ -10,6 +10,8 @@ import { escapeHtml } from '../../view-helpers/safe-html.ts';
 const PANEL = /<!--panel:([a-z_]+)-->([\s\S]*?)<!--\/panel-->/g;
 /** Recorded text has no quote, so what stands in quotes is an attribute of ours. */
 const HREF = / href="([^"]*)"/g;
+/** The editor of the machine that the file was made on, with the folder of the application there. */
+const EDITOR = / data-editor="[^"]*"/g;
 const IDS = / (id|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"/g;
 /** The stylesheet names it. */
 const SHARED_IDS = new Set(['hatch']);
@@ -52,6 +54,7 @@ function targetOf(href: string, panel: string | null, { token, origin }: SingleF
 /** Makes ids of several panels unique, and links lead into the file. */
 function inFile(html: string, panel: string | null, file: SingleFile): string {
   return html
+    .replace(EDITOR, '')
     .replace(IDS, (_all, name: string, ids: string) => {
       const given = ids.split(' ').map((id) => idIn(panel, id));
       return ` ${name}="${given.join(' ')}"`;

@@ -12,6 +12,7 @@ import { placeKey, sourcePlace } from '../../view-helpers/editor.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import type { PageAction, PageServices } from './page-services.ts';
+import { importedAtOf } from './profile-model.ts';
 import { createPageNotFound } from './route-errors.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, HTML } from './respond.ts';
@@ -108,7 +109,8 @@ export function createSourceController(services: PageServices): { source: PageAc
       const presented = present(found);
       const place = placeOf(page.params.place ?? '', profile, presented);
       if (place === null) throw createPageNotFound(page.req, services.redactText);
-      const source = sourceAt(place);
+      // Whoever wrote an imported file named its places.
+      const source = importedAtOf(found.amendments) === null ? sourceAt(place) : null;
       const model = {
         title: place,
         profile,

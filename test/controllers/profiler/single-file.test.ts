@@ -53,6 +53,28 @@ describe('a profile as one file', () => {
       .map((section) => $(section).attr('id') ?? '');
   }
 
+  it('does not say where the application lies', async () => {
+    const host = await start({ editor: 'vscode://file/%f:%l:%c', root: process.cwd() });
+    const token = await host.send('/broken');
+    expect(await get(host, `${token}?panel=exception`)).to.include('vscode:');
+    expect(await get(host, `${token}.html`)).to.not.match(/vscode:|data-editor/);
+  });
+
+  it('shows no source of this machine, which its places do not come from', async () => {
+    const host = await start();
+    const token = await host.send('/broken');
+    const sourceIn = async (of: RecordingHost): Promise<CheerioAPI> => {
+      const $ = load(await get(of, `${token}?panel=exception`));
+      return load(await (await fetch(of.url + $('main a[data-source]').first().attr('href')!)).text());
+    };
+    expect((await sourceIn(host))('#source pre')).to.have.length(1);
+    const other = await start();
+    expect((await upload(other, await get(host, `${token}.html`))).status).to.equal(303);
+    const $ = await sourceIn(other);
+    expect($('#source pre')).to.have.length(0);
+    expect($('#source .empty').text()).to.include('on another machine');
+  });
+
   it('has all panels, its style, and nothing that asks a server', async () => {
     const host = await start();
     const token = await host.send('/broken?q=1', { headers: { authorization: 'Bearer abcdefghijklmnop' } });
