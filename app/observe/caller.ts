@@ -126,8 +126,8 @@ export function placeText(root: string, { file, line }: { file: string; line: nu
   return `${shown.split(sep).join('/')}:${line}`;
 }
 
-/** The profiler's files between a library and its caller; elsewhere in `app` there may be code of the owner. */
-const OURS = /^(?:observe|profiler|middleware)[\\/]|^hindsight-[^\\/]+\.js/;
+/** The profiler's files between a library and its caller (`register` stands below whatever is loaded); elsewhere in `app` there may be code of the owner. */
+const OURS = /^(?:observe|profiler|middleware)[\\/]|^(?:hindsight-[^\\/]+|register)\.[jt]s/;
 /** `compose/app.ts` mounts the owner's routers, and is changed by the owner. */
 const MOUNTING = /^compose[\\/](?!app\.)/;
 /** The same for original sources, where the build joined several files into one. */

@@ -1,6 +1,7 @@
 /** The stacks of a host are the same with and without the profiler: no frame of ours, and none pushed out. */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
+import { hideProfilerFrames } from '../../app/observe/profiler-frames.ts';
 import type { HostStacks } from '../support/host-stacks.ts';
 
 /** What lies outside of the routers: the profiler is mounted there, as any middleware is. */
@@ -47,4 +48,17 @@ describe('the stacks of a host', () => {
         ).to.deep.equal([]);
     });
   }
+
+  it('lose the frame of register, which stands below what is loaded', () => {
+    const frames = [
+      '    at Object.<anonymous> (/host/csrf.js:1:1)',
+      '    at require (node:internal/helpers:182:18)',
+    ];
+    const ours = `    at Function._load (${process.cwd()}/app/register.ts:11:67)`;
+    const error = Object.assign(new Error('invalid'), {
+      stack: ['Error: invalid', frames[0], ours, frames[1]].join('\n'),
+    });
+    hideProfilerFrames(error);
+    expect(error.stack).to.equal(['Error: invalid', ...frames].join('\n'));
+  });
 });
