@@ -28,7 +28,7 @@ export const slowView: FindingRule<Pick<Kept, 'views'>> = {
   name: 'slow-view',
   needs: ['views'],
   labels: ['slow view'],
-  why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS each partial is timed too.',
+  why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
   find({ views: { views } }, { durationMs: wholeMs }, _shared, usual) {
     return costliestFirst(
