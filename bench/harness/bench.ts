@@ -30,12 +30,9 @@ export interface ServeOptions {
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<
-    ProfilerOptions,
-    'sampleRate' | 'presetPrototypes' | 'databaseUrl' | 'otlp' | 'otlpEndpoint'
-  >;
-  /** Of dd-trace: it records, and exports nothing. */
-  sendsNothing?: boolean;
+  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'presetPrototypes' | 'otlp' | 'otlpEndpoint'>;
+  /** What it exports can be switched off and on, by the messages `send nothing` and `send`. */
+  switches?: boolean;
 }
 
 export interface Bench {
@@ -57,7 +54,7 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
 
   async function environmentOf(
     variant: Variant,
-    { queries, profiles, profilerOptions, sendsNothing }: ServeOptions,
+    { queries, profiles, profilerOptions, switches }: ServeOptions,
   ) {
     const env: Record<string, string> = {};
     if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
@@ -66,7 +63,7 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
       env.BENCH_PROFILER = JSON.stringify({ ...place, options: profilerOptions });
     }
     if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
-    if (sendsNothing === true) env.BENCH_SENDS_NOTHING = '1';
+    if (switches === true) env.BENCH_SWITCHES = '1';
     return env;
   }
 

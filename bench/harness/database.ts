@@ -41,11 +41,6 @@ async function createTables(knex: Knex): Promise<void> {
   await knex.raw('analyze');
 }
 
-/** For hosts that are given an address. */
-export function urlOf({ host, port, user, database }: TestConnection): string {
-  return `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
-}
-
 /** Schemas of profiles on a server, whichever it is. */
 export function openDatabase(connection: TestConnection): Omit<Database, 'crash' | 'stop'> {
   const knex = openKnex(connection);

@@ -1,81 +1,119 @@
 /**
- * What sending costs a request, without what recording costs: Hindsight with live OTLP against Hindsight without, both storing in PostgreSQL, beside
- * dd-trace with its exporter against dd-trace that records and formats its spans, but hands them to nobody. All in turns, CPU of all threads.
+ * What sending costs a request, without what recording costs: live OTLP, from a thread of its own, which is the dearer of its two ways, beside
+ * dd-trace's exporter. Each is switched on and off in one process, because two processes of one program differ by more than that; what
+ * is switched off hands its formatted spans to nobody.
  */
-import type { Bench } from '../harness/bench.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench, ServeOptions } from '../harness/bench.ts';
+import type { CpuTime } from '../harness/cpu.ts';
 import type { Figure } from '../harness/figure.ts';
-import { addedOf, compareInTurns, type Pair, type Slice } from '../harness/pairs.ts';
+import { closedLoop } from '../harness/load.ts';
+import type { Variant } from '../harness/peers.ts';
 import type { MeasuredProcess } from '../harness/process.ts';
 import type { Row } from '../harness/row.ts';
-import { urlOf } from '../harness/database.ts';
+import { spreadOf } from '../harness/statistics.ts';
 
-const cpuAll = (slice: Slice): number => slice.cpuAll;
-const cpuMain = (slice: Slice): number => slice.cpuMain;
+/** Milliseconds until what a slice recorded has been sent: the exporters wait for up to one and two seconds. */
+const SENT_AFTER_MS = 2500;
 
-/** Slices of one process, against those of another in the same rounds. */
-function between(without: readonly Pair[], sending: readonly Pair[]): Pair[] {
-  return without.flatMap(({ variant: base }, round) => {
-    const slice = sending[round];
-    return slice === undefined ? [] : [{ base, variant: slice.variant }];
-  });
+interface Page {
+  path: string;
+  label: string;
 }
 
-async function startAll(bench: Bench, queries: boolean): Promise<MeasuredProcess[]> {
-  const databaseUrl = urlOf((await bench.database()).connection);
-  const otlpEndpoint = (await bench.collector()).address;
-  return [
-    await bench.serve('bare', { queries }),
-    await bench.serve('hindsight', { queries, profilerOptions: { databaseUrl } }),
-    await bench.serve('hindsight', { queries, profilerOptions: { databaseUrl, otlp: true, otlpEndpoint } }),
-    await bench.serve('dd-trace', { queries, sendsNothing: true }),
-    await bench.serve('dd-trace', { queries }),
-  ];
+/** Microseconds per request, with what is sent afterwards. */
+async function slice(server: MeasuredProcess, path: string, ms: number): Promise<CpuTime> {
+  const before = server.cpu();
+  const { requests } = await closedLoop({ port: server.port, path }, { ms });
+  await sleep(SENT_AFTER_MS);
+  const after = server.cpu();
+  return { all: (after.all - before.all) / requests, main: (after.main - before.main) / requests };
 }
 
-function added(what: string, pairs: readonly Pair[]): { figures: Figure[]; median: number } {
-  const [all, main] = [addedOf(pairs, cpuAll), addedOf(pairs, cpuMain)];
+/** The difference of each pair of slices. */
+async function addedBySending(
+  bench: Bench,
+  variant: Variant,
+  { path }: Page,
+  more: ServeOptions,
+): Promise<CpuTime[]> {
+  const { pairs, sliceMs, warmUp } = bench.options;
+  const server = await bench.serve(variant, { ...more, queries: path !== '/', switches: true });
+  try {
+    await closedLoop({ port: server.port, path }, { requests: warmUp });
+    await sleep(SENT_AFTER_MS);
+    const added: CpuTime[] = [];
+    for (let pair = 0; pair < pairs; pair++) {
+      // A process becomes faster for a while: who goes first changes.
+      const order =
+        pair % 2 === 0 ? (['send nothing', 'send'] as const) : (['send', 'send nothing'] as const);
+      const taken: Partial<Record<(typeof order)[number], CpuTime>> = {};
+      for (const what of order) {
+        await server.ask(what);
+        taken[what] = await slice(server, path, sliceMs);
+      }
+      const { send: on, 'send nothing': off } = taken;
+      if (on !== undefined && off !== undefined)
+        added.push({ all: on.all - off.all, main: on.main - off.main });
+    }
+    return added;
+  } finally {
+    await server.stop();
+  }
+}
+
+function figuresOf(
+  what: string,
+  added: readonly CpuTime[],
+): { figures: Figure[]; all: number; main: number } {
+  const all = spreadOf(added.map((one) => one.all));
+  const main = spreadOf(added.map((one) => one.main));
   return {
     figures: [
       { goal: null, what: `${what}, CPU added`, value: all.median, spread: all, unit: 'µs' },
       { goal: null, what: `${what}, on the main thread`, value: main.median, spread: main, unit: 'µs' },
     ],
-    median: all.median,
+    all: all.median,
+    main: main.median,
   };
 }
 
-async function measure(bench: Bench, path: string, label: string): Promise<Figure[]> {
-  const { pairs, sliceMs, warmUp } = bench.options;
+async function measure(bench: Bench, page: Page): Promise<Figure[]> {
   const collector = await bench.collector();
-  const running = await startAll(bench, path !== '/');
-  try {
-    const [base, ...others] = running;
-    if (base === undefined) return [];
-    const found = await compareInTurns(base, others, { path, pairs, sliceMs, warmUp });
-    for (const sender of ['/v1/traces', '/v0.'])
-      if (collector.bytes(sender) === 0) throw new Error(`Nothing was sent to ${sender}.`);
-    const [plain = [], exporting = [], silent = [], sending = []] = found;
-    const hindsight = added(`${label}: live OTLP`, between(plain, exporting));
-    const datadog = added(`${label}: dd-trace’s exporter`, between(silent, sending));
-    return [
-      ...hindsight.figures,
-      ...datadog.figures,
-      {
-        goal: null,
-        what: `${label}: live OTLP, against dd-trace’s exporter`,
-        value: hindsight.median / datadog.median,
-        unit: 'x',
-        must: 1,
-      },
-    ];
-  } finally {
-    for (const server of running) await server.stop();
-  }
+  const profilerOptions = { otlp: true, otlpEndpoint: collector.address };
+  const live = await addedBySending(bench, 'hindsight', page, { profilerOptions });
+  const peer = await addedBySending(bench, 'dd-trace', page, {});
+  for (const address of ['/v1/traces', '/v0.'])
+    if (collector.bytes(address) === 0) throw new Error(`Nothing was sent to ${address}.`);
+  const hindsight = figuresOf(`${page.label}: live OTLP`, live);
+  const datadog = figuresOf(`${page.label}: dd-trace’s exporter`, peer);
+  return [
+    ...hindsight.figures,
+    ...datadog.figures,
+    {
+      goal: null,
+      what: `${page.label}: live OTLP, more than dd-trace’s exporter`,
+      value: hindsight.all - datadog.all,
+      unit: 'µs',
+      must: 0,
+    },
+    {
+      goal: null,
+      what: `${page.label}: the same, on the main thread`,
+      value: hindsight.main - datadog.main,
+      unit: 'µs',
+      must: 0,
+    },
+  ];
 }
 
 export const otlp: Row = {
   name: 'otlp',
   what: 'CPU of sending what was recorded: live OTLP, and dd-trace’s exporter',
   async run(bench) {
-    return [...(await measure(bench, '/', '(c)')), ...(await measure(bench, '/db', '(d)'))];
+    return [
+      ...(await measure(bench, { path: '/', label: '(c)' })),
+      ...(await measure(bench, { path: '/db', label: '(d)' })),
+    ];
   },
 };
