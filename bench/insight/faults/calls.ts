@@ -36,7 +36,7 @@ export const calls: Fault[] = [
     partner: { '/rates': { waitMs: 70 }, '/tax': { waitMs: 70 } },
     ask: quote,
     symptom: isSlow,
-    says: /2 calls and 1 (?:read|query).*ran one after the other/,
+    says: /2 calls and 2 (?:reads|queries).*ran one after the other/,
     at: ['checkout.js: const rate = await', FETCH],
   },
   {
@@ -165,7 +165,7 @@ export const calls: Fault[] = [
     partner: { '/rates': { body: '<html>Service window</html>' } },
     ask: (shop) => shop.get('/checkout/rate/USD'),
     symptom: (answer) => answer.status === 500,
-    says: /SyntaxError.*(?:JSON|rates)/,
+    says: /SyntaxError.*(?:JSON|rates)|could not be parsed as JSON/,
     at: ['partners.js: return response.json()', FETCH],
   },
   {

@@ -342,7 +342,7 @@ export const database: Fault[] = [
       for (let i = 0; i < 3; i++) await shop.get('/reports/audit');
       return shop.get('/reports/audit');
     },
-    symptom: (answer, usual) => answer.ms > usual.ms + 3,
+    symptom: (answer, usual) => answer.ms > usual.ms + 2,
     says: /connection.*opened|opening (?:a|the) connection/,
     at: ["reports.js: await own('audit')"],
   },
