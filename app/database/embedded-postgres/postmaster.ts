@@ -41,16 +41,27 @@ export async function stateOf({ connection }: Postmaster): Promise<'open' | 'bus
 }
 
 /** If the file still names the same server, runs a command as the server's user and removes the socket folder. */
-async function end({ native, data, runAs }: Places, seen: Postmaster, command: string): Promise<void> {
+async function end({ data, runAs }: Places, seen: Postmaster, command: string): Promise<void> {
   const script = `cd "$1" && read -r now <postmaster.pid && [ "$now" = "$2" ] || exit
     ${command} && rm -f "$3/users" "$3"/.s.PGSQL.* && rmdir "$3"`;
-  const args = [data, String(seen.pid), seen.connection.host, join(native, 'bin', 'pg_ctl')];
+  const args = [data, String(seen.pid), seen.connection.host];
   await runProgram('/bin/sh', ['-c', script, 'sh', ...args], runAs);
 }
 
-/** Stops a server whose shell has ended, even if it is still used: `ensure` connects its users to the next one. */
+/** Tenths of a second for which a server may take to stop. */
+const STOP_TENTHS = 100;
+
+/**
+ * Stops a server whose shell has ended, even if it is still used: `ensure` connects its users to the next one. By its pid: `pg_ctl stop`
+ * would read the file once more, and stop the server that another process has started meanwhile.
+ */
 export function stopUnwatched(places: Places, seen: Postmaster): Promise<void> {
-  return end(places, seen, '"$4" stop -D "$1" -m fast -t 10');
+  const command = `kill -INT "$2" && left=${STOP_TENTHS} && while [ "$now" = "$2" ]; do
+      [ "$((left -= 1))" -gt 0 ] || exit
+      sleep 0.1
+      { read -r now <postmaster.pid; } 2>/dev/null || now=
+    done`;
+  return end(places, seen, command);
 }
 
 /**
