@@ -11,6 +11,12 @@ export interface Relay {
   close(): Promise<void>;
 }
 
+/** Only TCP knows a reset; a Unix socket just ends. */
+function reset(socket: Socket): void {
+  if (socket.remoteAddress === undefined) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 export async function startRelay(target: { host: string; port: number }): Promise<Relay> {
   let state: RelayState = 'pass';
   const open = new Set<Socket>();
@@ -21,7 +27,7 @@ export async function startRelay(target: { host: string; port: number }): Promis
     const write = (): void => {
       if (!to.destroyed) to.write(chunk);
     };
-    if (state === 'reset' || state === 'refuse') from.resetAndDestroy();
+    if (state === 'reset' || state === 'refuse') [from, to].forEach(reset);
     else if (state === 'stall') held.push(write);
     else if (state === 'pass') write();
     else setTimeout(write, state.delayMs);
