@@ -2,7 +2,7 @@
  * The event loop was blocked, so the process served nobody. That is measured; the function is named if the request was sampled, else the
  * cause only if one layer or one view ran synchronously throughout. Otherwise any running request may have caused it.
  */
-import { callTree, holderIn, isSampled } from '../profiler/cpu-tree.ts';
+import { callTree, busiestFunctionIn, isSampled } from '../profiler/cpu-tree.ts';
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -112,7 +112,7 @@ function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null
   }
   if (!isSampled(cpu)) return null;
   const root = callTree(cpu, [startMs, startMs + durationMs]);
-  const holder = root.totalUs < durationMs * 1000 * COMPUTING ? null : holderIn(root);
+  const holder = root.totalUs < durationMs * 1000 * COMPUTING ? null : busiestFunctionIn(root);
   return holder === null ? null : { text: `in ${holder.what.slice(0, 160)}`, place: holder.place };
 }
 

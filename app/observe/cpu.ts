@@ -5,8 +5,9 @@
  */
 import type { Profiler, Session } from 'node:inspector';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
-import type { CpuHolder, CpuReason, CpuSampler, CpuSamples, KeptCpu } from '../profiler/cpu-samples.ts';
-import { callTree, holderIn } from '../profiler/cpu-tree.ts';
+import type { BusiestFunction, CpuReason, CpuSampler, CpuSamples, KeptCpu } from '../profiler/cpu-samples.ts';
+import { callTree, busiestFunctionIn } from '../profiler/cpu-tree.ts';
+import { pathOf } from '../profiler/request-target.ts';
 import { cutProfile } from './cpu-cut.ts';
 import { describeFunctions, type FunctionOptions } from './cpu-functions.ts';
 import { type SliceWatch, watchSlices } from './cpu-slices.ts';
@@ -86,14 +87,14 @@ function clockOf({ endTime }: Profiler.Profile, stoppedAt: number): (mark: numbe
 
 /** `GET /orders` */
 function keyOf(method: string, url: string): string {
-  return `${method} ${url.replace(/[?#].*$/s, '')}`;
+  return `${method} ${pathOf(url)}`;
 }
 
 export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
   const { tracker, mode, limitMs = LIMIT_MS } = options;
   const armed = new Map<string, { until: number; asked: CpuReason }>();
   /** Addresses that were sampled, or are going to be, and which function ran there. */
-  const known = new Map<string, (CpuHolder & { profile: string }) | null>();
+  const known = new Map<string, (BusiestFunction & { profile: string }) | null>();
   const slot = createSlot<Running>('cpu');
   let running: Running | null = null;
 
@@ -150,7 +151,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
 
   function remember(context: Context, samples: CpuSamples): void {
     const request = context.first('request');
-    const holder = samples.ownMs < BLOCKED_MS ? null : holderIn(callTree(samples));
+    const holder = samples.ownMs < BLOCKED_MS ? null : busiestFunctionIn(callTree(samples));
     if (holder === null) return;
     known.set(keyOf(request?.method ?? '', request?.url ?? ''), { ...holder, profile: context.token });
     const [oldest] = known.keys();

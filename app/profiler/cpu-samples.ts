@@ -56,7 +56,7 @@ export interface CpuSamples {
 }
 
 /** The function that ran most. */
-export interface CpuHolder {
+export interface BusiestFunction {
   /** `pbkdf2Sync in login`, `scoreOf` */
   what: string;
   /** `file:line` of its call, or of the line that was met most, else of where it begins. */
@@ -67,7 +67,7 @@ export interface CpuHolder {
  * What a profile has of it. `skipped`: it was asked for and could not be made. `earlier`: this request was not sampled, but one to the same
  * address was, by this token.
  */
-export type KeptCpu = CpuSamples | { skipped: string } | { earlier: CpuHolder & { profile: string } };
+export type KeptCpu = CpuSamples | { skipped: string } | { earlier: BusiestFunction & { profile: string } };
 
 /** The query does not count. */
 export interface CpuAddress {

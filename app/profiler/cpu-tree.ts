@@ -2,7 +2,7 @@
  * The call tree of a CPU profile as a person reads it: own functions each, a package or Node by the function that was called in it, and
  * without the frames of the profiler. Also which function ran most in a given time.
  */
-import type { CodeKind, CpuHolder, CpuSamples, KeptCpu, SampledFunction } from './cpu-samples.ts';
+import type { CodeKind, BusiestFunction, CpuSamples, KeptCpu, SampledFunction } from './cpu-samples.ts';
 
 export interface CallNode {
   name: string;
@@ -129,7 +129,7 @@ function nameOf({ name, kind, of }: CallNode): string {
 }
 
 /** The innermost own function that most of the time was spent in, and what it called; null if there is none. */
-export function holderIn(root: CallNode): CpuHolder | null {
+export function busiestFunctionIn(root: CallNode): BusiestFunction | null {
   let own: CallNode | null = null;
   let callee: CallNode | null = null;
   for (let at: CallNode | undefined = root.children[0]; at !== undefined; at = at.children[0]) {

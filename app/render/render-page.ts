@@ -19,8 +19,8 @@
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
  *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
- *             what is no string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') leads to the source,
- *             on pages of no profile to the editor; placeText(…) nowhere: for what stands in a link already; code(text) inline
+ *             what is not a string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') leads to the source,
+ *             on pages without a profile to the editor; placeText(…) nowhere: for what stands in a link already; code(text) inline
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
  *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines

@@ -89,7 +89,7 @@ const SOURCE = /\.(?:[cm]?[jt]sx?|ejs|pug|hbs|html|sql|vue|svelte|astro|coffee)$
 /** Files that the profiler may show, if the profile has the place: see observe/source-files.ts. */
 const SHOWN = /^(?!\/|[a-z]:)(?!.*(?:^|\/)(?:\.|node_modules\/)).+\.(?:[cm]?[jt]sx?|ejs|vue|svelte|coffee)$/i;
 
-/** `src/a.ts:41` of `src/a.ts:41:7`; null for what is no line of a source file of the application. */
+/** `src/a.ts:41` of `src/a.ts:41:7`; null unless it is a line of a source file of the application. */
 export function sourcePlace(place: string): string | null {
   const { file, line } = parsePlace(place);
   return file !== null && line !== null && place.length <= LONGEST_PLACE && SHOWN.test(file)

@@ -5,7 +5,7 @@ import type { Kept } from '../../app/findings/shared/kept.ts';
 import { cpuPanel } from '../../app/panels/cpu/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { CpuSamples, SampledFunction } from '../../app/profiler/cpu-samples.ts';
-import { callTree, holderIn } from '../../app/profiler/cpu-tree.ts';
+import { callTree, busiestFunctionIn } from '../../app/profiler/cpu-tree.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
@@ -89,15 +89,15 @@ describe('the panel of CPU profiles', () => {
   });
 
   it('names which function ran, of the whole or in a part of the time', () => {
-    expect(holderIn(callTree(samples()))).to.deep.equal({
+    expect(busiestFunctionIn(callTree(samples()))).to.deep.equal({
       what: 'readFileSync in loadRates',
       place: 'src/rates.ts:6',
     });
-    expect(holderIn(callTree(samples(), [10, 20]))).to.deep.equal({
+    expect(busiestFunctionIn(callTree(samples(), [10, 20]))).to.deep.equal({
       what: 'listRates',
       place: 'src/rates.ts:24',
     });
-    expect(holderIn(callTree(samples(), [110, 200]))).to.equal(null);
+    expect(busiestFunctionIn(callTree(samples(), [110, 200]))).to.equal(null);
   });
 
   it('has a flame graph, top functions, and synchronous calls with the line that calls', () => {

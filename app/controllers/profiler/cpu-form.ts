@@ -1,6 +1,7 @@
 /** The form that lets the next request to the address of a profile be sampled. */
 import type { CpuSampler } from '../../profiler/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 
 export interface CpuForm {
   /** `GET /reports` */
@@ -12,5 +13,5 @@ export interface CpuForm {
 /** null if it can't be sampled. */
 export function cpuFormOf({ kind, method, url }: Profile, cpu: CpuSampler | undefined): CpuForm | null {
   if (kind !== 'request' || cpu === undefined || cpu.isOff) return null;
-  return { address: `${method} ${url.replace(/[?#].*$/s, '')}`, isArmed: cpu.isArmed({ method, url }) };
+  return { address: `${method} ${pathOf(url)}`, isArmed: cpu.isArmed({ method, url }) };
 }

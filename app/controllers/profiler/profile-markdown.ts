@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 import { blocks, code, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown } from '../../render/rows-markdown.ts';
@@ -99,7 +100,7 @@ function versionsOf({ panels }: Profile): string {
 
 export function profileMarkdown(options: MarkdownOptions): string {
   const { profile, panels } = options;
-  const path = profile.url.replace(/[?#].*$/s, '');
+  const path = pathOf(profile.url);
   // The overview repeats what the findings and the other panels say.
   const shown =
     panels.length === 1

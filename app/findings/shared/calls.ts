@@ -1,12 +1,10 @@
 /** Helpers of rules that read the HTTP client panel. */
+import { pathOf } from '../../profiler/request-target.ts';
 import { type Call, endOf } from './kept.ts';
 
 /** `POST rates.example/v2/quote`, without the query, which may hold secrets. */
 export function callName({ method, url }: Pick<Call, 'method' | 'url'>): string {
-  const address = url
-    .replace(/^[a-z]+:\/\/(?:[^/@]*@)?/i, '')
-    .replace(/[?#].*$/s, '')
-    .slice(0, 120);
+  const address = pathOf(url.replace(/^[a-z]+:\/\/(?:[^/@]*@)?/i, '')).slice(0, 120);
   return `${method.slice(0, 16)} ${address}`;
 }
 

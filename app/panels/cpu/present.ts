@@ -176,7 +176,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
     lead: remarks(kept),
     figures: [
       {
-        label: 'Thread held by this request',
+        label: 'Code of this request ran',
         value: kept.ownMs,
         unit: 'ms',
         compare: 'cost',

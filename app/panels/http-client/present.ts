@@ -1,4 +1,5 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { concurrentNote } from '../shared/rows.ts';
@@ -47,7 +48,7 @@ function rowOf(call: CallEntry, index: number): Row {
     ],
     note: statusText(call),
     place: caller,
-    key: `${method} ${url.replace(/[?#].*$/s, '')}`,
+    key: `${method} ${pathOf(url)}`,
     ...(error !== null || (status ?? 0) >= 400
       ? { block: { text: httpText(call), language: 'http' as const } }
       : {}),

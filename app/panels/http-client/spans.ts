@@ -1,9 +1,10 @@
+import { pathOf } from '../../profiler/request-target.ts';
 import { lasting, SHORTEST_WAIT_MS, shorten, type SpanDraft, type SpanPart } from '../../profiler/span.ts';
 import type { CallEntry } from './data.ts';
 
 /** `POST rates.example/v2/quote`: without scheme and query. */
 function callLabel(method: string, url: string): string {
-  const short = url.replace(/^[a-z]+:\/\//i, '').replace(/[?#].*$/s, '');
+  const short = pathOf(url.replace(/^[a-z]+:\/\//i, ''));
   return `${shorten(method, 20)} ${shorten(short, 80)}`;
 }
 
