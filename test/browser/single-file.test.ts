@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { violationsInBothThemes } from '../support/axe.ts';
 import { useBrowser } from '../support/browser.ts';
-import { type RecordingHost, startRecordingHost } from '../support/recording-host.ts';
+import { startRecordingHost, useRecordingHosts } from '../support/recording-host.ts';
 
 describe('a saved profile in Chromium', () => {
   const browser = useBrowser();
-  const hosts: RecordingHost[] = [];
+  const startHost = useRecordingHosts();
   let folder = '';
   let file = '';
   let token = '';
@@ -23,17 +23,12 @@ describe('a saved profile in Chromium', () => {
     writeFileSync(file, await (await fetch(`${host.url}/_profiler/${token}.html`)).text());
     await host.close();
   });
-  afterEach(async () => {
-    for (const host of hosts.splice(0)) await host.close();
-  });
   after(() => {
     rmSync(folder, { recursive: true });
   });
 
   async function start(): Promise<string> {
-    const host = await startRecordingHost();
-    hosts.push(host);
-    return `${host.url}/_profiler/`;
+    return `${(await startHost()).url}/_profiler/`;
   }
 
   it('opens from the disk, styled, with all panels and working links, and asks for nothing', async () => {

@@ -13,6 +13,19 @@ export interface RecordingHost {
   close(): Promise<void>;
 }
 
+/** For the current `describe`: starts hosts, which are closed after each test. */
+export function useRecordingHosts(): (options?: ProfilerOptions) => Promise<RecordingHost> {
+  const hosts: RecordingHost[] = [];
+  afterEach(async () => {
+    for (const host of hosts.splice(0)) await host.close();
+  });
+  return async (options) => {
+    const host = await startRecordingHost(options);
+    hosts.push(host);
+    return host;
+  };
+}
+
 /** `port`: 0 takes a free one. */
 export async function startRecordingHost(options: ProfilerOptions = {}, port = 0): Promise<RecordingHost> {
   const profiler = createProfiler({

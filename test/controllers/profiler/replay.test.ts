@@ -1,21 +1,10 @@
 /** "Request again": what is sent, what is asked first, what is refused, and the comparison that it opens. */
 import { type CheerioAPI, load } from 'cheerio';
 import { expect } from 'chai';
-import type { ProfilerOptions } from '../../../app/index.ts';
-import { type RecordingHost, startRecordingHost } from '../../support/recording-host.ts';
+import { type RecordingHost, useRecordingHosts } from '../../support/recording-host.ts';
 
 describe('the button that requests again', () => {
-  const hosts: RecordingHost[] = [];
-
-  afterEach(async () => {
-    for (const host of hosts.splice(0)) await host.close();
-  });
-
-  async function start(options: ProfilerOptions = {}): Promise<RecordingHost> {
-    const host = await startRecordingHost(options);
-    hosts.push(host);
-    return host;
-  }
+  const start = useRecordingHosts();
 
   async function page({ url }: RecordingHost, path: string): Promise<CheerioAPI> {
     return load(await (await fetch(`${url}${path}`)).text());

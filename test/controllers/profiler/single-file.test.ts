@@ -2,23 +2,12 @@
 import { type CheerioAPI, load } from 'cheerio';
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
-import type { ProfilerOptions } from '../../../app/index.ts';
-import { type RecordingHost, startRecordingHost } from '../../support/recording-host.ts';
+import { type RecordingHost, useRecordingHosts } from '../../support/recording-host.ts';
 
 const HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(1)>"\'';
 
 describe('a profile as one file', () => {
-  const hosts: RecordingHost[] = [];
-
-  afterEach(async () => {
-    for (const host of hosts.splice(0)) await host.close();
-  });
-
-  async function start(options: ProfilerOptions = {}): Promise<RecordingHost> {
-    const host = await startRecordingHost(options);
-    hosts.push(host);
-    return host;
-  }
+  const start = useRecordingHosts();
 
   async function get({ url }: RecordingHost, path: string): Promise<string> {
     return (await fetch(`${url}/_profiler/${path}`)).text();
