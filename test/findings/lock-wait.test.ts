@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
+import type { Knex } from 'knex';
 import { lockWait } from '../../app/findings/lock-wait.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { noteLockHolder } from '../../app/observe/lock-holder.ts';
@@ -7,14 +8,19 @@ import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { until } from '../support/waiting.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 describe('finding lock-wait', () => {
   /** Called when the transaction has its lock. */
   let locked: () => void = () => undefined;
+  /** The transaction ends with it. */
+  let released: Promise<void> = Promise.resolve();
+  let database: Knex;
   const ask = withFindingsDatabase(
     async (knex) => {
+      database = knex;
       await knex.raw('create table orders (id int primary key, total int)');
       await knex.raw('insert into orders select n, 1 from generate_series(1, 9) n');
     },
@@ -26,7 +32,7 @@ describe('finding lock-wait', () => {
             .forUpdate()
             .first();
           locked();
-          await pause(300);
+          await released;
         });
         res.send('shipped');
       });
@@ -43,18 +49,41 @@ describe('finding lock-wait', () => {
     },
   );
 
-  /** Ships one order, and asks for something else while that holds its lock. */
-  async function beside(path: string) {
+  async function isWaitedFor(): Promise<boolean> {
+    const { rows } = await database.raw<{ rows: unknown[] }>(
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    );
+    return rows.length > 0;
+  }
+
+  /** Ships one order, and asks for something else while that holds its lock: until it waits for the lock, or is answered. */
+  async function beside(path: string, waits: boolean) {
     const isLocked = new Promise<void>((done) => (locked = done));
+    let release: () => void = () => undefined;
+    released = new Promise((done) => (release = done));
     const shipping = ask('/orders/3/ship', { method: 'POST' });
     await isLocked;
-    const asked = await ask(path, { method: 'PUT' });
-    const { profile } = await shipping;
-    return { ...asked, shipped: profile };
+    const asking = ask(path, { method: 'PUT' });
+    if (waits) {
+      await until(isWaitedFor, 'the statement waits for the lock');
+      await pause(150);
+    } else await asking;
+    release();
+    return { ...(await asking), shipped: (await shipping).profile };
+  }
+
+  /** On a machine with other work, the end of the transaction may be seen too late to explain that of the statement. */
+  async function besideAndExplained() {
+    let last: Awaited<ReturnType<typeof beside>> | undefined;
+    await until(async () => {
+      last = await beside('/orders/3', true);
+      return last.of('lock-wait').length > 0;
+    }, 'the wait is explained');
+    return last!;
   }
 
   it('names the transaction of the other request and the line of its lock, instead of a slow query', async () => {
-    const { of, profile, shipped } = await beside('/orders/3');
+    const { of, profile, shipped } = await besideAndExplained();
     const [finding] = of('lock-wait');
     expect(finding).to.include({ label: 'lock wait', severity: 'warn', panel: 'database', anchor: 'q1' });
     expect(finding?.sentence).to.match(
@@ -68,7 +97,7 @@ describe('finding lock-wait', () => {
   });
 
   it('accuses nobody of a statement about another row, or that is slow by itself', async () => {
-    const other = await beside('/orders/4');
+    const other = await beside('/orders/4', false);
     expect(other.of('lock-wait')).to.deep.equal([]);
     const { of } = await ask('/slow', { method: 'PUT' });
     expect(of('lock-wait')).to.deep.equal([]);
