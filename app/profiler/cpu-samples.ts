@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from './context.ts';
 
-/** Why a request is sampled: the header, a form of the pages, or because its address had blocked the event loop before. */
+/** Why a request is sampled: the header, a form of the pages or an agent's tool, or because its address had blocked the event loop before. */
 export type CpuReason = 'header' | 'form' | 'block';
 
 /** `node` is also what V8 names itself, such as `(garbage collector)`. */

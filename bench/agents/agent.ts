@@ -39,13 +39,15 @@ function firstTool({ answer, usual }: Complaint): FirstTool {
   return 'list_requests';
 }
 
-/** The first call, then the request's summary, its panels, and the panel of routing. `token`: from an earlier result. */
+/** The first call, then the request's summary, a CPU profile if it offers one, its panels, and the panel of routing. */
 function* strategy(complaint: Complaint): Generator<Call, void, string> {
   const [url = ''] = complaint.answer.path.split('?');
   const tool = firstTool(complaint);
   const result = yield { tool, args: { url, ...(tool === 'list_requests' ? { limit: 1 } : {}) } };
   const token = /`([0-9a-f]{6})`/.exec(result)?.[1] ?? complaint.answer.token;
-  if (tool === 'list_requests' || tool === 'why_404') yield { tool: 'get_request', args: { token } };
+  const summary =
+    tool === 'list_requests' || tool === 'why_404' ? yield { tool: 'get_request', args: { token } } : result;
+  if (summary.includes('cpu=true')) yield { tool: 'replay', args: { token, cpu: true } };
   yield { tool: 'get_request', args: { token, panels: PANELS[tool] } };
   yield { tool: 'get_request', args: { token, panels: ['routing'] } };
 }

@@ -10,6 +10,24 @@ function linkedFiles(page: string): string[] {
   return Array.from(links, ([, target]) => join(dirname(page), target!));
 }
 
+describe('docs/agents.md', () => {
+  it('has configurations that can be parsed, each of which starts the command or names the address', () => {
+    const page = readFileSync('docs/agents.md', 'utf8');
+    const inShell = Array.from(page.matchAll(/--add-mcp '(.*)'/g), ([, text]) => text!);
+    const inFiles = Array.from(page.matchAll(/```json\n(.*?)```/gs), ([, text]) => text!);
+    expect(inFiles.map((text) => Object.keys(JSON.parse(text) as object)).flat()).to.deep.equal([
+      'mcpServers',
+      'servers',
+      'context_servers',
+      'mcpServers',
+    ]);
+    for (const text of [...inShell, ...inFiles])
+      expect(JSON.stringify(JSON.parse(text))).to.match(
+        /"command":"npx","args":\["express-hindsight","mcp"\]|"serverUrl":"http:\/\/127\.0\.0\.1:3000\/_profiler\/mcp"/,
+      );
+  });
+});
+
 describe('README.md', () => {
   const text = readFileSync('README.md', 'utf8');
 

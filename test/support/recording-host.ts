@@ -1,5 +1,6 @@
-/** A host that records, for those who ask from outside: `/fine`, `/broken`, which throws, and `POST /orders`. */
+/** A host that records, for those who ask from outside: `/fine`, `/broken`, which throws, `/busy`, which blocks, and `POST /orders`. */
 import express from 'express';
+import { pbkdf2Sync } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
@@ -40,6 +41,9 @@ export async function startRecordingHost(options: ProfilerOptions = {}, port = 0
   app.get('/fine', (_req, res) => void res.send('fine'));
   app.get('/broken', () => {
     throw new Error('no \u001b[31mstock');
+  });
+  app.get('/busy', function busy(_req, res) {
+    res.json(pbkdf2Sync('a', 'b', 200_000, 64, 'sha512').length);
   });
   app.post('/orders', (req, res) => void res.status(201).json({ got: req.body as unknown }));
   app.use(profiler.errors);

@@ -1,11 +1,17 @@
-/** The MCP tool that sends a recorded request again and compares what came with what was recorded. */
-import { createError } from '../../errors.ts';
+/** The MCP tool that sends a recorded request again: to compare what came with what was recorded, or for a CPU profile of it. */
+import { createError, isHindsightError } from '../../errors.ts';
+import type { CpuSampler, KeptCpu } from '../../profiler/cpu-samples.ts';
+import { busiestFunctionIn, callTree, isSampled } from '../../profiler/cpu-tree.ts';
+import type { Panel } from '../../profiler/panel.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import { blocks, code, fence, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
+import { cpuFormOf } from './cpu-form.ts';
 import type { Call, McpTool } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
@@ -16,7 +22,9 @@ import { createUnknownTokenError } from './unknown-token.ts';
 
 /** Of the response's body, in characters. */
 const LONGEST_BODY = 1500;
-const { bytesText, durationText } = numberHelpers;
+/** Of each section of the CPU panel. */
+const CPU_ROWS = 8;
+const { bytesText, count, durationText } = numberHelpers;
 
 interface RecordedResponse {
   response: { contentType: string | null; bytes: number; text: string | null } | null;
@@ -49,10 +57,41 @@ function cameText({ profile }: FoundProfile, origin: string | null): string {
   ]);
 }
 
+/** The functions that ran, without the tree of calls. */
+function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]): string {
+  const kept = profile.panels.cpu?.data as KeptCpu | null | undefined;
+  if (kept === null || kept === undefined)
+    return 'No CPU profile of it was made: another process may have served it.';
+  if (!isSampled(kept))
+    return 'skipped' in kept ? `No CPU profile of it was made: ${prose(kept.skipped)}` : '';
+  const busiest = busiestFunctionIn(callTree(kept));
+  const panel = panels.find(({ name }) => name === 'cpu');
+  const { sections = [] } = panel === undefined ? {} : (presentPanel(panel, { profile, amendments }) ?? {});
+  return blocks([
+    `## CPU: ${durationText(kept.ownMs)} in ${count(kept.samples, 'sample')}`,
+    busiest === null
+      ? 'No single function of the application took most of it.'
+      : `Most of it in ${code(busiest.what)}${busiest.place === null ? '' : ` at ${code(busiest.place)}`}.`,
+    ...sections
+      .filter(({ id }) => id !== 'tree')
+      .map((section) => sectionMarkdown({ ...section, rows: section.rows.slice(0, CPU_ROWS) })),
+  ]);
+}
+
+/** The next request to its address is sampled. */
+function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string {
+  const form = cpuFormOf(profile, cpu);
+  if (form === null)
+    throw createError('BAD_REQUEST', ['CPU profiles are off (PROFILER_CPU), or this is no request.']);
+  cpu?.arm(profile);
+  return form.address;
+}
+
 /** Empty where nothing may be sent. */
 export function createReplayTools(services: PageServices): McpTool[] {
-  const { profiles, panels, replay: allowed = 'safe' } = services;
+  const { profiles, panels, cpu, replay: allowed = 'safe' } = services;
   if (allowed === 'off') return [];
+  const isCpuOff = cpu === undefined || cpu.isOff;
 
   async function read(token: unknown): Promise<FoundProfile> {
     if (typeof token !== 'string' || !TOKEN_PATTERN.test(token))
@@ -62,22 +101,49 @@ export function createReplayTools(services: PageServices): McpTool[] {
     return found;
   }
 
-  async function run({ args, origin, server, signal }: Call): Promise<string> {
-    const before = await read(args.token);
-    if (allowed !== 'all' && importedAtOf(before.amendments) !== null)
-      throw createError('BAD_REQUEST', ['It was imported, so only a person may send it, on its page.']);
+  async function send(before: FoundProfile, { args, origin, server, signal }: Call): Promise<string> {
+    const headers = (args.headers ?? {}) as Record<string, unknown>;
+    const isForCpu = args.cpu === true;
     if (allowed !== 'all' && !isSafe(before.profile))
       throw createError('BAD_REQUEST', [
         `${before.profile.method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,
       ]);
-    const headers = (args.headers ?? {}) as Record<string, unknown>;
-    const { replay, status, after } = await replayProfile(services, before, { headers, server, signal });
+    const { replay, status, after } = await replayProfile(services, before, {
+      headers,
+      cpu: isForCpu,
+      server,
+      signal,
+    });
     if (after === null) return blocks([sentText(replay), `The response was ${status}. It was not recorded.`]);
     return blocks([
       sentText(replay),
       cameText(after, origin),
-      compareMarkdown(before.profile, after.profile, compareProfiles(before, after, panels)),
+      // A sampled request is slower, so that it says little beside the other.
+      isForCpu
+        ? cpuText(after, panels)
+        : compareMarkdown(before.profile, after.profile, compareProfiles(before, after, panels)),
     ]);
+  }
+
+  async function run(call: Call): Promise<string> {
+    const before = await read(call.args.token);
+    if (allowed !== 'all' && importedAtOf(before.amendments) !== null)
+      throw createError('BAD_REQUEST', ['It was imported, so only a person may send it, on its page.']);
+    if (call.args.cpu !== true) return send(before, call);
+    const address = armCpu(before, cpu);
+    try {
+      return await send(before, call);
+    } catch (error) {
+      if (!isHindsightError(error) || error.code !== 'BAD_REQUEST' || cpu?.isArmed(before.profile) !== true)
+        throw error;
+      throw createError(
+        'BAD_REQUEST',
+        [
+          `${error.message} The next request to ${address} within ten minutes gets a CPU profile: send it yourself, then ask for its panel cpu.`,
+        ],
+        { cause: error },
+      );
+    }
   }
 
   return [
@@ -86,6 +152,9 @@ export function createReplayTools(services: PageServices): McpTool[] {
       title: 'Send a request again',
       description:
         'Sends a recorded request to the application once more, as it was recorded, and compares the two: for a change, before and after. ' +
+        (isCpuOff
+          ? ''
+          : 'With cpu=true it takes a CPU profile of it instead, which names the function and the line that took the time. ') +
         (allowed === 'all' ? 'All methods are allowed, so it may change data.' : 'GET and HEAD only.'),
       properties: {
         token: { type: 'string', pattern: '^[0-9a-f]{6}$', description: 'Token of the request.' },
@@ -94,6 +163,9 @@ export function createReplayTools(services: PageServices): McpTool[] {
           additionalProperties: { type: 'string' },
           description: 'Values for headers that were masked, such as cookie or authorization.',
         },
+        ...(isCpuOff
+          ? {}
+          : { cpu: { type: 'boolean', description: 'Take a CPU profile. Default: compare the two.' } }),
       },
       required: ['token'],
       annotations: {

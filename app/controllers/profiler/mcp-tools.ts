@@ -11,6 +11,7 @@ import { TOKEN_PATTERN } from '../../urls.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
+import { cpuFormOf } from './cpu-form.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import { readFilters } from './filters.ts';
 import { withRouteFindings } from './finding-history.ts';
@@ -18,7 +19,7 @@ import { createFindingsModel } from './findings-model.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
-import { panelsOf } from './profile-model.ts';
+import { hasContent, importedAtOf, panelsOf } from './profile-model.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
 import { compareReleases } from './release-comparison.ts';
@@ -116,9 +117,13 @@ function longestOf({ max_tokens: tokens }: Arguments): number {
 }
 
 const HOW_TO_GET_MORE = 'Ask for fewer panels or more tokens.';
+/** Milliseconds for which the event loop was blocked, so that the function is worth knowing. */
+const BLOCKED_MS = 50;
+const HOW_TO_GET_CPU =
+  'No CPU profile of it was taken: `replay` with its token and cpu=true names the function and the line that blocked.';
 
 export function createMcpTools(services: PageServices): McpTool[] {
-  const { profiles, panels, rules = {} } = services;
+  const { profiles, panels, cpu, replay = 'safe', rules = {} } = services;
 
   async function read(token: string | null): Promise<FoundProfile> {
     if (token === null || !TOKEN_PATTERN.test(token))
@@ -129,7 +134,17 @@ export function createMcpTools(services: PageServices): McpTool[] {
   }
 
   async function short(token: string | null, { args, origin }: Call): Promise<string> {
-    return readShortMarkdown(services, await read(token), { origin, longest: longestOf(args) });
+    const found = await read(token);
+    const text = await readShortMarkdown(services, found, { origin, longest: longestOf(args) });
+    return isCpuUnknown(found) ? `${text}\n${HOW_TO_GET_CPU}\n` : text;
+  }
+
+  /** Code blocked the event loop, and nothing says which function did. */
+  function isCpuUnknown({ profile, amendments }: FoundProfile): boolean {
+    if (replay === 'off' || cpuFormOf(profile, cpu) === null || importedAtOf(amendments) !== null)
+      return false;
+    const { totals } = (profile.panels.runtime?.data ?? {}) as { totals?: { blockedMs: number } };
+    return !hasContent(profile, 'cpu') && (totals?.blockedMs ?? 0) >= BLOCKED_MS;
   }
 
   async function panelsMarkdown(

@@ -44,19 +44,27 @@ async function readEnded(profiles: PageServices['profiles'], token: string): Pro
   }
 }
 
-/** `server`: its address; null if it listens on no TCP port. Rejects with BAD_REQUEST if the request can't be sent or gets no response. */
+/**
+ * `server`: its address; null if it listens on no TCP port. `cpu`: asks for a CPU profile, too; in this process it has to be armed. Rejects
+ * with BAD_REQUEST if the request can't be sent or gets no response.
+ */
 export async function replayProfile(
   { profiles }: Pick<PageServices, 'profiles'>,
   { profile }: FoundProfile,
-  options: { headers?: Readonly<Record<string, unknown>>; server: string | null; signal: AbortSignal },
+  options: {
+    headers?: Readonly<Record<string, unknown>>;
+    cpu?: boolean;
+    server: string | null;
+    signal: AbortSignal;
+  },
 ): Promise<ReplayedProfile> {
-  const { headers = {}, server, signal } = options;
+  const { headers = {}, cpu = false, server, signal } = options;
   if (server === null)
     throw createError('BAD_REQUEST', [
       'The application listens on no TCP port, so nothing can be sent to it.',
     ]);
   const replay = prepareReplay(profile, headers);
-  const { status, token } = await sendReplay(replay, { server, origin: profile.origin, signal });
+  const { status, token } = await sendReplay(replay, { server, origin: profile.origin, signal, cpu });
   const after = token === null ? null : await readEnded(profiles, token);
   if (after === null) return { replay, status, after };
   const mark: ReplayMark = { of: profile.token, without: replay.masked };

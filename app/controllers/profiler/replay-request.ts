@@ -108,13 +108,14 @@ function onlyOf(values: readonly string[]): string | undefined {
 /** Rejects with BAD_REQUEST if it gets no response. Redirects are not followed. */
 export function sendReplay(
   { method, path, headers, body }: Replay,
-  { server, origin, signal }: { server: string; origin: string | null; signal: AbortSignal },
+  options: { server: string; origin: string | null; signal: AbortSignal; cpu: boolean },
 ): Promise<Replayed> {
+  const { server, origin, signal, cpu } = options;
   const { protocol, hostname, port } = new URL(server);
   const isTls = protocol === 'https:';
   // The proxy in front of it says so: an application that requires https would only redirect.
   const isForwarded = !isTls && origin?.startsWith('https:') === true;
-  const all: Record<string, string[]> = { ...headers, 'x-debug-profile': ['1'] };
+  const all: Record<string, string[]> = { ...headers, 'x-debug-profile': [cpu ? 'cpu' : '1'] };
   if (isForwarded) all['x-forwarded-proto'] = ['https'];
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
@@ -129,7 +130,7 @@ export function sendReplay(
         resolve({ status: response.statusCode ?? 0, token: typeof token === 'string' ? token : null });
       });
     };
-    const options = {
+    const target = {
       host: hostname.replace(/^\[|\]$/g, ''),
       port,
       method,
@@ -143,7 +144,7 @@ export function sendReplay(
       ...(isTls ? { rejectUnauthorized: false } : {}),
     };
     try {
-      (isTls ? tlsRequest : plainRequest)(options, receive)
+      (isTls ? tlsRequest : plainRequest)(target, receive)
         .on('error', fail)
         .end(body ?? undefined);
     } catch (error) {

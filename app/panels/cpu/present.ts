@@ -14,7 +14,7 @@ const HARDLY_MS = 0.1;
 
 const ASKED: Readonly<Record<CpuReason, string>> = {
   header: 'Sampled because it had the header x-debug-profile: cpu.',
-  form: 'Sampled because somebody asked for it on these pages.',
+  form: 'Sampled because a person asked for it on these pages, or an agent did.',
   block: 'Sampled by itself, because an earlier request to this address had blocked the event loop.',
 };
 

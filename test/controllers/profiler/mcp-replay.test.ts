@@ -26,10 +26,11 @@ describe('the MCP tool replay', () => {
     client: Client,
     token: string,
     headers?: Record<string, string>,
+    more: { cpu?: boolean } = {},
   ): Promise<{ text: string; isError: boolean }> {
     const { content, isError } = await client.callTool({
       name: 'replay',
-      arguments: { token, ...(headers === undefined ? {} : { headers }) },
+      arguments: { token, ...(headers === undefined ? {} : { headers }), ...more },
     });
     return { text: (content as { text: string }[])[0]!.text, isError: isError === true };
   }
@@ -92,6 +93,49 @@ describe('the MCP tool replay', () => {
     });
     const none = await start({ replay: 'off' });
     expect((await none.client.listTools()).tools.map(({ name }) => name)).to.not.include('replay');
+  });
+
+  it('takes a CPU profile if it is asked to, and names function and line', async () => {
+    const { host, client } = await start({ cpu: 'ask' });
+    const token = await host.send('/busy');
+    const { content } = await client.callTool({ name: 'explain_slow', arguments: { url: '/busy' } });
+    const [slow] = content as { text: string }[];
+    expect(slow!.text).to.include('`replay` with its token and cpu=true');
+    const { text, isError } = await replay(client, token, undefined, { cpu: true });
+    expect(isError, text).to.equal(false);
+    expect(text)
+      .to.match(/Most of it in `pbkdf2Sync in busy` at `test\/support\/recording-host\.ts:\d+`\./)
+      .and.include('### Synchronous calls')
+      .and.not.include('Two requests compared');
+    const sampled = /Came back as token `([0-9a-f]{6})`/.exec(text)![1]!;
+    const shown = await client.callTool({ name: 'get_request', arguments: { token: sampled } });
+    expect((shown.content as { text: string }[])[0]!.text).to.not.include('cpu=true');
+  });
+
+  it('samples the next request instead of one that it may not send', async () => {
+    const { host, client } = await start({ cpu: 'ask' });
+    const token = await host.send('/orders', { method: 'POST' });
+    const { text, isError } = await replay(client, token, undefined, { cpu: true });
+    expect(isError).to.equal(true);
+    expect(text)
+      .to.include('POST may change something')
+      .and.include('The next request to POST /orders within ten minutes gets a CPU profile');
+    const next = await host.send('/orders', { method: 'POST' });
+    const { profile } = (await host.profiler.profiles.read(next))!;
+    expect(profile.panels.cpu?.data).to.include({ asked: 'form' });
+  });
+
+  it('offers no CPU profile where there is none', async () => {
+    const { host, client } = await start({ cpu: 'off' });
+    const { tools } = await client.listTools();
+    expect(JSON.stringify(tools.find(({ name }) => name === 'replay'))).to.not.include('cpu');
+    const { content } = await client.callTool({
+      name: 'get_request',
+      arguments: { token: await host.send('/busy') },
+    });
+    expect((content as { text: string }[])[0]!.text)
+      .to.include('GET /busy')
+      .and.not.include('cpu=true');
   });
 
   it('never sends a part that was masked, nor anything to the profiler or another host', async () => {
