@@ -11,7 +11,7 @@ import {
   statusTextOf,
 } from '../middleware/errors.ts';
 import type { Guard } from '../middleware/guard.ts';
-import { createPageTurns } from '../middleware/page-turns.ts';
+import { createPageTurns, type PageTurns } from '../middleware/page-turns.ts';
 import type { RecordedRefusal } from '../middleware/refuse.ts';
 import type { RefusedRequest } from '../middleware/refused-request.ts';
 import { recordError } from '../observe/errors-seen.ts';
@@ -49,8 +49,9 @@ export interface ErrorPagesOptions {
 }
 
 export interface ErrorPages extends ErrorResponder {
-  /** For requests that the HTTP parser refused: records, renders, and finishes the profile. */
-  recordRefusal(request: RefusedRequest): RecordedRefusal;
+  /** For requests that the HTTP parser refused: records, renders, and finishes the profile; of a short page, with a summary only. */
+  recordRefusal(request: RefusedRequest, isShort: boolean): RecordedRefusal;
+  turns: PageTurns;
 }
 
 /** A response without an HTTP response object: of the rendering of an error page, or to a refused request. */
@@ -152,10 +153,13 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       redactText: options.redactText,
       log: options.log,
     }),
-    recordRefusal(refused) {
+    turns,
+    recordRefusal(refused, isShort) {
       const { error, status, origin, received } = refused;
       const page = { status, statusText: statusTextOf(status) };
       const context = recorder.open('request');
+      context.isSummarized = isShort;
+      if (isShort) sayBusy();
       context.add('request', refused);
       if (received.length > 0) {
         context.add('body', {
@@ -173,7 +177,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
         let html: string | undefined;
         try {
           // The sender of a malformed head is unknown, so with a guard the page shows nothing that was recorded.
-          if (guard.isSet) return null;
+          if (guard.isSet || isShort) return null;
           html = tracker.run(child, () => render(context, child, { ...page, error }));
           return html;
         } finally {

@@ -199,6 +199,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
         methods,
         respond: respondWithError,
         record: errors.recordRefusal,
+        turns: errors.turns,
         redactText,
       }).attach(server);
     },
@@ -218,6 +219,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       live.close();
       observers.close();
       cpu.close();
+      errors.turns.close();
       watch.close();
       await core.close(timeoutMs);
       await exported?.close();

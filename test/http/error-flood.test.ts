@@ -4,7 +4,9 @@ import express from 'express';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { readConfig } from '../../app/config.ts';
 import { createProfiler, type Profiler } from '../../app/index.ts';
+import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { until } from '../support/waiting.ts';
 
 const CONNECTIONS = 150;
@@ -75,5 +77,64 @@ describe('a flood of errors', () => {
     expect(found?.profile.storedBecause).to.equal('busy');
     expect(found?.profile.panels.exception?.data).to.be.an('object');
     expect(found?.profile.error?.message).to.equal('broken');
+  });
+});
+
+describe('a flood of requests that the parser refuses', () => {
+  const refused = CONNECTIONS * 2;
+  let server: Server;
+  let profiler: Profiler;
+  let stop: () => void;
+  const accepted: Socket[] = [];
+  const clients: Socket[] = [];
+  const received: string[] = [];
+
+  before(async () => {
+    profiler = createProfiler({ enabled: true, warn: () => undefined });
+    const app = express();
+    app.use(profiler.watch, profiler.pages, profiler.errors);
+    server = createServer(app);
+    stop = profiler.refuse(server, { resolver: createOriginResolver(readConfig({})) });
+    server.on('connection', (socket) => accepted.push(socket)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    // The first error page loads what makes them.
+    await fetch(`http://127.0.0.1:${port}/first`).then((response) => response.text());
+    accepted.length = 0;
+    for (let at = 0; at < refused; at++) {
+      const socket = connect(port, '127.0.0.1');
+      clients.push(socket);
+      socket.on('data', (chunk) => (received[at] = (received[at] ?? '') + chunk.toString()));
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n');
+    }
+    await until(() => accepted.filter(({ bytesRead }) => bytesRead > 0).length === refused, 'all are slow');
+  });
+  after(async () => {
+    for (const socket of clients) socket.destroy();
+    stop();
+    server.close();
+    await profiler.close();
+  });
+
+  it('gets its pages in turns, short ones while too many wait', async () => {
+    // As Node does with all requests that took too long.
+    for (const socket of accepted)
+      server.emit(
+        'clientError',
+        Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
+        socket,
+      );
+    expect(accepted.filter(({ bytesWritten }) => bytesWritten > 0).length).to.be.lessThan(CONNECTIONS);
+    const whole = (): string[] => received.filter((text) => text.includes('</html>'));
+    await until(() => whole().length === refused, 'each has its page');
+    expect(whole().every((text) => text.startsWith('HTTP/1.1 408 Request Timeout\r\n'))).to.equal(true);
+    const tokens = whole().map((text) => /\r\nx-debug-token: ([0-9a-f]{6})\r\n/.exec(text)?.[1] ?? '');
+    expect(new Set(tokens).size).to.equal(refused);
+    const reasons = await Promise.all(
+      tokens.map(async (token) => (await profiler.profiles.read(token))?.profile.storedBecause),
+    );
+    expect(reasons.filter((reason) => reason === 'busy').length)
+      .to.be.greaterThan(0)
+      .and.lessThan(refused);
   });
 });

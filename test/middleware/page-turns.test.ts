@@ -1,20 +1,33 @@
 /** Error pages take turns: a flood of one kind of request must not keep all others waiting. */
 import { expect } from 'chai';
+import { channel } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPageTurns, type PageTurns } from '../../app/middleware/page-turns.ts';
+
+const opened: PageTurns[] = [];
 
 /** Each full page takes 3 of the 8 ms that a turn has, by a clock of its own. */
 function withClock(options: { mostFull?: number; mostWaiting?: number } = {}): {
   turns: PageTurns;
   sent: string[];
+  /** A turn of the event loop in which a connection comes in, 4 ms after the one before. */
+  acceptingTurn: () => Promise<void>;
   take: (connection: object | null, name: string) => void;
 } {
   let at = 0;
   const sent: string[] = [];
-  const turns = createPageTurns({ turnMs: 8, now: () => at, ...options });
+  const turns = createPageTurns({ turnMs: 8, yieldMs: 10, now: () => at, ...options });
+  opened.push(turns);
   return {
     turns,
     sent,
+    acceptingTurn() {
+      channel('net.server.socket').publish({});
+      at += 4;
+      return nextTurn();
+    },
     take(connection, name) {
       turns.take(connection, (isShort) => {
         at += isShort ? 1 : 3;
@@ -25,6 +38,10 @@ function withClock(options: { mostFull?: number; mostWaiting?: number } = {}): {
 }
 
 describe('turns of error pages', () => {
+  afterEach(() => {
+    for (const turns of opened.splice(0)) turns.close();
+  });
+
   it('send a page at once while there is time, and the rest in later turns of the event loop', async () => {
     const { sent, take } = withClock();
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) take({}, name);
@@ -54,5 +71,55 @@ describe('turns of error pages', () => {
     await nextTurn();
     expect(sent.slice(4)).to.deep.equal(['a short', 'b short', 'c', 'd']);
     expect(turns.waiting).to.equal(0);
+  });
+
+  it('leave a turn in which a connection comes in to the next one', async () => {
+    const { sent, take, acceptingTurn, turns } = withClock();
+    await acceptingTurn();
+    for (const name of ['a', 'b', 'c', 'd']) take({}, name);
+    expect(sent).to.deep.equal(['a', 'b', 'c']);
+    await acceptingTurn();
+    expect(sent).to.deep.equal(['a', 'b', 'c']);
+    await nextTurn();
+    expect(sent).to.deep.equal(['a', 'b', 'c', 'd']);
+    await nextTurn();
+    channel('net.server.socket').publish({});
+    take({}, 'e');
+    expect(turns.waiting).to.equal(1);
+  });
+
+  it('make pages again if connections come in for long', async () => {
+    const { sent, take, acceptingTurn } = withClock();
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']) take({}, name);
+    const sentAfter: number[] = [];
+    for (let turn = 0; turn < 8; turn++) {
+      await acceptingTurn();
+      sentAfter.push(sent.length);
+    }
+    expect(sentAfter).to.deep.equal([3, 3, 3, 6, 6, 6, 6, 9]);
+  });
+
+  it('know of connections from Node.js, until they are closed', async () => {
+    const { turns, sent, take } = withClock();
+    const server = createServer((socket) => {
+      // Node publishes the connection after this.
+      process.nextTick(() => {
+        take(socket, 'page');
+        socket.end();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const ask = async (): Promise<void> => {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').resume();
+      await once(socket, 'close');
+    };
+    const waitingIn: number[] = [];
+    server.on('connection', () => process.nextTick(() => waitingIn.push(turns.waiting)));
+    await ask();
+    turns.close();
+    await ask();
+    server.close();
+    expect(waitingIn).to.deep.equal([1, 0]);
+    expect(sent).to.deep.equal(['page', 'page']);
   });
 });
