@@ -2,12 +2,11 @@
  * Adds the trace of the request to its outgoing calls (`traceparent`, `tracestate`), for the hosts that the settings name, and only where the
  * application has not added one itself. Subscribes to nothing unless there are such hosts.
  */
-import { randomBytes } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { ClientRequest } from 'node:http';
 import type { ContextTracker } from '../profiler/context.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
-import { beginTrace } from '../profiler/trace-context.ts';
+import { beginTrace, spanIdOf } from '../profiler/trace-context.ts';
 import { undiciHeaders } from './http-client.ts';
 import { closing, subscribeTo } from './subscribe.ts';
 
@@ -24,8 +23,6 @@ interface UndiciRequest {
   addHeader?: (name: string, value: string) => void;
 }
 
-const SPAN_ID_BYTES = 8;
-
 function isAmong(hosts: readonly string[], host: string): boolean {
   const name = host.toLowerCase();
   return hosts.some(
@@ -39,8 +36,10 @@ export function observeTracePropagation({ tracker, hosts }: TracePropagationOpti
     const context = tracker.observed();
     if (context === undefined || !isAmong(hosts, host)) return [];
     const { traceId, sampled, state } = beginTrace(context);
-    const spanId = randomBytes(SPAN_ID_BYTES).toString('hex');
-    const traceparent: [string, string] = ['traceparent', `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`];
+    const traceparent: [string, string] = [
+      'traceparent',
+      `00-${traceId}-${spanIdOf(context)}-${sampled ? '01' : '00'}`,
+    ];
     return state === undefined ? [traceparent] : [traceparent, ['tracestate', state]];
   }
 

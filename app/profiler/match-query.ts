@@ -49,6 +49,7 @@ export function matchesQuery(row: ProfileIndex, query: ProfileQuery): boolean {
     (query.hasError === undefined || rowHasError(row) === query.hasError) &&
     (query.release === undefined || isRelease(row.release, query.release)) &&
     (query.process === undefined || row.process === query.process) &&
-    (query.route === undefined || row.route === query.route)
+    (query.route === undefined || row.route === query.route) &&
+    (query.traceId === undefined || row.traceId === query.traceId)
   );
 }

@@ -46,6 +46,8 @@ export interface Panel<Data = unknown, Kept = Data> {
   readonly toolbar?: ToolbarItem | false;
   /** Fields of the stored data that the text search looks through, at any depth. */
   readonly searched?: readonly string[];
+  /** Its drawing has the requests that this one made. */
+  readonly showsCalled?: true;
   /** The facts it reads, each with a plural noun; the page says how many were not recorded. */
   readonly facts?: Readonly<Record<string, string>>;
 
@@ -107,6 +109,8 @@ export interface BesideProfile {
 }
 
 export interface PanelPage extends PresentFrom {
+  /** Recorded requests that this one made, by the id of their row in the panel of outgoing calls; read for `showsCalled`. */
+  called?: ReadonlyMap<string, Profile> | undefined;
   /** Query parameters as received: strings, unchecked. */
   query: Readonly<Record<string, string>>;
 }

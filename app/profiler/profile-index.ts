@@ -181,6 +181,10 @@ export const COLUMNS = {
   blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
   /** Name of the release that responded; null if it is unknown. */
   release: { column: 'release', type: 'text', of: ({ document }) => document.release ?? null },
+  /** 32 hexadecimal digits; null if it is not part of a trace. */
+  traceId: { column: 'trace_id', type: 'text', of: ({ document }) => document.trace?.traceId ?? null },
+  /** The caller's span (trace-context.ts); null if the trace begins with it. */
+  callerSpan: { column: 'caller_span', type: 'text', of: ({ document }) => document.trace?.parentId ?? null },
   /** Length of the document in bytes, known once it is queued. */
   bytes: { column: 'bytes', type: 'integer', of: () => 0 },
 } satisfies Record<string, Column>;
@@ -234,6 +238,8 @@ export function indexOf(source: IndexSource): ProfileIndex {
     responseBytes: COLUMNS.responseBytes.of(source),
     blockedMs: COLUMNS.blockedMs.of(source),
     release: COLUMNS.release.of(source),
+    traceId: COLUMNS.traceId.of(source),
+    callerSpan: COLUMNS.callerSpan.of(source),
     bytes: COLUMNS.bytes.of(),
   };
 }

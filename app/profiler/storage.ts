@@ -93,6 +93,8 @@ export interface ProfileQuery {
   release?: string;
   /** Pattern of the route, exactly. */
   route?: string;
+  /** 32 hexadecimal digits. */
+  traceId?: string;
   sort?: SortColumn;
   descending?: boolean;
   /** False: `total` and pins are not needed; `total` is then the number of rows found. */

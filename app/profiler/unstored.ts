@@ -20,7 +20,7 @@ export interface Unstored {
 
 /** Filters that need more than the line of a request; sorting by anything but time needs all rows, too. */
 const BEYOND_THE_LINE = [
-  'url', 'overMs', 'minQueries', 'hasError', 'hasFinding', 'mark', 'process', 'route',
+  'url', 'overMs', 'minQueries', 'hasError', 'hasFinding', 'mark', 'process', 'route', 'traceId',
 ] as const; // prettier-ignore
 
 function isSettledByLine(query: ProfileQuery): boolean {

@@ -66,6 +66,7 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
   if (query.release !== undefined)
     add(isCommitStart(query.release) ? 'starts_with(release, ?)' : 'release = ?', storable(query.release));
   if (query.route !== undefined) add('route = ?', storable(query.route));
+  if (query.traceId !== undefined) add('trace_id = ?', storable(query.traceId));
   return { sql: parts.join(' and '), values };
 }
 

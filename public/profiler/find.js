@@ -16,6 +16,7 @@ export const FILTERS = {
   'process:': [],
   'release:': [],
   'ip:': [],
+  'trace:': [],
   'since:': ['15m', '1h', '24h', '7d'],
   'from:': [],
   'until:': [],

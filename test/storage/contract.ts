@@ -7,6 +7,7 @@ import { describeReleases } from './releases.ts';
 import { describeSummaries } from './summarize.ts';
 
 const START = 1_700_000_000_000;
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 /** A profile whose token is `number` in hexadecimal; younger with a higher number. */
 export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, text = 'x'): QueuedProfile {
@@ -291,7 +292,7 @@ export function describeStorageContract(subject: ContractSubject): void {
         }),
         profileOf(4, { kind: 'profiler', url: '/_profiler/' }),
         profileOf(5, { kind: 'error_page', parent: '000002' }),
-        profileOf(6, { status: 404, url: '/shop/z' }),
+        profileOf(6, { status: 404, url: '/shop/z', traceId: TRACE, callerSpan: '000002a1b2c3d4e5' }),
       ]),
     );
 
@@ -320,6 +321,8 @@ export function describeStorageContract(subject: ContractSubject): void {
       ['by a part of a badge in any case', { mark: 'n+' }, ['000001']],
       ['by a badge that is not the first', { mark: 'Slow' }, ['000001']],
       ['by process', { process: 'web.2 12' }, ['000003']],
+      ['by trace', { traceId: TRACE }, ['000006']],
+      ['by another trace', { traceId: TRACE.replace('0', '1') }, []],
       ['by route', { route: '/items/:id', status: 404 }, ['000006', '000001']],
       ['by several', { status: { class: 4 }, url: 'shop', hasError: false, until: START + 5 }, ['000001']],
       [

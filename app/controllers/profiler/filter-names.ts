@@ -3,7 +3,7 @@
 /** In the order of a permanent link. */
 export const FILTER_NAMES = [
   'q', 'text', 'url', 'method', 'status', 'ip', 'token', 'since', 'from', 'until', 'over', 'queries', 'has', 'mark', 'kind', 'process', 'release',
-  'route', 'sort', 'order', 'limit', 'page', 'skip',
+  'route', 'trace', 'sort', 'order', 'limit', 'page', 'skip',
 ] as const; // prettier-ignore
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Partial<Record<FilterName, string>>;

@@ -206,6 +206,7 @@ function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery>
   if (values.process !== undefined) narrowing.process = values.process;
   if (values.release !== undefined) narrowing.release = storedRelease(values.release);
   if (values.route !== undefined) narrowing.route = values.route;
+  if (values.trace !== undefined) narrowing.traceId = values.trace.toLowerCase();
   return narrowing;
 }
 

@@ -29,7 +29,7 @@ export interface ListRow {
 }
 
 export interface ListEntry extends ListRow {
-  /** Error pages, redirects, fetches of the page, identical requests before it. */
+  /** Error pages, redirects, fetches of the page, requests that it made itself, identical requests before it. */
   folded: readonly ListRow[];
   /** `1 redirect, 3 fetches`; null if nothing is folded. */
   label: string | null;
@@ -139,14 +139,15 @@ function entriesOf({ filters, found, visits, children }: ListModelOptions, slowe
   const pagesOf = (profile: ProfileIndex): readonly ProfileIndex[] => children.get(profile.token) ?? [];
   const withPages = (profile: ProfileIndex): ProfileIndex[] => [profile, ...pagesOf(profile)];
 
-  function entryOf({ head, redirects, fetches, alike }: Visit): ListEntry {
+  function entryOf({ head, redirects, fetches, calls, alike }: Visit): ListEntry {
     const listed = alike.slice(0, MOST_ALIKE);
-    const folded = [...pagesOf(head), ...[...redirects, ...fetches, ...listed].flatMap(withPages)];
+    const folded = [...pagesOf(head), ...[...redirects, ...fetches, ...calls, ...listed].flatMap(withPages)];
     const oldest = alike.at(-1);
     const label = [
       ...counted(pagesOf(head).length, 'error page', 'error pages'),
       ...counted(redirects.length, '1 redirect', 'redirects'),
       ...counted(fetches.length, '1 fetch', 'fetches'),
+      ...counted(calls.length, '1 call', 'calls'),
       ...counted(alike.length, '1 identical', 'identical'),
     ];
     return {

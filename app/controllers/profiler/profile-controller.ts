@@ -11,6 +11,7 @@ import { cpuFormOf } from './cpu-form.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
+import { readCalled, readTraceAround } from './trace-around.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML } from './respond.ts';
 
@@ -37,12 +38,14 @@ export function createProfileController(
       const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const [children, routePercentiles, redirects, csrf, beside] = await Promise.all([
+      const around = await readTraceAround(services, profile);
+      const [children, routePercentiles, redirects, csrf, beside, called] = await Promise.all([
         childrenOf(services, profile),
         profiles.routePercentiles(profile),
         findRedirects(profiles, profile),
         forms.sign(),
         panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
+        panel.showsCalled ? readCalled(services, profile, around) : undefined,
       ]);
       const model = createProfileModel({
         profile,
@@ -58,6 +61,8 @@ export function createProfileController(
         mayReplay: services.replay !== 'off',
         rules,
         beside,
+        caller: around.caller,
+        called,
         cpuForm: cpuFormOf(profile, cpu),
       });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });

@@ -1,6 +1,6 @@
 /** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
-import type { BesideProfile, Panel } from '../../profiler/panel.ts';
+import type { BesideProfile, Panel, PanelPage } from '../../profiler/panel.ts';
 import { IMPORTED } from '../../profiler/import-profiles.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
@@ -35,6 +35,8 @@ export interface ProfileModel {
   /** When it was imported, in milliseconds since 1970; null: it was recorded here. */
   importedAt: number | null;
   children: readonly ProfileIndex[];
+  /** The recorded request that made it; null if there is none. */
+  caller: ProfileIndex | null;
   redirects: Redirects;
   /** Durations of earlier requests to its route; null if there are too few. */
   routeTimes: RoutePercentiles | null;
@@ -144,6 +146,9 @@ export function createProfileModel(options: {
   /** Texts of the finding rules. */
   rules: RuleTexts;
   beside: BesideProfile | undefined;
+  caller: ProfileIndex | null;
+  /** By the id of their call. */
+  called: PanelPage['called'];
   cpuForm: CpuForm | null;
 }): ProfileModel {
   const {
@@ -171,11 +176,12 @@ export function createProfileModel(options: {
     repeats: replayMarkOf(amendments)?.of ?? null,
     importedAt: importedAtOf(amendments),
     children,
+    caller: options.caller,
     redirects,
     routeTimes: enoughTimes(routePercentiles),
     panel,
     cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
-    shown: panelShown(panel, { profile, query: given, amendments, beside }),
+    shown: panelShown(panel, { profile, query: given, amendments, beside, called: options.called }),
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),

@@ -19,6 +19,7 @@ const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
   ['release:', 'release'],
   ['ip:', 'ip'],
   ['token:', 'token'],
+  ['trace:', 'trace'],
   ['since:', 'since'],
   ['from:', 'from'],
   ['until:', 'until'],

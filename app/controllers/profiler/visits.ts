@@ -1,8 +1,10 @@
 /**
- * Requests -> visits: one row per page view, with its redirects and fetches folded under it. Inferred from client address,
- * Location, referrer and time (docs/list.md), so two people behind one address can be taken for one.
+ * Requests -> visits: one row per page view, with its redirects, its fetches and the requests that it made itself folded under it. Calls
+ * are known by their trace; the rest is inferred from client address, Location, referrer and time (docs/list.md), so two people behind one
+ * address can be taken for one.
  */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { tokenInSpan } from '../../profiler/trace-context.ts';
 
 export interface Visit {
   head: ProfileIndex;
@@ -10,6 +12,8 @@ export interface Visit {
   redirects: ProfileIndex[];
   /** Requests that its page made, in order. */
   fetches: ProfileIndex[];
+  /** Requests that these made of this application, or of another one with the same storage, in order. */
+  calls: ProfileIndex[];
   /** Identical requests before it, newest first. */
   alike: ProfileIndex[];
 }
@@ -50,6 +54,8 @@ function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
   const pages = new Map<string, { visit: Visit; at: number }>();
   /** The latest document of each client. */
   const documents = new Map<string, { visit: Visit; at: number }>();
+  /** Visits of requests that are part of a trace. */
+  const traced = new Map<string, Visit>();
 
   /** The visit whose page requested a subresource. */
   function pageOf({ clientAddress, dest, referrer, startedAt }: ProfileIndex): Visit | null {
@@ -60,7 +66,10 @@ function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
     return page !== undefined && startedAt - page.at <= withinMs ? page.visit : null;
   }
 
-  function joined(row: ProfileIndex): [Visit, 'redirects' | 'fetches'] | null {
+  function joined(row: ProfileIndex): [Visit, 'redirects' | 'fetches' | 'calls'] | null {
+    const caller =
+      row.callerSpan === null ? undefined : traced.get(`${row.traceId} ${tokenInSpan(row.callerSpan)}`);
+    if (caller !== undefined) return [caller, 'calls'];
     const address = addressOf(row.clientAddress, row.url);
     const redirect = expected.get(address);
     if (redirect !== undefined && row.startedAt <= redirect.until) {
@@ -73,7 +82,8 @@ function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
 
   return (row) => {
     const found = row.kind === 'request' ? joined(row) : null;
-    const visit = found?.[0] ?? { head: row, redirects: [], fetches: [], alike: [] };
+    const visit = found?.[0] ?? { head: row, redirects: [], fetches: [], calls: [], alike: [] };
+    if (row.traceId !== null) traced.set(`${row.traceId} ${row.token}`, visit);
     if (found !== null) found[0][found[1]].push(row);
     const { clientAddress, url, location, dest, startedAt, durationMs } = row;
     if (location !== null)
@@ -88,8 +98,8 @@ function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
   };
 }
 
-function isAlone({ redirects, fetches, alike }: Visit): boolean {
-  return redirects.length + fetches.length + alike.length === 0;
+function isAlone({ redirects, fetches, calls, alike }: Visit): boolean {
+  return redirects.length + fetches.length + calls.length + alike.length === 0;
 }
 
 /** A bad finding must not be hidden in a fold. */
@@ -164,11 +174,24 @@ function foldPolled(visits: readonly Visit[], polled: ReadonlySet<string>): Visi
   return folded;
 }
 
+function isCallOf(row: ProfileIndex, caller: ProfileIndex): boolean {
+  return (
+    row.callerSpan !== null && row.traceId === caller.traceId && tokenInSpan(row.callerSpan) === caller.token
+  );
+}
+
+/** Oldest first; a request that was made within the same millisecond follows the one that made it. */
+function inOrder(rows: readonly ProfileIndex[]): ProfileIndex[] {
+  return [...rows]
+    .reverse()
+    .sort((a, b) => a.startedAt - b.startedAt || Number(isCallOf(a, b)) - Number(isCallOf(b, a)));
+}
+
 /** `rows` and visits are sorted newest first. */
 function joinVisits(rows: readonly ProfileIndex[]): Visit[] {
   const join = createJoiner({ fetched: FETCHED_WITHIN, guessed: GUESSED_WITHIN });
   const visits: Visit[] = [];
-  for (const row of [...rows].reverse()) {
+  for (const row of inOrder(rows)) {
     const visit = join(row);
     if (visit !== null) visits.push(visit);
   }
@@ -185,7 +208,8 @@ export function foldVisits(rows: readonly ProfileIndex[], most = Infinity): Visi
   const visits = fold(rows);
   let listed = 0;
   const next = visits.find((visit, index) => {
-    listed += 1 + visit.redirects.length + visit.fetches.length + Math.min(visit.alike.length, MOST_ALIKE);
+    const { redirects, fetches, calls, alike } = visit;
+    listed += 1 + redirects.length + fetches.length + calls.length + Math.min(alike.length, MOST_ALIKE);
     return index > 0 && (index === most || listed > ROWS_PER_VISIT * most);
   });
   if (next === undefined) return { rows: rows.length, visits };
@@ -205,5 +229,5 @@ export function fetchesOf(page: ProfileIndex, rows: readonly ProfileIndex[]): Pr
 
 /** One visit per row, for orders in which neighbours are unrelated. */
 export function unfolded(rows: readonly ProfileIndex[]): Visit[] {
-  return rows.map((head) => ({ head, redirects: [], fetches: [], alike: [] }));
+  return rows.map((head) => ({ head, redirects: [], fetches: [], calls: [], alike: [] }));
 }

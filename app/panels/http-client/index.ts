@@ -83,6 +83,7 @@ export const httpClientPanel: Panel<HttpClientData> = {
   toolbar: { rank: 40, label: 'outgoing' },
   facts: { call: 'calls' },
   spanKind: 'out',
+  showsCalled: true,
   spans: ({ calls, unkept }, { endMs }) => [
     ...callSpans(calls, endMs),
     ...unkeptSpans(unkept, { kind: 'out', noun: 'calls', panel: 'http_client' }),

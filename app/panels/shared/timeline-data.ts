@@ -20,8 +20,10 @@ export interface Span {
   /** The row with its details; layers are in the routing panel. Absent if there is none. */
   panel?: string;
   anchor?: string;
-  /** The other request that blocked the event loop. */
+  /** The other request that it is about: the one that blocked the event loop, or that was called. */
   token?: string;
+  /** Token of the called request whose panels show it; absent: those of this request. */
+  inProfile?: string;
   /** It began after the response finished; absent otherwise. */
   after?: true;
 }
@@ -62,12 +64,18 @@ export function shareOf({ kind, panel, anchor }: Pick<Span, 'kind' | 'panel' | '
 }
 
 /** The row of another panel that proves a span; middleware is shown by the routing panel. */
-export function spanHref({ kind, panel, anchor }: Pick<Span, 'kind' | 'panel' | 'anchor'>): string | null {
-  if (panel === undefined) return kind === 'app' ? addressOf('routing', {}) : null;
-  if (anchor === undefined) return addressOf(panel, {});
+export function spanHref({
+  kind,
+  panel,
+  anchor,
+  inProfile = '',
+}: Pick<Span, 'kind' | 'panel' | 'anchor' | 'inProfile'>): string | null {
+  // Relative to the page of a profile.
+  if (panel === undefined) return kind === 'app' ? inProfile + addressOf('routing', {}) : null;
+  if (anchor === undefined) return inProfile + addressOf(panel, {});
   // Where rows are folded or lie on a later page, `open` brings them up.
   const open = panel === 'runtime' || anchor.startsWith('g') ? null : anchor;
-  return `${addressOf(panel, { open })}#${anchor}`;
+  return `${inProfile}${addressOf(panel, { open })}#${anchor}`;
 }
 
 /** `141.2 ms in all, 140.4 ms of it counted as Event loop blocked`; null if all of its time is counted in this share. */

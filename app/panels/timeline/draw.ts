@@ -5,6 +5,7 @@ import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Axis, axisOf } from '../shared/time-axis.ts';
+import { withCalled } from './called.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
 import { findOf } from '../shared/find-field.ts';
@@ -130,7 +131,8 @@ function stepsOf({ ticks, toMs }: Axis): { text: string; fromMs: number; toMs: n
   });
 }
 
-export function drawTimeline(data: TimelineData, { profile, query, amendments }: PanelPage) {
+export function drawTimeline(own: TimelineData, { profile, query, amendments, called }: PanelPage) {
+  const data = withCalled(own, profile, called);
   const { spans } = data;
   const wanted = wantedOf(data, query);
   const { over, find, sent, filters, open } = wanted;
@@ -211,6 +213,8 @@ export function drawTimeline(data: TimelineData, { profile, query, amendments }:
     clearHref: addressOf('timeline', {}),
     folds,
     spans: spans.length,
+    /** Work of called requests is among them. */
+    hasCalled: spans.length > own.spans.length,
     found,
     outside,
     short: all.length - single.length,

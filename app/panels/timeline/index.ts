@@ -73,6 +73,7 @@ export const timelinePanel: Panel<TimelineData, null> = {
   title: 'Timeline',
   key: 't',
   toolbar: { rank: 0 },
+  showsCalled: true,
   facts: { layer: 'middleware calls', query: 'queries', call: 'calls', view: 'views' },
   collect: () => null,
   derive: (_kept, from) => derive(from),

@@ -35,7 +35,39 @@ const fetched = (
   referrer: string | null,
 ): Partial<ProfileIndex> & { at: number } => ({ at, url, referrer, dest: 'empty' });
 
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+/** A request of a trace, made by the one with this number. */
+const madeBy = (number: number, traceId = TRACE): Pick<ProfileIndex, 'traceId' | 'callerSpan'> => ({
+  traceId,
+  callerSpan: `${number.toString(16).padStart(6, '0')}0123456789`,
+});
+
 describe('visits', () => {
+  it('fold what a request called itself under it, over several steps, also within one millisecond', () => {
+    const rows = rowsOf(
+      { at: 0, url: '/checkout', traceId: TRACE },
+      { at: 0.1, url: '/api/prices', ...madeBy(0) },
+      { at: 0.1, url: '/api/rates', ...madeBy(1) },
+      { at: 0.2, url: '/other' },
+    );
+    for (const order of [rows, [rows[0], rows[2], rows[1], rows[3]] as ProfileIndex[]]) {
+      const { visits } = foldVisits(order);
+      expect(visits.map(({ head, calls }) => [head.url, urls(calls)])).to.deep.equal([
+        ['/other', []],
+        ['/checkout', ['/api/prices', '/api/rates']],
+      ]);
+    }
+  });
+
+  it('leave a request alone whose caller is not listed, or is of another trace', () => {
+    const rows = rowsOf(
+      { at: 0, url: '/checkout', traceId: TRACE },
+      { at: 1, url: '/a', ...madeBy(99) },
+      { at: 2, url: '/b', ...madeBy(0, TRACE.replace('0', '1')) },
+    );
+    expect(foldVisits(rows).visits.map(({ head }) => head.url)).to.deep.equal(['/b', '/a', '/checkout']);
+  });
+
   it('leave alone what has nothing to do with each other, newest first', () => {
     expect(shapes(rowsOf(page(0, '/a'), page(1, '/b'), { at: 2, url: '/c' }))).to.deep.equal([
       ['/c', [], [], []],
