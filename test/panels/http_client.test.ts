@@ -41,7 +41,70 @@ function calls(...given: Partial<Parameters<typeof call>[0]>[]): HttpClientData 
   });
 }
 
+function profileWith(data: HttpClientData): Profile {
+  return { ...({} as Profile), dropped: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
+}
+
+/** A call that got this body. */
+function got(
+  text: string,
+  more: Partial<Parameters<typeof call>[0]> = {},
+): Partial<Parameters<typeof call>[0]> {
+  const preview = Buffer.from(text);
+  return {
+    url: 'http://prices/p',
+    responseHeaders: ['content-type', 'application/json'],
+    responseBody: { bytes: preview.length, preview },
+    ...more,
+  };
+}
+
 describe('the panel of outgoing calls', () => {
+  const responsesOf = (data: HttpClientData): CallGroupRow['responses'] =>
+    shown(data).rows[0]?.group?.responses ?? null;
+
+  it('says that the same call got the same response, or where the responses differ', () => {
+    const price = (amount: number, more = ''): string => `{"id":1,"price":${amount},"currency":"EUR"${more}}`;
+    expect(responsesOf(calls(got(price(10)), got(price(10))))).to.deep.equal({
+      says: 'Both responses are the same.',
+      diff: null,
+    });
+    const differing = calls(got(price(10)), got(price(10)), got(price(12, ',"vat":"<19>"')));
+    const responses = responsesOf(differing);
+    expect(responses?.says).to.equal('One response differs from the first.');
+    expect(responses?.diff).to.deep.equal({
+      first: 1,
+      other: 3,
+      lines: [
+        { text: '    "id": 1,' },
+        { text: '−   "price": 10,', mark: 'gone' },
+        { text: '−   "currency": "EUR"', mark: 'gone' },
+        { text: '+   "price": 12,', mark: 'come' },
+        { text: '+   "currency": "EUR",', mark: 'come' },
+        { text: '+   "vat": "<19>"', mark: 'come' },
+        { text: '  }' },
+      ],
+    });
+    const html = panelHtml(createPageFixture([panel]).services.renderPage, panel, {
+      profile: profileWith(differing),
+    });
+    expect(html).to.contain('from <a href="#c1">call 1</a> (&#8722;) to <a href="#c3">call 3</a> (+)');
+    expect(html).to.contain('<span class="come">+   &quot;vat&quot;: &quot;&lt;19&gt;&quot;</span>');
+  });
+
+  it('compares nothing where a response is unknown or the URLs differ, and little of very long ones', () => {
+    expect(responsesOf(calls(got('1'), got('1', { responseBody: undefined as never })))).to.equal(null);
+    const looped = [1, 2, 3].map((id) => got('1', { url: `http://prices/p/${id}` }));
+    expect(responsesOf(calls(...looped))).to.equal(null);
+    const lines = (start: number): string =>
+      Array.from({ length: 5000 }, (_, index) => `line ${start + index}`).join('\n');
+    const long = responsesOf(calls(got(lines(0)), got(lines(7))));
+    expect(long?.diff?.lines.length).to.equal(8);
+    expect(responsesOf(calls(got(lines(0)), got(lines(9000))))?.diff?.lines.at(-1)).to.deep.equal({
+      text: '…',
+    });
+  });
+
   it('records nothing for a request without outgoing calls', () => {
     expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
@@ -178,7 +241,7 @@ describe('the panel of outgoing calls', () => {
         context.add('call', call({ url: `https://host-${n}.example/${'path/'.repeat(20)}`, requestHeaders: headers, responseHeaders: headers })); // prettier-ignore
     });
     const fixture = createPageFixture([panel]);
-    const profile = { ...({} as Profile), dropped: {}, masked: [], durationMs: 300, origin: null, panels: { http_client: { data, summary: null, error: null } } }; // prettier-ignore
+    const profile = profileWith(data);
     for (const query of [{}, { open: 'c3' }, { open: 'c180' }, { from: '100' }] as Record<string, string>[]) {
       const html = panelHtml(fixture.services.renderPage, panel, { profile, query });
       expect(Buffer.byteLength(html), JSON.stringify(query)).to.be.within(5000, 56 * 1024);

@@ -1,9 +1,11 @@
 /** What the page of outgoing calls needs beyond the rows: the filter, calls folded into groups, one page of them. */
 import type { PanelPage } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import { addressOf, PAGE_BUDGET, pageOf, totalMs } from '../shared/rows.ts';
 import { type CurlCommand, curlOf } from './curl.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
+import { compareResponses, indented, type ResponsesRow } from './responses.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { type CallPart, errorName, partsOf } from './outcome.ts';
 
@@ -48,6 +50,8 @@ export interface CallGroupRow {
   /** null if they differ. */
   status: number | null;
   caller: string | null;
+  /** null if they have nothing to compare. */
+  responses: ResponsesRow | null;
   members: CallRow[];
   open: boolean;
 }
@@ -65,8 +69,12 @@ function safeLink(link: string | null, base: string): string | null {
   return /^https?:\/\/[^/]/i.test(whole) ? whole : null;
 }
 
-/** A token only if the profile is of this origin. */
-function profileLink({ link, url }: CallEntry, origin: string | null): CallRow['profile'] {
+/** A token only if the profile is of the same storage, or of this origin. */
+function profileLink(
+  { link, url }: CallEntry,
+  { origin, called }: { origin: string | null; called: Profile | undefined },
+): CallRow['profile'] {
+  if (called !== undefined) return { token: called.token };
   const href = safeLink(link, url);
   if (href === null) return null;
   const token = /^(.*)\/_profiler\/([0-9a-f]{6})$/.exec(href);
@@ -79,16 +87,6 @@ const MOST_BODY = 6000;
 
 function bodyCost(body: CallEntry['requestBody']): number {
   return body === undefined ? 0 : 400 + 2 * Math.min(MOST_BODY, body.text?.length ?? 0);
-}
-
-/** Indented; null if it is no JSON. */
-function indented(text: string): string | null {
-  if (!/^\s*[[{]/.test(text)) return null;
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return null;
-  }
 }
 
 function bodyRow(title: string, body: CallEntry['requestBody']): BodyRow[] {
@@ -146,7 +144,7 @@ function fromOf(plans: readonly Plan[], open: string, cost: (plan: Plan, brief: 
   return before > PAGE_BUDGET - 6000 ? String(at) : '0';
 }
 
-export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
+export function drawCalls(data: HttpClientData, { profile, query, called }: PanelPage) {
   const { calls } = data;
   const find = (query.find ?? '').slice(0, 200);
   const link = (changes: Record<string, string | number | null>): string =>
@@ -189,7 +187,7 @@ export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
           ...bodyRow('Request body', call.requestBody),
           ...bodyRow('Response body', call.responseBody),
         ],
-        profile: profileLink(call, profile.origin),
+        profile: profileLink(call, { origin: profile.origin, called: called?.get(id) }),
         type: headerOf(call, 'content-type'),
         bytes: Number.isInteger(length) && length >= 0 ? length : null,
         redirectOf: source === undefined ? null : source + 1,
@@ -211,6 +209,7 @@ export function drawCalls(data: HttpClientData, { profile, query }: PanelPage) {
       failed: entries.filter(hasFailed).length,
       status: new Set(entries.map(({ status }) => status)).size === 1 ? (first?.status ?? null) : null,
       caller: callers.size === 1 ? (first?.caller ?? null) : null,
+      responses: compareResponses(calls, members),
       members: members.flatMap(rowOf),
       open: members.some((index) => open === `c${index + 1}`),
     };
