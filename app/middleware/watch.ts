@@ -70,24 +70,6 @@ const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
 
-/** Frames of the bound emitter below a listener: ours, and that of `AsyncLocalStorage.run`. */
-const OWN_FRAMES = 6;
-
-/**
- * An error captures ten frames. While ours are on the stack, the limit is raised by their number, so that no frame of the host is missing
- * after ours are removed (observe/profiler-frames.ts).
- */
-function withLongerStacks<T>(work: () => T): T {
-  const before: unknown = Error.stackTraceLimit;
-  const longer = typeof before === 'number' ? before + OWN_FRAMES : before;
-  Reflect.set(Error, 'stackTraceLimit', longer);
-  try {
-    return work();
-  } finally {
-    if (Error.stackTraceLimit === longer) Reflect.set(Error, 'stackTraceLimit', before);
-  }
-}
-
 /** Runs the listeners of a request with a body in its context, whoever emits. */
 function createEmitBinding(tracker: ContextTracker): (emitter: object, context: Context) => void {
   const boundAs = Symbol('bound emitter');
@@ -98,7 +80,7 @@ function createEmitBinding(tracker: ContextTracker): (emitter: object, context: 
   function boundEmit(this: Bound, ...args: Parameters<Emit>): boolean {
     const { context, emit } = this[boundAs];
     if (tracker.current() === context) return Reflect.apply(emit, this, args);
-    return tracker.run(context, () => withLongerStacks(() => Reflect.apply(emit, this, args)));
+    return tracker.run(context, () => Reflect.apply(emit, this, args));
   }
   return (emitter, context) => {
     const bound = emitter as Bound;

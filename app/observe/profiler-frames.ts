@@ -6,6 +6,8 @@ import { field, isError, isObject } from '../profiler/thrown-value.ts';
 import { isMountingFrame, isProfilerFile, profilerFolders } from './caller.ts';
 
 const LONGEST_CHAIN = 5;
+/** Enough to reach from where an error comes by to where the event loop called. */
+const ALL_FRAMES = 200;
 const FRAME = /^\s+at /;
 /** Of Node.js, called by ours. */
 const RUN = /^\s+at AsyncLocalStorage\.run \(node:/;
@@ -20,6 +22,28 @@ function withoutOurs(stack: string): string {
   return lines.filter((_line, index) => index < top || !isHidden(index)).join('\n');
 }
 
+/** The stack that calls now. */
+function currentStack(): string {
+  const { stackTraceLimit } = Error;
+  Reflect.set(Error, 'stackTraceLimit', ALL_FRAMES);
+  const { stack = '' } = new Error();
+  Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
+  return stack;
+}
+
+/**
+ * An error captures ten frames, so ours have taken the place of others further out. While the call that it was created in has not
+ * returned, these can still be read.
+ */
+function filledUp(cleaned: string, removed: number): string {
+  const last = cleaned.slice(cleaned.lastIndexOf('\n'));
+  const current = withoutOurs(currentStack());
+  const at = current.lastIndexOf(`${last}\n`);
+  if (!FRAME.test(last) || at === -1) return cleaned;
+  const outer = current.slice(at + last.length + 1).split('\n');
+  return [cleaned, ...outer.slice(0, removed)].join('\n');
+}
+
 /** Never throws; an error that can't be changed stays as it is. */
 export function hideProfilerFrames(error: unknown): void {
   const folders = profilerFolders();
@@ -28,8 +52,9 @@ export function hideProfilerFrames(error: unknown): void {
     const stack = field(at, 'stack');
     if (typeof stack === 'string' && folders.some((folder) => stack.includes(folder))) {
       const cleaned = withoutOurs(stack);
+      const removed = stack.split('\n').length - cleaned.split('\n').length;
       try {
-        if (cleaned !== stack) Reflect.set(at, 'stack', cleaned);
+        if (removed > 0) Reflect.set(at, 'stack', filledUp(cleaned, removed));
       } catch {
         // Frozen, or a proxy.
       }

@@ -18,10 +18,10 @@ async function stacksOf(make: typeof express, watched: boolean): Promise<Stacks>
   profiler?.observe('express', make);
   const stacks: Stacks = {};
   const note = (name: string, error: Error): void => {
-    // Those of Node.js tell that something is bound to the request.
+    // A frame of Node.js 20, which tells only that something is bound to the request.
     stacks[name] = (error.stack ?? '')
       .split('\n')
-      .filter((line) => line.includes(' at ') && !line.includes('(node:'));
+      .filter((line) => line.includes(' at ') && !line.includes('process.callbackTrampoline'));
   };
   const app = make();
   if (profiler !== null) app.use(profiler.watch, profiler.pages);
@@ -41,6 +41,10 @@ async function stacksOf(make: typeof express, watched: boolean): Promise<Stacks>
     await Promise.resolve();
     throw new Error('rejected');
   }) as express.RequestHandler);
+  inner.post('/posted', express.json(), (_req, res) => {
+    note('seen in a handler of a request with a body', new Error());
+    res.end();
+  });
   inner.post('/json', express.json(), (_req, res) => void res.end());
   const only = (_error: unknown, _req: Request, _res: Response, next: NextFunction): void => next(_error);
   inner.use(only);
@@ -55,8 +59,9 @@ async function stacksOf(make: typeof express, watched: boolean): Promise<Stacks>
   // Twice, because the first request of an application makes us look at it.
   for (const path of ['/seen', '/seen', '/thrown', '/passed', ...(make === express ? ['/rejected'] : [])])
     await (await fetch(url + path)).text();
-  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a":' };
-  await (await fetch(`${url}/json`, post)).text();
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' } };
+  await (await fetch(`${url}/json`, { ...post, body: '{"a":' })).text();
+  await (await fetch(`${url}/posted`, { ...post, body: '{"a":1}' })).text();
   server.close();
   server.closeAllConnections();
   await profiler?.close();
