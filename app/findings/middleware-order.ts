@@ -5,6 +5,9 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { placed } from './shared/wording.ts';
 
+/** `*`, `/*path`, `/{*path}`, `(.*)`: a route for all that nothing else answers is last on purpose. */
+const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
+
 export const middlewareOrder: FindingRule<{ routing: KeptRouting }> = {
   name: 'middleware-order',
   formerly: 'layer-order',
@@ -14,7 +17,9 @@ export const middlewareOrder: FindingRule<{ routing: KeptRouting }> = {
   fix: 'Register the middleware after the routes (`app.use` runs in call order), or let it call `next()`.',
   find({ routing: { route, layers, considered } }, { status }) {
     if (status !== 404 || route !== null || considered === undefined) return [];
-    const missed = considered.find(({ kind, verdict }) => kind === 'route' && verdict === 'matched');
+    const missed = considered.find(
+      ({ kind, verdict, pattern }) => kind === 'route' && verdict === 'matched' && !CATCH_ALL.test(pattern),
+    );
     const last = layers.at(-1);
     if (missed === undefined || last === undefined) return [];
     const layer = fromLayerRow(last);

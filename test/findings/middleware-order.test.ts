@@ -8,6 +8,7 @@ describe('finding middleware-order', () => {
       res.status(404).send('nothing here');
     });
     app.get('/orders/:id', (_req, res) => res.send('x'));
+    app.get('/{*page}', (_req, res) => res.send('the page of a single-page application'));
     app.post('/posted', (_req, res) => res.send('x'));
   });
 
@@ -20,7 +21,7 @@ describe('finding middleware-order', () => {
     expect(finding?.place).to.match(/^test\/findings\/middleware-order\.test\.ts:\d+$/);
   });
 
-  it('reports nothing if no later route matches, or an earlier one answered', async () => {
+  it('reports nothing if no later route matches but one for every path, or an earlier one answered', async () => {
     for (const path of ['/nothing', '/posted', '/before'])
       expect((await ask(path)).of('middleware-order'), path).to.deep.equal([]);
   });

@@ -239,7 +239,7 @@ export function layerName({ name, kind, method, pattern }: RanLayer): string {
   if (name !== '' && name !== '<anonymous>') return name;
   return kind === 'handler'
     ? `${method ?? 'ALL'} ${pattern}`
-    : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} without a name`;
+    : `${kind === 'error' ? 'an error handler' : `a ${kind}`} without a name`;
 }
 
 function nameStep({ verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
