@@ -3,6 +3,7 @@
  * has often lost it. Of nested methods the outermost counts: the application called it.
  */
 import { type OrmCall, ormCalls } from './channels/labels.ts';
+import { publishPrisma } from './channels/prisma.ts';
 import type { Origin, QueryRecorder } from './queries.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -29,8 +30,10 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
     const { label } = call as OrmCall;
     return { label, caller: callerOf(call as OrmCall) };
   });
+  const unpublish = publishPrisma();
   return {
     close() {
+      unpublish();
       ormCalls.unbindStore(calls);
     },
   };

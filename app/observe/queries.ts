@@ -184,8 +184,11 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
     if (types !== null) fact.types = types;
   }
 
-  const callerOf = (library: string): string | null =>
-    findCaller?.({ near: NEAR, frames: FRAMES, skip: library }) ?? null;
+  /** Below the call of an ORM, a line of the ORM says nothing. */
+  const callerOf = (library: string, call: Origin | undefined): string | null => {
+    const isOwn = call === undefined ? {} : { isOwn: true as const };
+    return findCaller?.({ near: NEAR, frames: FRAMES, skip: library, ...isOwn }) ?? null;
+  };
 
   const calledFrom = (stack: QueryStart['stack']): string | null =>
     stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
@@ -193,7 +196,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
     const call = calls.getStore();
     return {
-      caller: call?.caller ?? callerOf(library) ?? calledFrom(stack),
+      caller: call?.caller ?? callerOf(library, call) ?? calledFrom(stack),
       label: call?.label ?? null,
     };
   }

@@ -319,17 +319,19 @@ type PrismaClient = new (options: object) => PrismaModels & {
   $disconnect(): Promise<void>;
 };
 
-function openPrisma(load: Load, servers: Servers): Work {
-  const { PrismaClient } = load('@prisma/client') as { PrismaClient: PrismaClient };
-  const { PrismaPg } = load('@prisma/adapter-pg') as { PrismaPg: new (options: object) => object };
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ ...servers.postgres, max: POOL }) });
-  return {
-    one: (id) => prisma.thing.findUnique({ where: { id } }),
-    transaction: (id) => prisma.$transaction((inside) => inside.thing.findUnique({ where: { id } })),
-    slow: () => prisma.$queryRawUnsafe(SLOW),
-    close: () => prisma.$disconnect(),
+const openPrisma =
+  (client: string) =>
+  (load: Load, servers: Servers): Work => {
+    const { PrismaClient } = load(client) as { PrismaClient: PrismaClient };
+    const { PrismaPg } = load('@prisma/adapter-pg') as { PrismaPg: new (options: object) => object };
+    const prisma = new PrismaClient({ adapter: new PrismaPg({ ...servers.postgres, max: POOL }) });
+    return {
+      one: (id) => prisma.thing.findUnique({ where: { id } }),
+      transaction: (id) => prisma.$transaction((inside) => inside.thing.findUnique({ where: { id } })),
+      slow: () => prisma.$queryRawUnsafe(SLOW),
+      close: () => prisma.$disconnect(),
+    };
   };
-}
 
 interface EntityManager {
   findOne(name: string, filter: object): Promise<unknown>;
@@ -374,8 +376,14 @@ export const libraryCases: readonly LibraryCase[] = [
   { name: 'TypeORM 0.3', folder: 'previous', library: 'typeorm', open: openTypeorm },
   { name: 'MikroORM 7', folder: 'current', library: '@mikro-orm/postgresql', open: openMikroOrm },
   { name: 'MikroORM 6', folder: 'previous', library: '@mikro-orm/postgresql', open: openMikroOrm },
-  { name: 'Prisma 7', folder: 'current', library: '.prisma/client', open: openPrisma },
-  { name: 'Prisma 6', folder: 'previous', library: '.prisma/client', open: openPrisma },
+  { name: 'Prisma 7', folder: 'current', library: '.prisma/client', open: openPrisma('@prisma/client') },
+  {
+    name: 'Prisma 7, its client in a folder',
+    folder: 'current',
+    library: '.generated',
+    open: openPrisma('.generated/client'),
+  },
+  { name: 'Prisma 6', folder: 'previous', library: '.prisma/client', open: openPrisma('@prisma/client') },
   { name: 'Drizzle 0.45', folder: 'current', library: 'drizzle-orm', open: openDrizzle },
   { name: 'Kysely 0.29', folder: 'current', library: 'kysely', open: openKysely },
   { name: 'Kysely 0.28', folder: 'project', library: 'kysely', open: openKysely },

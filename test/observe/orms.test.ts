@@ -64,6 +64,24 @@ describe('what runs above a driver', () => {
     for (const { caller } of queries) expect(caller).to.match(HERE);
   });
 
+  it('is seen with model and method by what the clients of Prisma ask for tracing, until the observer closes', async () => {
+    interface Tracing {
+      helper: { runInChildSpan(span: object | string, work: () => unknown): unknown };
+    }
+    const holder = globalThis as { PRISMA_INSTRUMENTATION?: Tracing };
+    const { helper } = holder.PRISMA_INSTRUMENTATION ?? expect.fail('no helper');
+    const pool = new pg.Pool(server().connection);
+    const attributes = { method: 'findMany', model: 'User', name: 'User.findMany' };
+    const queries = await requests.observed(async () => {
+      await helper.runInChildSpan({ name: 'operation', attributes }, () => pool.query('select 1'));
+      await helper.runInChildSpan('connect', () => pool.query('select 2'));
+    });
+    await pool.end();
+    expect(queries.map(({ label = null }) => label)).to.deep.equal(['User.findMany', null]);
+    requests.close();
+    expect(holder.PRISMA_INSTRUMENTATION).to.equal(undefined);
+  });
+
   it('is seen as what it sends: Kysely, pg-promise', async () => {
     const kysely = new Kysely<{ pg_class: { relname: string } }>({
       dialect: new PostgresDialect({ pool: new pg.Pool(server().connection) }),

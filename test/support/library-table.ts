@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 const COLUMNS = 10;
 const MAJOR = Number.parseInt(process.versions.node, 10);
 
-/** `from Node 26` is `yes` or `no`, by the version that runs. */
+/** `from Node 26` is `yes` or `no`, by the version that runs, and `partly; from Node 26` is `yes` or `partly`. */
 function resolved(cell: string): string {
-  const [, from] = /^from Node (\d+)$/.exec(cell) ?? [];
-  return from === undefined ? cell : MAJOR >= Number(from) ? 'yes' : 'no';
+  const [, before = 'no', from] = /^(?:(partly); )?from Node (\d+)$/.exec(cell) ?? [];
+  return from === undefined ? cell : MAJOR >= Number(from) ? 'yes' : before;
 }
 
 /** The cells of the row that begins with this name; none where there is no such row. */
