@@ -59,8 +59,7 @@ function explain(
 function countChecked(rules: RuleTexts, { panels }: Profile): number {
   const recorded = ({ needs = [] }: RuleTexts[string]): boolean =>
     needs.every((name) => (panels[name]?.data ?? null) !== null);
-  // A rule that was renamed has two names.
-  return [...new Set(Object.values(rules))].filter(recorded).length;
+  return Object.values(rules).filter(recorded).length;
 }
 
 export async function readBeside(
