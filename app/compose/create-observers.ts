@@ -3,6 +3,7 @@
  * restores everything.
  */
 import type { Knex } from 'knex';
+import type { ProfilerSettings } from '../config/settings.ts';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
@@ -76,12 +77,7 @@ export interface ObserverOptions {
   maps: SourceMaps;
   /** The Router of the host's Express, if it can't be found, as in a bundle. */
   Router?: RouterLibrary | undefined;
-  /** Milliseconds from which a statement's plan is recorded, after the response; 0: none is. */
-  explainMs: number;
-  /** Hosts whose calls get the trace of their request. */
-  /** Bytes of the body of a call that are recorded. */
-  callBodyBytes: number;
-  traceHosts: readonly string[];
+  settings: ProfilerSettings;
   profiles: Profiles;
   warn: (sentence: string) => void;
   /** Libraries that are observed: all of them, none, or these by name. */
@@ -109,7 +105,8 @@ type HostCalls =
   'dump' | 'observe' | 'sourceOf' | 'libraries' | 'watchKnex' | 'watchApp' | 'watchEngine' | 'watchWinston';
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, recorder, takes, root, maps, Router, explainMs, profiles, warn, observe = true } = options;
+  const { tracker, recorder, takes, root, maps, Router, settings, profiles, warn, observe = true } = options;
+  const { explainMs, traceHosts, callBodies, previewBytes } = settings;
   const explainer =
     explainMs > 0
       ? createExplainer({
@@ -192,8 +189,8 @@ export function createObservers(options: ObserverOptions): Observers {
     observePino({ tracker, gate, findCaller }),
     observeOutput({ tracker, gate, findCaller }),
     // First, so that the header is recorded.
-    observeTracePropagation({ tracker, hosts: options.traceHosts }),
-    observeHttpClient({ tracker, findCaller, bodyBytes: options.callBodyBytes }),
+    observeTracePropagation({ tracker, hosts: traceHosts }),
+    observeHttpClient({ tracker, findCaller, bodyBytes: callBodies ? previewBytes : 0 }),
     observeProcessErrors({ tracker }),
     runtime,
     views,
