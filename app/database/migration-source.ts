@@ -16,22 +16,11 @@ export interface Migration {
   file: string;
 }
 
-/** Exports of a migration file. `options`: those of the runner for this folder. */
+/** Exports of a migration file. */
 interface MigrationModule {
-  up?: (knex: Knex, options: unknown) => Promise<unknown>;
-  down?: (knex: Knex, options: unknown) => Promise<unknown>;
+  up?: (knex: Knex) => Promise<unknown>;
+  down?: (knex: Knex) => Promise<unknown>;
   config?: { transaction?: boolean };
-}
-
-export interface MigrationSourceOptions {
-  folder: string;
-  /** Second argument of each migration, after its Knex. */
-  options?: unknown;
-}
-
-/** `migrations/profiler` when run from source, `dist/migrations/profiler` in a built package. */
-export function profilerMigrationsFolder(): string {
-  return fileURLToPath(new URL('../migrations/profiler/', moduleUrl('paths')));
 }
 
 /** The owner's migrations of this package's own service. */
@@ -61,29 +50,26 @@ export async function listMigrations(folder: string): Promise<Migration[]> {
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function load({ name, file }: Migration, options: unknown): Promise<Knex.Migration> {
+async function load({ name, file }: Migration): Promise<Knex.Migration> {
   const loaded = (await import(pathToFileURL(file).href)) as MigrationModule & { default?: MigrationModule };
   const { up, down, config } = loaded.up === undefined ? (loaded.default ?? loaded) : loaded;
   if (up === undefined) throw new Error(`The migration "${name}" exports no function up (${file}).`);
   return {
     up: async (knex) => {
-      await up(knex, options);
+      await up(knex);
     },
     down: async (knex) => {
       if (down === undefined) throw new Error(`The migration "${name}" exports no function down (${file}).`);
-      await down(knex, options);
+      await down(knex);
     },
     ...(config === undefined ? {} : { config }),
   };
 }
 
-export function createMigrationSource({
-  folder,
-  options,
-}: MigrationSourceOptions): Knex.MigrationSource<Migration> {
+export function createMigrationSource({ folder }: { folder: string }): Knex.MigrationSource<Migration> {
   return {
     getMigrations: () => listMigrations(folder),
     getMigrationName: ({ name }) => name,
-    getMigration: (migration) => load(migration, options),
+    getMigration: load,
   };
 }

@@ -63,12 +63,3 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     [schema],
   );
 }
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  await knex.raw('drop sequence ??.hindsight_tokens', [schema]);
-  await knex.raw('drop table ??.hindsight_settings, ??.hindsight_amendments, ??.hindsight_profiles', [
-    schema,
-    schema,
-    schema,
-  ]);
-}

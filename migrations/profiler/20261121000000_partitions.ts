@@ -4,17 +4,11 @@
  * The default partition receives rows that fit no other partition and rows that outlive theirs. It is also the template of all others:
  * its indexes are copied, and the parent has none. A token is unique within each partition, because a partitioned table can't have that
  * index as a whole; the writer checks all partitions before it stores.
- *
- * The existing table becomes a partition unchanged: nothing is copied or lost.
  */
 import type { Knex } from 'knex';
 import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
 
-const HOUR = 3_600_000;
-
-const COLUMNS =
-  'token, kind, state, parent, child, method, url, origin, status, route, client_address, started_at, duration_ms, ' +
-  'process, error, queries, findings, mark, bytes, document';
+const NET = 'hindsight_profiles_default';
 
 /** Each index serves a search that must be fast among a million profiles; see docs/decisions/0009. */
 const INDEXES = [
@@ -40,41 +34,21 @@ async function tryTo(knex: Knex, work: (trx: Knex.Transaction) => Promise<unknow
   }
 }
 
-async function ask(knex: Knex, sql: string, values: readonly string[]): Promise<string | null> {
-  const result = await knex.raw<{ rows: { value: string | null }[] }>(sql, values);
-  return result.rows[0]?.value ?? null;
-}
-
-async function createIndexes(knex: Knex, schema: string, table: string): Promise<void> {
-  for (const sql of INDEXES) await knex.raw(sql, [schema, table]);
-  const trigrams = await ask(
-    knex,
-    `select n.nspname as value from pg_opclass c join pg_namespace n on n.oid = c.opcnamespace
+async function createIndexes(knex: Knex, schema: string): Promise<void> {
+  for (const sql of INDEXES) await knex.raw(sql, [schema, NET]);
+  const found = await knex.raw<{ rows: { name: string }[] }>(
+    `select n.nspname as name from pg_opclass c join pg_namespace n on n.oid = c.opcnamespace
      where c.opcname = 'gin_trgm_ops'`,
-    [],
   );
-  if (trigrams === null) return;
+  const trigrams = found.rows[0]?.name;
+  if (trigrams === undefined) return;
   await tryTo(knex, (trx) =>
     trx.raw('create index on ??.?? using gin (url ??.gin_trgm_ops) with (gin_pending_list_limit = 1024)', [
       schema,
-      table,
+      NET,
       trigrams,
     ]),
   );
-}
-
-async function dropIndexes(knex: Knex, schema: string, table: string): Promise<void> {
-  await knex.raw('alter table ??.?? drop constraint hindsight_profiles_pkey', [schema, table]);
-  const found = await knex.raw<{ rows: { indexname: string }[] }>(
-    'select indexname from pg_indexes where schemaname = ? and tablename = ?',
-    [schema, table],
-  );
-  for (const { indexname } of found.rows) await knex.raw('drop index ??.??', [schema, indexname]);
-}
-
-/** Moves long documents out of the row (TOAST), so that a search reads little. */
-async function keepRowsShort(knex: Knex, schema: string, table: string): Promise<void> {
-  await knex.raw('alter table ??.?? set (toast_tuple_target = 128)', [schema, table]);
 }
 
 export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
@@ -92,53 +66,12 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     schema,
     schema,
   ]);
-  await keepRowsShort(knex, schema, 'hindsight_profiles_default');
-  await createIndexes(knex, schema, 'hindsight_profiles_default');
+  // Moves long documents out of the row (TOAST), so that a search reads little.
+  await knex.raw('alter table ??.?? set (toast_tuple_target = 128)', [schema, NET]);
+  await createIndexes(knex, schema);
   await knex.raw(
     'create index on ??.hindsight_profiles_default (kept, started_at desc) where kept is not null',
     [schema],
   );
-  await attachStored(knex, schema);
-}
-
-async function attachStored(knex: Knex, schema: string): Promise<void> {
-  const first = 'hindsight_profiles_first';
-  const from = await ask(knex, 'select min(started_at)::text as value from ??.??', [schema, first]);
-  if (from === null) {
-    await knex.raw('drop table ??.??', [schema, first]);
-    return;
-  }
-  const last = await ask(knex, 'select max(started_at)::text as value from ??.??', [schema, first]);
-  const until = String((Math.floor(Math.max(Number(last), Date.now()) / HOUR) + 1) * HOUR);
-  const name = `hindsight_profiles_${from}_${until}`;
-  await dropIndexes(knex, schema, first);
-  await createIndexes(knex, schema, first);
-  await knex.raw('alter table ??.?? rename to ??', [schema, first, name]);
-  await knex.raw(
-    `alter table ??.hindsight_profiles attach partition ??.?? for values from (${from}) to (${until})`,
-    [schema, schema, name],
-  );
-}
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  await knex.raw('alter table ??.hindsight_profiles rename to hindsight_profiles_parts', [schema]);
-  await knex.raw(
-    `create table ??.hindsight_profiles (like ??.hindsight_profiles_parts, constraint hindsight_profiles_pkey primary key (token))`,
-    [schema, schema],
-  );
-  await knex.raw(
-    `insert into ??.hindsight_profiles (${COLUMNS})
-     select ${COLUMNS} from ??.hindsight_profiles_parts on conflict (token) do nothing`,
-    [schema, schema],
-  );
-  await knex.raw('alter table ??.hindsight_profiles drop column kept', [schema]);
-  await knex.raw('drop table ??.hindsight_profiles_parts', [schema]);
-  for (const columns of [
-    '(kind, started_at desc, token)',
-    '(parent) where parent is not null',
-    '(client_address, started_at desc)',
-    '(status, started_at desc) where status >= 400',
-  ])
-    // prettier-ignore
-    await knex.raw(`create index on ??.hindsight_profiles ${columns}`, [schema]);
+  await knex.raw('drop table ??.hindsight_profiles_first', [schema]);
 }

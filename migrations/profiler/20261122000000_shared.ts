@@ -15,7 +15,3 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     [schema],
   );
 }
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  await knex.raw('drop table ??.hindsight_shared', [schema]);
-}

@@ -54,8 +54,3 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     if (REPLACED.test(indexdef)) await knex.raw('drop index ??.??', [schema, indexname]);
   for (const columns of INDEXES) await knex.raw(`create index on ??.?? ${columns}`, [schema, NET]);
 }
-
-/** Does nothing: the previous release works with these indexes, too. */
-export async function down(): Promise<void> {
-  await Promise.resolve();
-}

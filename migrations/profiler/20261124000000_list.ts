@@ -18,14 +18,3 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
   );
   await knex.raw("create index on ??.hindsight_amendments (token) where name = 'pin'", [schema]);
 }
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  const found = await knex.raw<{ rows: { indexname: string }[] }>(
-    `select indexname from pg_indexes
-     where schemaname = ? and tablename = 'hindsight_amendments' and indexdef like '%pin%'`,
-    [schema],
-  );
-  for (const { indexname } of found.rows) await knex.raw('drop index ??.??', [schema, indexname]);
-  for (const column of COLUMNS)
-    await knex.raw('alter table ??.hindsight_profiles drop column ??', [schema, column]);
-}

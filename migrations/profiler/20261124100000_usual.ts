@@ -11,8 +11,3 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
   for (const [column, type] of Object.entries(COLUMNS))
     await knex.raw(`alter table ??.hindsight_profiles add column ?? ${type}`, [schema, column]);
 }
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  for (const column of Object.keys(COLUMNS))
-    await knex.raw('alter table ??.hindsight_profiles drop column ??', [schema, column]);
-}

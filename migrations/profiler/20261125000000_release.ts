@@ -8,7 +8,3 @@ import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
 export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
   await knex.raw('alter table ??.hindsight_profiles add column release text', [schema]);
 }
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  await knex.raw('alter table ??.hindsight_profiles drop column release', [schema]);
-}

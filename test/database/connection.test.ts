@@ -10,7 +10,7 @@ import {
   type ConnectionSettings,
 } from '../../app/database/connection-settings.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
-import { listMigrations, profilerMigrationsFolder } from '../../app/database/migration-source.ts';
+import { listMigrations } from '../../app/database/migration-source.ts';
 import { createPrepare } from '../../app/database/prepare.ts';
 import { createStorageInProcess } from '../storage/in-process.ts';
 import { until } from '../support/waiting.ts';
@@ -127,7 +127,7 @@ describe('the database', () => {
     expect(lines.join('\n')).to.match(/The role "weak" may not create the schema/);
     const strong = create(() => Promise.resolve(server().connection), { prepare });
     await strong.knex();
-    const migrations = await listMigrations(profilerMigrationsFolder());
+    const migrations = await listMigrations('migrations/profiler');
     expect(lines).to.deep.equal([
       `Ran the profiler's migrations: ${migrations.map(({ name }) => name).join(', ')}.`,
     ]);

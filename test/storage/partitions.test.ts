@@ -1,9 +1,8 @@
-/** Partitions by time: made when needed, searched by, dropped by retention; and what was stored before there were any. */
+/** Partitions by time: made when needed, searched by, dropped by retention. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { createMigrationSource, profilerMigrationsFolder } from '../../app/database/migration-source.ts';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createPool } from '../../app/storage/pool.ts';
@@ -237,32 +236,5 @@ describe('partitions of profiles', () => {
       `select count(distinct chunk_id)::int as values from ${toast.rows[0]?.name ?? ''}`,
     );
     expect(rows[0]?.values).to.equal(2);
-  });
-
-  it('keep every profile of the release without them, and can be taken back', async () => {
-    const migrations = {
-      migrationSource: createMigrationSource({ folder: profilerMigrationsFolder(), options: { schema } }),
-      tableName: 'hindsight_migrations',
-      schemaName: schema,
-    };
-    const stored = [profileOf(1, at(0)), profileOf(2, at(30)), profileOf(3)];
-    await storage.write(stored);
-    for (let version = ''; !version.startsWith('20261121');) {
-      version = await knex.migrate.currentVersion(migrations);
-      await knex.migrate.down(migrations);
-    }
-    const columns = await knex('information_schema.columns')
-      .where({ table_schema: schema, table_name: 'hindsight_profiles' })
-      .pluck<string[]>('column_name');
-    expect(columns).to.have.length(20);
-    await runProfilerMigrations({ knex, schema });
-    const [first] = await partitions();
-    expect(first?.from).to.equal(profileOf(3).index.startedAt);
-    for (const { index, document } of stored) {
-      expect(await storage.read(index.token)).to.deep.include({ document, amendments: {} });
-      expect((await storage.find({ token: index.token, limit: 1, offset: 0 })).rows).to.deep.equal([index]);
-    }
-    await storage.write([profileOf(4, { startedAt: Date.now() })]);
-    expect(await tokens()).to.have.length(4);
   });
 });
