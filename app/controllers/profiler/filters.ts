@@ -144,14 +144,16 @@ function readNumber(name: string, text: string, most: number): number {
   return value;
 }
 
-function readCount(name: string, text: string | undefined, fallback: number, most: number): number {
+/** A whole number from 1; more than `most` counts as `most`. */
+export function readCount(name: string, text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1) throw badFilter(name, `is "${text}"; give a whole number from 1`);
   return Math.min(value, most);
 }
 
-function readChoice<T>(name: string, text: string, choices: Readonly<Record<string, T>>): T {
+/** What one of several words stands for, in any case. */
+export function readChoice<T>(name: string, text: string, choices: Readonly<Record<string, T>>): T {
   const choice = Object.hasOwn(choices, text.toLowerCase()) ? choices[text.toLowerCase()] : undefined;
   if (choice === undefined)
     throw badFilter(name, `is "${text}"; give one of ${Object.keys(choices).join(', ')}`);

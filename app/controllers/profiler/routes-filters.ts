@@ -1,6 +1,6 @@
 /** GET parameters of the route pages <-> checked values; an invalid one is a BAD_FILTER. */
 import type { RouteGroup, SummaryQuery } from '../../profiler/route-summary.ts';
-import { badFilter, readOne } from './filters.ts';
+import { badFilter, readChoice, readCount, readOne } from './filters.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -41,37 +41,12 @@ function readText(query: URLSearchParams, name: string): string {
   return readOne(query, name)?.trim() ?? '';
 }
 
-function readPeriod(query: URLSearchParams): Period {
-  const text = readText(query, 'since').toLowerCase();
-  if (text === '') return DEFAULT_PERIOD;
-  const period = PERIODS.find(({ name }) => name === text);
-  if (period === undefined)
-    throw badFilter('since', `is "${text}"; give one of ${PERIODS.map(({ name }) => name).join(', ')}`);
-  return period;
-}
-
-function readSort(query: URLSearchParams): RouteSort {
-  const text = readText(query, 'sort').toLowerCase();
-  if (text === '') return DEFAULT_SORT;
-  const sort = ROUTE_SORTS.find((name) => name === text);
-  if (sort === undefined) throw badFilter('sort', `is "${text}"; give one of ${ROUTE_SORTS.join(', ')}`);
-  return sort;
-}
-
-function readDescending(query: URLSearchParams, sort: RouteSort): boolean {
-  const text = readText(query, 'order').toLowerCase();
-  if (text !== '' && text !== 'asc' && text !== 'desc')
-    throw badFilter('order', `is "${text}"; give one of asc, desc`);
-  return text === '' ? !ASCENDING.has(sort) : text === 'desc';
-}
-
-function readPage(query: URLSearchParams): number {
-  const text = readText(query, 'page');
-  if (text === '') return 1;
-  if (!/^\d+$/.test(text) || Number(text) < 1)
-    throw badFilter('page', `is "${text}"; give a whole number from 1`);
-  return Math.min(Number(text), LAST_PAGE);
-}
+const PERIOD_BY_NAME: Readonly<Record<string, Period>> = Object.fromEntries(
+  PERIODS.map((period) => [period.name, period]),
+);
+const SORT_BY_NAME: Readonly<Record<string, RouteSort>> = Object.fromEntries(
+  ROUTE_SORTS.map((sort) => [sort, sort]),
+);
 
 function readStatus(query: URLSearchParams): number | null {
   const text = readText(query, 'status');
@@ -96,13 +71,17 @@ function readGroup(query: URLSearchParams): RouteGroup | null {
 }
 
 export function readRoutesFilters(query: URLSearchParams): RoutesFilters {
-  const sort = readSort(query);
+  const text = (name: string, fallback: string): string => readText(query, name) || fallback;
+  const sort = readChoice('sort', text('sort', DEFAULT_SORT), SORT_BY_NAME);
   return {
-    period: readPeriod(query),
+    period: readChoice('since', text('since', DEFAULT_PERIOD.name), PERIOD_BY_NAME),
     sort,
-    descending: readDescending(query, sort),
+    descending: readChoice('order', text('order', ASCENDING.has(sort) ? 'asc' : 'desc'), {
+      asc: false,
+      desc: true,
+    }),
     find: readText(query, 'find'),
-    page: readPage(query),
+    page: readCount('page', text('page', '1'), 1, LAST_PAGE),
     group: readGroup(query),
   };
 }
