@@ -1,4 +1,7 @@
-/** `/_profiler/<token>.html`: a profile as one file, and the form that opens such a file again. */
+/**
+ * A profile as a file that can be opened again: `/_profiler/<token>.html`, `.jsonl` (as it is stored, for `express-hindsight import`), and the form
+ * that opens one.
+ */
 import type { Profile } from '../../profiler/profile.ts';
 import { exportLines } from '../../profiler/exported-profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
@@ -21,13 +24,22 @@ import { urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { BesideProfile } from '../../profiler/panel.ts';
 
+const LINES_TYPE = 'application/jsonl; charset=utf-8';
 /** Of an uploaded file, in bytes. */
 const LARGEST = 16 * 1024 * 1024;
 
-export function createFileController(services: PageServices): Record<'file' | 'import', PageAction> {
+export function createFileController(
+  services: PageServices,
+): Record<'file' | 'lines' | 'import', PageAction> {
   const { profiles, renderPage, foot, rules = {}, assets } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services, (req) => readUpload(req, LARGEST));
+
+  async function readLines(token: string): Promise<string> {
+    const exported = await profiles.readExported(token);
+    if (exported === null) throw await createUnknownTokenError(services, token);
+    return exportLines(exported);
+  }
 
   /** All panels that recorded something. */
   function renderBody(
@@ -80,8 +92,7 @@ export function createFileController(services: PageServices): Record<'file' | 'i
     async file(page) {
       const { token = '' } = page.params;
       const found = await requireProfile(services, page);
-      const exported = await profiles.readExported(token);
-      if (exported === null) throw await createUnknownTokenError(services, token);
+      const lines = await readLines(token);
       const profile = await withRouteFindings(services, found.profile);
       const { amendments } = found;
       const [children, beside] = await Promise.all([
@@ -93,7 +104,7 @@ export function createFileController(services: PageServices): Record<'file' | 'i
         title: `${profile.method} ${profile.url}: ${profile.status ?? 'no response'} · Hindsight`,
         body: renderBody(profile, amendments, { children, beside }),
         css: assets.plain('hindsight.css').body.toString(),
-        lines: exportLines(exported),
+        lines,
         origin: page.origin(),
       });
       const headers = {
@@ -101,6 +112,11 @@ export function createFileController(services: PageServices): Record<'file' | 'i
         'content-security-policy': `${policy}; frame-ancestors 'none'; sandbox`,
       };
       respond(page, { type: HTML, body: html, headers });
+    },
+    async lines(page) {
+      const { token = '' } = page.params;
+      const headers = { 'content-disposition': `attachment; filename="${token}.jsonl"` };
+      respond(page, { type: LINES_TYPE, body: await readLines(token), headers });
     },
     import: action(open),
   };

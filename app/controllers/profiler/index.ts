@@ -6,7 +6,6 @@ import { createExportController } from './export-controller.ts';
 import { createFileController } from './file-controller.ts';
 import { createHealthController } from './health-controller.ts';
 import { createJsonController } from './json-controller.ts';
-import { createLinesController } from './lines-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createMarkdownController } from './markdown-controller.ts';
@@ -29,7 +28,6 @@ export function createProfilerControllers(services: PageServices) {
     ...createMarkdownController(services),
     ...createExportController(services),
     ...createFileController(services),
-    ...createLinesController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),
     ...createSourceController(services),
