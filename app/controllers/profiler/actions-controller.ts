@@ -1,7 +1,7 @@
 /** State changes: pin, unpin, clear, cpu, pause, resume. */
 import { createError } from '../../errors.ts';
-import { TOKEN_PATTERN } from '../../urls.ts';
 import type { PageAction, PageServices } from './page-services.ts';
+import { formToken, requireFormProfile } from './require-profile.ts';
 import { createRespond, HTML } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
@@ -14,20 +14,16 @@ export function createActionsController(
   const action = createSignedAction(services);
 
   async function setPin(form: URLSearchParams, pin: true | null): Promise<undefined> {
-    const token = form.get('token') ?? '';
-    if (!TOKEN_PATTERN.test(token)) throw createError('BAD_REQUEST', ['The form names no token.']);
+    const token = formToken(form);
     if (!(await profiles.amend(token, 'pin', pin))) throw await createUnknownTokenError(services, token);
   }
 
   /** The next request to the address of a recorded one is sampled. */
   async function armCpu(form: URLSearchParams): Promise<undefined> {
-    const token = form.get('token') ?? '';
-    if (!TOKEN_PATTERN.test(token)) throw createError('BAD_REQUEST', ['The form names no token.']);
-    const found = await profiles.read(token);
-    if (found === null) throw await createUnknownTokenError(services, token);
-    if (found.profile.kind !== 'request' || cpu === undefined || cpu.isOff)
+    const { profile } = await requireFormProfile(services, form);
+    if (profile.kind !== 'request' || cpu === undefined || cpu.isOff)
       throw createError('BAD_REQUEST', ['CPU profiles are off, or this is no request: PROFILER_CPU.']);
-    cpu.arm(found.profile);
+    cpu.arm(profile);
   }
 
   return {

@@ -4,14 +4,14 @@
  */
 import { createError, isHindsightError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { TOKEN_PATTERN, urls } from '../../urls.ts';
+import { urls } from '../../urls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { importedAtOf } from './profile-model.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, prepareReplay, type Replay, serverUrl } from './replay-request.ts';
+import { requireFormProfile } from './require-profile.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
-import { createUnknownTokenError } from './unknown-token.ts';
 
 /** Aborted if the client leaves. */
 function signalOf({ res }: PageRequest): AbortSignal {
@@ -23,7 +23,7 @@ function signalOf({ res }: PageRequest): AbortSignal {
 }
 
 export function createReplayController(services: PageServices): { replay: PageAction } {
-  const { profiles, forms, renderPage, foot, replay: allowed = 'safe' } = services;
+  const { forms, renderPage, foot, replay: allowed = 'safe' } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
@@ -53,10 +53,7 @@ export function createReplayController(services: PageServices): { replay: PageAc
   async function replay(form: URLSearchParams, page: PageRequest): Promise<'responded'> {
     if (allowed === 'off')
       throw createError('BAD_REQUEST', ['PROFILER_REPLAY is off, so no request is sent again.']);
-    const token = form.get('token') ?? '';
-    if (!TOKEN_PATTERN.test(token)) throw createError('BAD_REQUEST', ['The form names no token.']);
-    const before = await profiles.read(token);
-    if (before === null) throw await createUnknownTokenError(services, token);
+    const before = await requireFormProfile(services, form);
     try {
       // An imported request may have been written by anybody.
       const isOwnSafe = isSafe(before.profile) && importedAtOf(before.amendments) === null;
@@ -66,7 +63,7 @@ export function createReplayController(services: PageServices): { replay: PageAc
       const { status, after } = await replayProfile(services, before, { server, signal: signalOf(page) });
       if (after === null)
         return await show(page, before, { problem: `The response was ${status}. It was not recorded.` });
-      redirect(respond, page, urls.compare({ a: token, b: after.profile.token }), 303);
+      redirect(respond, page, urls.compare({ a: before.profile.token, b: after.profile.token }), 303);
       return 'responded';
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST') throw error;

@@ -1,11 +1,31 @@
-/** The profile named in the path; throws if there is none. */
+/** Profiles that a request names; throws if there is none. */
+import { createError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
+import { TOKEN_PATTERN } from '../../urls.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-export async function requireProfile(services: PageServices, page: PageRequest): Promise<FoundProfile> {
-  const token = page.params.token ?? '';
+async function read(services: PageServices, token: string): Promise<FoundProfile> {
   const found = await services.profiles.read(token);
   if (found === null) throw await createUnknownTokenError(services, token);
   return found;
+}
+
+/** The profile named in the path. */
+export function requireProfile(services: PageServices, page: PageRequest): Promise<FoundProfile> {
+  return read(services, page.params.token ?? '');
+}
+
+export function formToken(form: URLSearchParams): string {
+  const token = form.get('token') ?? '';
+  if (!TOKEN_PATTERN.test(token)) throw createError('BAD_REQUEST', ['The form names no token.']);
+  return token;
+}
+
+/** The profile named in a form. */
+export async function requireFormProfile(
+  services: PageServices,
+  form: URLSearchParams,
+): Promise<FoundProfile> {
+  return read(services, formToken(form));
 }
