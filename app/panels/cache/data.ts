@@ -1,23 +1,8 @@
 import type { Unkept } from '../shared/unkept.ts';
 import type { Facts } from '../../profiler/facts.ts';
 
-export interface CacheEntry {
-  client: 'ioredis' | 'redis';
-  command: string;
-  key: string | null;
-  args: Facts['cache']['args'];
-  /** Values that a read requested; 0 for any other command. */
-  asked: number;
-  hits: number | null;
-  startMs: number;
-  durationMs: number | null;
-  batch: 'pipeline' | 'transaction' | null;
-  error: string | null;
-  caller: string | null;
-  connection: string | null;
-  /** Index in `groups`; null if it is in none. */
-  group: number | null;
-}
+/** `group`: index in `groups`; null if it is in none. */
+export type CacheEntry = Omit<Facts['cache'], 'system'> & { group: number | null };
 
 /** `n+1`: reads of several keys from one line, one at a time. `repeated`: a key that was read before, and not written since. */
 export type CacheGroupKind = 'n+1' | 'repeated';

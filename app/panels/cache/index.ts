@@ -3,29 +3,16 @@ import type { Context } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { workSpans } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
+import { coveredMs, round, totalMs, withRoundedTimes } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
-import type { CacheData, CacheEntry } from './data.ts';
+import type { CacheData } from './data.ts';
 import { groupCommands } from './groups.ts';
 import { presentCommands } from './present.ts';
 
 function collect(context: Context): CacheData | null {
   const facts = context.all('cache');
   if (facts.length === 0) return null;
-  const entries = facts.map((fact): Omit<CacheEntry, 'group'> => ({
-    client: fact.client,
-    command: fact.command,
-    key: fact.key,
-    args: fact.args,
-    asked: fact.asked,
-    hits: fact.hits,
-    startMs: round(fact.startMs),
-    durationMs: roundOrNull(fact.durationMs),
-    batch: fact.batch,
-    error: fact.error,
-    caller: fact.caller,
-    connection: fact.connection,
-  }));
+  const entries = facts.map(({ system: _system, ...fact }) => withRoundedTimes(fact));
   const groups = groupCommands(entries);
   const groupAt = new Map(
     groups.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
@@ -72,7 +59,7 @@ export const cachePanel: Panel<CacheData> = {
   }),
   empty: () => ({
     what: 'This request sent no command to Redis.',
-    why: 'Recorded: ioredis 4 and later, redis (node-redis) 5 and later.',
+    why: 'Recorded: ioredis 4 and later, redis (node-redis) 4 and later.',
     todo: "A copy inside a bundle is recorded once it is handed over: profiler.observe('ioredis', Redis).",
   }),
   present: presentCommands,
