@@ -87,11 +87,6 @@ async function explain(error: unknown, client: MigrationClient, schema: string):
   return new MigrationError(`A migration failed in the schema "${schema}": ${reasonOf(error)}`, error);
 }
 
-/** Adapts a Knex for migrations. */
-function clientOf(knex: Knex): MigrationClient {
-  return knex;
-}
-
 async function migrate(knex: Knex, config: Knex.MigratorConfig): Promise<MigrationRun> {
   const [, executed] = (await knex.migrate.latest(config)) as [number, (string | Migration)[]];
   return { executed: executed.map((entry) => (typeof entry === 'string' ? entry : entry.name)) };
@@ -107,7 +102,7 @@ async function runProfiler(client: MigrationClient, schema: string): Promise<Mig
 
 /** The profiler's own. */
 export function runProfilerMigrations({ knex, schema }: RunMigrationsOptions): Promise<MigrationRun> {
-  return runProfiler(clientOf(knex), schema);
+  return runProfiler(knex, schema);
 }
 
 /** Runs the profiler's migrations on a separate connection. `connection`: settings of `pg`. */
@@ -136,10 +131,9 @@ export async function runProfilerMigrationsAt(
  */
 export async function runOwnerMigrations(options: OwnerMigrationsOptions): Promise<MigrationRun> {
   const { knex, schema, folder = ownerMigrationsFolder() } = options;
-  const client = clientOf(knex);
   try {
-    await locked(client, schema, (trx) => ensureSchemaIn(trx, schema));
-    return await locked(client, schema, () =>
+    await locked(knex, schema, (trx) => ensureSchemaIn(trx, schema));
+    return await locked(knex, schema, () =>
       migrate(knex, {
         migrationSource: createMigrationSource({ folder }),
         schemaName: schema,
@@ -147,6 +141,6 @@ export async function runOwnerMigrations(options: OwnerMigrationsOptions): Promi
       }),
     );
   } catch (error) {
-    throw await explain(error, client, schema);
+    throw await explain(error, knex, schema);
   }
 }
