@@ -1,6 +1,6 @@
 /** Calls to one endpoint that differ only in their values: an N+1 over HTTP. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { coveredMs } from '../panels/shared/rows.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
 import { callName } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
@@ -37,7 +37,7 @@ export const manyCalls: FindingRule<Pick<Kept, 'http_client'>> = {
     });
     return costliestFirst(
       [...byShape.values()].flatMap((members) => {
-        const of = members.map((index) => calls[index]).filter((call) => call !== undefined);
+        const of = pick(calls, members);
         const [first] = of;
         const different = new Set(of.map(({ url }) => url)).size;
         if (first === undefined || of.length < MANY || different < MANY) return [];

@@ -1,6 +1,6 @@
 /** A call that repeats an earlier one with nothing sent in between: its result was already known. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { coveredMs } from '../panels/shared/rows.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
@@ -60,7 +60,7 @@ export const repeatedCall: FindingRule<Pick<Kept, 'http_client'>> = {
     if (calls.length < 2) return [];
     return costliestFirst(
       repeatedIn(calls).flatMap((members) => {
-        const of = members.map((index) => calls[index]).filter((call) => call !== undefined);
+        const of = pick(calls, members);
         const [first, second] = of;
         const responses = responsesOf(of);
         // It was asked again for what had changed.

@@ -1,7 +1,7 @@
 /** A read that repeats an earlier one with nothing written in between: its result was already known. */
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { coveredMs } from '../panels/shared/rows.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
@@ -72,7 +72,7 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
     if (queries.length < 2 || database.statements.length === queries.length) return [];
     const found: Finding[] = [];
     for (const { members } of repeatedIn(database)) {
-      const of = members.map((index) => queries[index]).filter((query) => query !== undefined);
+      const of = pick(queries, members);
       const [first, second] = of;
       if (first === undefined || second === undefined) continue;
       const costMs = coveredMs(of.slice(1));

@@ -4,6 +4,7 @@ import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, duration, placed, shareOf } from './shared/wording.ts';
+import { pick } from '../panels/shared/rows.ts';
 
 const LISTED_ATTEMPTS = 6;
 /** Pauses that add up to less are the time that the code itself takes. */
@@ -41,7 +42,7 @@ export const retriedCall: FindingRule<Pick<Kept, 'http_client'>> = {
     if (calls.length < 2) return [];
     return costliestFirst(
       triesOf(calls).flatMap((attempts) => {
-        const of = attempts.map((index) => calls[index]).filter((call) => call !== undefined);
+        const of = pick(calls, attempts);
         const [first, last] = [of[0], of.at(-1)];
         if (first === undefined || last === undefined) return [];
         const costMs = last.startMs - first.startMs;

@@ -8,6 +8,7 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
 import { count, costliestFirst, duration, placed } from './shared/wording.ts';
+import { pick } from '../panels/shared/rows.ts';
 
 type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'routing'>>;
 
@@ -108,7 +109,7 @@ export const sequentialAwaits: FindingRule<Given> = {
     if (database.totals.busyMs < SAVED_MS || database.totals.busyMs < wholeMs * SAVED_SHARE) return [];
     const found: Finding[] = [];
     for (const chain of chainsIn(kept, head)) {
-      const reads = chain.map((index) => database.queries[index]).filter((query) => query !== undefined);
+      const reads = pick(database.queries, chain);
       const [first] = reads;
       if (first === undefined) continue;
       const times = reads.map(({ durationMs }) => durationMs ?? 0);

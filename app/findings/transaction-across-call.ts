@@ -5,6 +5,7 @@ import { callName } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 import { transactionsOf, workOf } from './shared/queries.ts';
 import { count, costliestFirst, duration, placed } from './shared/wording.ts';
+import { pick } from '../panels/shared/rows.ts';
 
 export const transactionAcrossCall: FindingRule<Pick<Kept, 'database' | 'http_client'>> = {
   name: 'transaction-across-call',
@@ -17,7 +18,7 @@ export const transactionAcrossCall: FindingRule<Pick<Kept, 'database' | 'http_cl
     if (!queries.some(({ transaction }) => transaction !== null)) return [];
     const found: Finding[] = [];
     for (const { members } of transactionsOf(database)) {
-      const ran = members.map((index) => queries[index]).filter((query) => query !== undefined);
+      const ran = pick(queries, members);
       const first = ran[0];
       const last = ran.at(-1);
       if (first === undefined || last === undefined || first === last) continue;

@@ -1,6 +1,7 @@
 /** An error that nothing handled. Unless the host listens for it, Node.js ends the process. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { lineOf } from './shared/errors.ts';
 import { duration, placed } from './shared/wording.ts';
 
 export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
@@ -18,8 +19,6 @@ export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
         durationMs !== null && atMs > durationMs
           ? `${duration(atMs - durationMs)} after the response`
           : `${duration(atMs)} after the request started`;
-      const line = place?.frame.line ?? null;
-      const file = place?.frame.file ?? null;
       return [
         placed(
           {
@@ -30,7 +29,7 @@ export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
             panel: 'exception',
             anchor: `error-${index + 1}`,
           },
-          file === null || line === null ? file : `${file}:${line}`,
+          lineOf({ place }),
         ),
       ];
     });

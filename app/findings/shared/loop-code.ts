@@ -6,6 +6,7 @@ import { differingNames, inOneQuery } from '../../panels/shared/one-query.ts';
 import type { FixCode } from '../../profiler/finding.ts';
 import type { Kept } from './kept.ts';
 import { labelOf } from './queries.ts';
+import { pick } from '../../panels/shared/rows.ts';
 
 type Database = Kept['database'];
 type Group = Database['groups'][number];
@@ -175,7 +176,7 @@ function assumptionOf({ column, table, parent, values, isSingle }: Loop, hasJoin
 /** null if the reads differ in more than one value, or the statement is not simple. */
 export function loopCode(database: Database, group: Group): FixCode | null {
   const { queries, statements } = database;
-  const members = group.members.map((index) => queries[index]).filter((query) => query !== undefined);
+  const members = pick(queries, group.members);
   const [column, ...others] = differingNames(members);
   const table = tableOf(database, group);
   const sql = statements[group.statement]?.sql ?? '';

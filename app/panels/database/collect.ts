@@ -7,7 +7,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { groupQueries, type QueryGroup } from '../shared/query-groups.ts';
-import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import { coveredMs, round, roundOrNull, pick } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
@@ -66,7 +66,7 @@ function groupOf(
   beyond: Counted | undefined,
 ): DatabaseGroup {
   const first = queries[members[0] ?? 0];
-  const keptMs = coveredMs(members.map((index) => queries[index]).filter((query) => query !== undefined));
+  const keptMs = coveredMs(pick(queries, members));
   const durationMs = keptMs + (beyond?.durationMs ?? 0);
   return {
     kind,

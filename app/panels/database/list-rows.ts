@@ -2,7 +2,7 @@
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { differingNames } from '../shared/one-query.ts';
-import { coveredMs } from '../shared/rows.ts';
+import { coveredMs, pick } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
@@ -103,7 +103,7 @@ function textOf(value: unknown): string {
 }
 
 function membersOf({ queries }: DatabaseData, { members }: DatabaseGroup): DatabaseQuery[] {
-  return members.map((index) => queries[index]).filter((query) => query !== undefined);
+  return pick(queries, members);
 }
 
 /** What rows of one statement or group share, computed once. */

@@ -92,6 +92,11 @@ export function withRoundedTimes<T extends Timed>(fact: T): T {
   return { ...fact, startMs: round(fact.startMs), durationMs: roundOrNull(fact.durationMs) };
 }
 
+/** Members of a list by their indexes. */
+export function pick<Item extends object>(list: readonly Item[], indexes: readonly number[]): Item[] {
+  return indexes.flatMap((index) => list[index] ?? []);
+}
+
 /** Sum of the durations; concurrent work counts twice. */
 export function totalMs(all: readonly Pick<Timed, 'durationMs'>[]): number {
   return all.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
