@@ -1,6 +1,6 @@
 /**
- * The columns beside a stored document: what lists show, filter and sort by. A row of COLUMNS is the whole column; a new one
- * needs a migration as well, and a cell in views/partials/request-row.ejs only if it looks special.
+ * The columns beside a stored document: what lists show, filter and sort by. A new column is a row of COLUMNS, its line in `indexOf`, and
+ * a migration; it needs a cell in views/partials/request-row.ejs only if it looks special.
  */
 import type { Context } from './context.ts';
 import type { Finding, Severity } from './finding.ts';
