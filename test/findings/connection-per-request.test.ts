@@ -7,6 +7,8 @@ import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding connection-per-request', () => {
   const pools: pg.Pool[] = [];
+  // Before the database goes: a pool whose connection is ended by the server has an error.
+  after(() => Promise.all(pools.map((pool) => pool.end())));
   const ask = withFindingsDatabase(
     (knex) => knex.raw('select 1'),
     (app, knex) => {
@@ -25,7 +27,6 @@ describe('finding connection-per-request', () => {
       });
     },
   );
-  after(() => Promise.all(pools.map((pool) => pool.end())));
 
   it('is found from the third request in a row on, and names the line', async () => {
     for (const found of [0, 0, 1, 1])
