@@ -11,6 +11,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import { cutProfile } from './cpu-cut.ts';
 import { describeFunctions, type FunctionOptions } from './cpu-functions.ts';
 import { type SliceWatch, watchSlices } from './cpu-slices.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export type CpuMode = 'off' | 'ask' | 'auto';
 
@@ -154,8 +155,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
     const holder = samples.ownMs < BLOCKED_MS ? null : busiestFunctionIn(callTree(samples));
     if (holder === null) return;
     known.set(keyOf(request?.method ?? '', request?.url ?? ''), { ...holder, profile: context.token });
-    const [oldest] = known.keys();
-    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+    dropOldest(known, MOST_KNOWN);
   }
 
   function stop(context: Context, isOverLimit: boolean): void {
@@ -203,8 +203,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
 
   function armKey(key: string, asked: CpuReason): void {
     armed.set(key, { until: Date.now() + ARMED_MS, asked });
-    const [oldest] = armed.keys();
-    if (armed.size > MOST_ARMED && oldest !== undefined) armed.delete(oldest);
+    dropOldest(armed, MOST_ARMED);
   }
 
   return {

@@ -9,6 +9,7 @@ import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.t
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
 import { ENDS } from './queries.ts';
 import type { QueryFact } from './query-fact.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 
 /** What we use of a pool; named as in Knex's. */
 export interface ExplainPool {
@@ -253,9 +254,8 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     }
     if (plans.length === 0) return;
     const safe = mask(first.context, { overMs, plans });
-    const [oldest] = kept.keys();
-    if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest);
     kept.set(token, safe.plans);
+    dropOldest(kept, MOST_KEPT);
     await store(token, safe);
   }
 

@@ -11,6 +11,7 @@ import type { FindCaller } from './caller.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
 import { closing, subscribeToCalls } from './subscribe.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 
 /** A job that was added. */
 export interface JobFact {
@@ -87,8 +88,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
 
   function remember(key: string, token: string): void {
     addedBy.set(key, token);
-    const [oldest] = addedBy.keys();
-    if (addedBy.size > MOST_ADDED && oldest !== undefined) addedBy.delete(oldest);
+    dropOldest(addedBy, MOST_ADDED);
   }
 
   function add(message: JobsAdded): void {

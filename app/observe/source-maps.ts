@@ -7,6 +7,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SourceFiles } from './source-files.ts';
 import { createMappings, type MappedPlace, type Mappings } from './source-mappings.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface OriginalPlace {
   /** Absolute path, or the map's name for a source that is not a path (`webpack://…`). */
@@ -158,8 +159,7 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     };
     cache.delete(file);
     cache.set(file, parsed);
-    const oldest = cache.keys().next();
-    if (cache.size > CACHED_MAPS && oldest.done !== true) cache.delete(oldest.value);
+    dropOldest(cache, CACHED_MAPS);
     return parsed;
   }
 

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { SharedValue } from './complete-profile.ts';
 import type { Redactor } from './redact.ts';
 import type { SharedPart } from './storage.ts';
+import { dropOldest } from './drop-oldest.ts';
 
 export interface SharedParts {
   partOf(value: object): SharedPart;
@@ -30,9 +31,8 @@ export function createSharedParts(redactor: Redactor): SharedParts {
     const safe: SharedValue = redactor.tree(value);
     const text = JSON.stringify(safe);
     const id = sharedIdOf(text);
-    const [oldest] = values.keys();
-    if (values.size >= REMEMBERED && oldest !== undefined) values.delete(oldest);
     values.set(id, safe);
+    dropOldest(values, REMEMBERED);
     return { id, text };
   }
 

@@ -5,6 +5,7 @@ import type { Profile, ProfileDocument } from '../../profiler/profile.ts';
 import type { Recorder } from '../../profiler/recorder.ts';
 import type { StoredProfile } from '../../profiler/storage.ts';
 import { processProfilers, type Testable } from '../process-profilers.ts';
+import { dropOldest } from '../../profiler/drop-oldest.ts';
 
 /** A test looks at the request that it has just sent, or at a few before it. */
 const MOST_ENDED = 100;
@@ -50,8 +51,7 @@ export function createTestable(options: {
       if (ended === null) return;
       ended.delete(token);
       ended.set(token, document);
-      const [oldest] = ended.keys();
-      if (ended.size > MOST_ENDED && oldest !== undefined) ended.delete(oldest);
+      dropOldest(ended, MOST_ENDED);
     },
     close() {
       testables.delete(testable);
