@@ -152,3 +152,8 @@ export function createRouteNotFound(request: {
   const cause = withoutStack(() => createError('ROUTE_MISS', [second]));
   return new HindsightError('ROUTE_NOT_FOUND', message(method, path) + suffix, { status, cause });
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

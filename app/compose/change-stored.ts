@@ -1,5 +1,5 @@
 /** What the command line changes in a database: imports and deletes profiles, through the storage. */
-import { createError } from '../errors.ts';
+import { createError, messageOf } from '../errors.ts';
 import { PROFILE_KINDS } from '../profiler/context.ts';
 import { type ImportOptions, importProfiles, type ImportResult } from '../profiler/import-profiles.ts';
 import type { ProfileStorage, RetentionLimits } from '../profiler/storage.ts';
@@ -57,7 +57,7 @@ export function changesOf(options: {
       try {
         await runProfilerMigrations({ connection: database, schema });
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         throw createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
       }
       return importProfiles({ ...given, storage, takeClashes });

@@ -6,6 +6,7 @@ import type { ProfileStorage } from '../profiler/storage.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { runProfilerMigrations } from './run-profiler-migrations.ts';
+import { messageOf } from '../errors.ts';
 
 const SCHEMA = 'hindsight';
 /** Milliseconds that a page waits after the start while the tables are made or found. */
@@ -35,7 +36,7 @@ export function createHostStorage(
       storage.resolve(opened);
     },
     (error: unknown) => {
-      warn(`profiles are stored in memory only: ${error instanceof Error ? error.message : String(error)}`);
+      warn(`profiles are stored in memory only: ${messageOf(error)}`);
       storage.resolve(createMemoryStorage());
       void opened.close();
     },

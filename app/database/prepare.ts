@@ -13,6 +13,7 @@ import {
   runProfilerMigrationsAt,
   type MigrationRun,
 } from './run-migrations.ts';
+import { messageOf } from '../errors.ts';
 
 export interface PrepareOptions {
   schema: string;
@@ -63,7 +64,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
       return true;
     } catch (error) {
       if (isAway(error)) throw error;
-      complain(redact.text(error instanceof Error ? error.message : String(error)));
+      complain(redact.text(messageOf(error)));
       return false;
     }
   }

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
+import { messageOf } from '../errors.ts';
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1200;
@@ -34,7 +35,7 @@ export async function tryDatabase(
 
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return reasonOf(error.errors[0]);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return text.replace(/\.$/, '');
 }
 

@@ -17,6 +17,7 @@ import {
   migrateProfiler,
   migrationClientOf,
 } from './profiler-migrations.ts';
+import { messageOf } from '../errors.ts';
 
 export type { MigrationRun } from './profiler-migrations.ts';
 
@@ -48,7 +49,7 @@ function codeOf(error: unknown): unknown {
 
 /** Removes the statement, which Knex puts before the message. */
 function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const cut = codeOf(error) === undefined ? -1 : message.lastIndexOf(' - ');
   return cut === -1 ? message : message.slice(cut + 3);
 }

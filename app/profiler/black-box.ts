@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { ProfileIndex } from './profile-index.ts';
 import type { QueuedProfile, SharedPart } from './storage.ts';
+import { messageOf } from '../errors.ts';
 
 /** How a process ended. */
 export interface EndNote {
@@ -118,9 +119,7 @@ export function createBlackBox({
       return true;
     } catch (error) {
       failed = true;
-      warn(
-        `Profiles that are not stored when this process ends are lost: ${error instanceof Error ? error.message : String(error)}.`,
-      );
+      warn(`Profiles that are not stored when this process ends are lost: ${messageOf(error)}.`);
       return false;
     }
   }

@@ -1,5 +1,6 @@
 /** Purges the storage in the background, about every 30 s. */
 import type { ProfileStorage } from './storage.ts';
+import { messageOf } from '../errors.ts';
 
 export interface Retention {
   /** Milliseconds after which a profile is deleted. */
@@ -46,8 +47,7 @@ export function createHousekeeper(options: {
         },
       });
     } catch (error) {
-      if (!closed)
-        warn(`Old profiles could not be deleted: ${error instanceof Error ? error.message : String(error)}`);
+      if (!closed) warn(`Old profiles could not be deleted: ${messageOf(error)}`);
     }
   }
 

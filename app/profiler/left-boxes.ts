@@ -17,6 +17,7 @@ import {
 import type { ProfileDocument } from './profile.ts';
 import { COLUMN_ENTRIES, indexOf, type ProfileIndex } from './profile-index.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
+import { messageOf } from '../errors.ts';
 
 export interface LeftBoxesOptions {
   folder: string;
@@ -120,9 +121,7 @@ export async function storeLeftBoxes(options: LeftBoxesOptions): Promise<EndedPr
       if (found !== null) ended.push(found);
     }
   } catch (error) {
-    warn(
-      `What an earlier process left in ${folder} can't be stored: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    warn(`What an earlier process left in ${folder} can't be stored: ${messageOf(error)}.`);
   }
   return ended.sort((one, other) => one.at - other.at);
 }

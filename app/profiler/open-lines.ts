@@ -4,6 +4,7 @@ import { type ImportedProfile, readExportedLine } from './exported-profile.ts';
 import { importProfiles } from './import-profiles.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
 import type { ProfileStorage } from './storage.ts';
+import { messageOf } from '../errors.ts';
 
 /** Tokens of its profiles, or why nothing was stored, as a sentence. */
 export type OpenedLines = { tokens: string[] } | { problem: string };
@@ -28,10 +29,6 @@ interface ReadLines {
 /** The command line imports more. */
 const MOST_PROFILES = 100;
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 class FileProblem extends Error {}
 
 function readLines(lines: readonly string[]): ReadLines {
@@ -44,7 +41,7 @@ function readLines(lines: readonly string[]): ReadLines {
         result.parts.push({ text, id: read.part.id, value: JSON.parse(read.part.text) as SharedValue });
       else result.profiles.push({ text, line: index + 1, profile: read.profile });
     } catch (error) {
-      throw new FileProblem(`Line ${index + 1}: ${reasonOf(error)}.`);
+      throw new FileProblem(`Line ${index + 1}: ${messageOf(error)}.`);
     }
   }
   const { length } = result.profiles;
@@ -77,7 +74,7 @@ function checkAll(
     try {
       check(complete(JSON.parse(profile.document) as ProfileDocument, shared), profile.amendments);
     } catch (error) {
-      throw new FileProblem(`Line ${line}: the profile can’t be shown: ${reasonOf(error).slice(0, 300)}`);
+      throw new FileProblem(`Line ${line}: the profile can’t be shown: ${messageOf(error).slice(0, 300)}`);
     }
   }
 }

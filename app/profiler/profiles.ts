@@ -3,7 +3,7 @@
  * the storage.
  */
 import type { SearchedFields } from './find-text.ts';
-import { createError, type HindsightError, isHindsightError } from '../errors.ts';
+import { createError, type HindsightError, isHindsightError, messageOf } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import { PROFILE_KINDS } from './context.ts';
@@ -87,14 +87,10 @@ const SOON_QUEUED = 20;
 /** Milliseconds that a list waits for the queue to be flushed. */
 const FLUSH_BEFORE_LIST = 400;
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 function unavailable(error: unknown): HindsightError {
   return isHindsightError(error)
     ? error
-    : createError('STORAGE_UNAVAILABLE', [reasonOf(error)], { cause: error });
+    : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
 }
 
 export function createProfiles(options: {

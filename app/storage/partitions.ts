@@ -4,6 +4,7 @@
  * lock), rows go to the default partition. ATTACH is used because it doesn't block work on other partitions.
  */
 import { type Client, inTransaction, type Pool, quoted } from './pool.ts';
+import { messageOf } from '../errors.ts';
 
 export const PARENT = 'hindsight_profiles';
 export const NET = 'hindsight_profiles_default';
@@ -147,7 +148,7 @@ export function createPartitionKeeper(options: {
         failedAt = performance.now();
         say(
           'A partition for new profiles could not be made ' +
-            `(${error instanceof Error ? error.message : String(error)}); they go into ${schema}.${NET}.`,
+            `(${messageOf(error)}); they go into ${schema}.${NET}.`,
         );
       }
     },

@@ -5,6 +5,7 @@ import type { Presentation } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
 import { urls } from '../../urls.ts';
+import { messageOf } from '../../errors.ts';
 
 export interface PanelShown {
   panel: Panel;
@@ -25,10 +26,6 @@ export interface PanelShown {
   model: object | null;
   /** Facts beyond the recording limit, with their noun. */
   dropped: { count: number; noun: string }[];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function emptyOf({ empty }: Panel, profile: Profile): EmptyState {

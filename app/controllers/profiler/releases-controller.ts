@@ -6,6 +6,7 @@ import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { releasesMarkdown } from './releases-markdown.ts';
 import { createReleasesModel } from './releases-model.ts';
 import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import { messageOf } from '../../errors.ts';
 
 export function createReleasesController(
   services: PageServices,
@@ -22,7 +23,7 @@ export function createReleasesController(
     try {
       return { summaries: await profiles.summarizeReleases({}), notice: null };
     } catch (error) {
-      return { summaries: [], notice: error instanceof Error ? error.message : String(error) };
+      return { summaries: [], notice: messageOf(error) };
     }
   }
 

@@ -6,7 +6,7 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { createError } from '../../errors.ts';
+import { createError, messageOf } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import { MASK } from '../../profiler/redact.ts';
@@ -119,7 +119,7 @@ export function sendReplay(
   if (isForwarded) all['x-forwarded-proto'] = ['https'];
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       reject(createError('BAD_REQUEST', [`It got no response: ${reason}.`], { cause: error }));
     };
     const receive = (response: IncomingMessage): void => {

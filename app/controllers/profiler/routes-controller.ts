@@ -10,6 +10,7 @@ import { createRouteModel, type RouteRequests } from './route-model.ts';
 import { readRoutesFilters, type RoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesMarkdown } from './routes-markdown.ts';
 import { createRoutesModel, EMPTY } from './routes-model.ts';
+import { messageOf } from '../../errors.ts';
 
 /** Slowest and newest requests shown for a route. */
 const SHOWN = 8;
@@ -31,7 +32,7 @@ export function createRoutesController(
     try {
       return { summaries: await profiles.summarize(summaryQuery(filters, Date.now())), notice: null };
     } catch (error) {
-      return { summaries: EMPTY, notice: error instanceof Error ? error.message : String(error) };
+      return { summaries: EMPTY, notice: messageOf(error) };
     }
   }
 
