@@ -31,15 +31,16 @@ export function onOff(given: unknown): boolean {
   throw new Error(`is "${value}"; set it to 1 or 0.`);
 }
 
-export function cpuMode(given: unknown): 'off' | 'ask' | 'auto' {
-  if (given === 'off' || given === 'ask' || given === 'auto') return given;
-  throw new Error(`is "${String(given)}"; set it to off, ask or auto.`);
-}
-
-/** Which recorded requests may be sent again. */
-export function replayPolicy(given: unknown): 'off' | 'safe' | 'all' {
-  if (given === 'off' || given === 'safe' || given === 'all') return given;
-  throw new Error(`is "${String(given)}"; set it to off, safe or all.`);
+/** One of several words. */
+export function oneOf<Word extends string>(...words: readonly Word[]): Reader<Word> {
+  return (given) => {
+    const word = words.find((one) => one === given);
+    if (word === undefined)
+      throw new Error(
+        `is "${String(given)}"; set it to ${words.slice(0, -1).join(', ')} or ${String(words.at(-1))}.`,
+      );
+    return word;
+  };
 }
 
 export function text(given: unknown): string {
@@ -60,11 +61,6 @@ export function release(given: unknown): string {
   if (name === null)
     throw new Error(`is "${value}"; set up to 100 letters, digits and . _ + / @ : -, such as a commit.`);
   return name;
-}
-
-export function environmentName(given: unknown): 'dev' | 'test' | 'prod' {
-  if (given === 'dev' || given === 'test' || given === 'prod') return given;
-  throw new Error(`is "${String(given)}"; set it to dev, test or prod.`);
 }
 
 export function domain(given: unknown): string {

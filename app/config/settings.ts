@@ -5,18 +5,16 @@
 import { databaseUrl, postgresUrl } from './database-url.ts';
 import { editorPaths, editorUrl } from './editor.ts';
 import {
-  cpuMode,
   domain,
-  environmentName,
   hostNames,
   hostNamesOrAll,
+  oneOf,
   onOff,
   origins,
   password,
   proxyRanges,
   type Reader,
   release,
-  replayPolicy,
   schemaName,
   share,
   text,
@@ -118,7 +116,7 @@ export const serviceSettings = {
 export const derivedSettings = {
   env: setting({
     name: 'APP_ENV',
-    read: environmentName,
+    read: oneOf('dev', 'test', 'prod'),
     fallback: null,
     defaultText: '`dev`; `prod` where `NODE_ENV=production`',
     meaning: '`dev`, `test` or `prod`',
@@ -264,7 +262,7 @@ export const profilerSettings = {
   }),
   cpu: setting<'off' | 'ask' | 'auto' | null>({
     name: 'PROFILER_CPU',
-    read: cpuMode,
+    read: oneOf('off', 'ask', 'auto'),
     fallback: null,
     defaultText: '`auto`; in a host `off` where `NODE_ENV=production`',
     meaning:
@@ -368,7 +366,7 @@ export const profilerSettings = {
   }),
   replay: setting<'off' | 'safe' | 'all'>({
     name: 'PROFILER_REPLAY',
-    read: replayPolicy,
+    read: oneOf('off', 'safe', 'all'),
     fallback: 'safe',
     meaning:
       'which recorded requests an [agent](docs/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, from the pages neither; they send any method, after a confirmation',

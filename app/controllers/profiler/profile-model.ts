@@ -151,43 +151,23 @@ export function createProfileModel(options: {
   called: PanelPage['called'];
   cpuForm: CpuForm | null;
 }): ProfileModel {
-  const {
-    beside,
-    profile,
-    amendments,
-    csrf,
-    children,
-    redirects,
-    routePercentiles,
-    panels,
-    panel,
-    query,
-    foot,
-    mayReplay,
-    rules,
-  } = options;
+  const { beside, called, mayReplay, panels, query, routePercentiles, rules, ...shown } = options;
+  const { profile, amendments, panel } = shown;
   const given = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query));
   return {
+    ...shown,
     title: titleOf(profile, panel),
-    profile,
-    amendments,
-    csrf,
     canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
     repeats: replayMarkOf(amendments)?.of ?? null,
     importedAt: importedAtOf(amendments),
-    children,
-    caller: options.caller,
-    redirects,
     routeTimes: enoughTimes(routePercentiles),
-    panel,
     cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
-    shown: panelShown(panel, { profile, query: given, amendments, beside, called: options.called }),
+    shown: panelShown(panel, { profile, query: given, amendments, beside, called }),
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
     query: given,
     kind: panel.spanKind ?? null,
-    foot,
   };
 }
