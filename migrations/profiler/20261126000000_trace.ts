@@ -7,18 +7,11 @@
 import type { Knex } from 'knex';
 import type { ProfilerMigrationOptions } from './20261120000000_profiles.ts';
 
-const COLUMNS = ['trace_id', 'caller_span'];
-
 export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  for (const column of COLUMNS)
+  for (const column of ['trace_id', 'caller_span'])
     await knex.raw('alter table ??.hindsight_profiles add column ?? text', [schema, column]);
   await knex.raw(
     'create index on ??.hindsight_profiles_default (trace_id, started_at) where trace_id is not null',
     [schema],
   );
-}
-
-export async function down(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
-  for (const column of COLUMNS)
-    await knex.raw('alter table ??.hindsight_profiles drop column ??', [schema, column]);
 }
