@@ -23,9 +23,14 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 service.server.listen(config.port, config.host, () => {
-  console.log(`The shop is open: ${service.address()}/`);
-  service.openDatabase().catch((error: unknown) => {
-    console.error(service.describe(error));
-    process.exit(1);
-  });
+  // Each page reads the database.
+  service.openDatabase().then(
+    () => {
+      console.log(`The shop is open: ${service.address()}/`);
+    },
+    (error: unknown) => {
+      console.error(service.describe(error));
+      process.exit(1);
+    },
+  );
 });
