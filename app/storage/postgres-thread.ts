@@ -20,8 +20,8 @@ export function serve(port: MessagePort, options: OperationOptions): void {
   const running = new Set<Promise<void>>();
   let current: { settings: PgSettings; pool: Pool; operations: Operations } | null = null;
 
-  const reply = (message: FromThread): void => {
-    port.postMessage(message);
+  const reply = (message: FromThread, transferred: readonly ArrayBuffer[] = []): void => {
+    port.postMessage(message, transferred);
   };
 
   /** Loaded if there is somewhere to export to. */
@@ -52,6 +52,12 @@ export function serve(port: MessagePort, options: OperationOptions): void {
     return current.operations;
   }
 
+  /** The memory of a batch that was written goes with the reply: a thread collects garbage so rarely that batches would pile up in it. */
+  function spentBy(name: Order['name'], given: Order['given']): ArrayBuffer[] {
+    // What is exported stays here until it is sent.
+    return name === 'write' && options.otlp === undefined ? [(given[0] as Batch).data.buffer] : [];
+  }
+
   async function run({ id, settings, name, given, done }: Order): Promise<void> {
     let ended = DONE;
     try {
@@ -62,7 +68,7 @@ export function serve(port: MessagePort, options: OperationOptions): void {
         await exportWritten(given[1] as Batch);
         await (await exporter)?.close(EXPORT_WITHIN_MS);
       }
-      reply({ id, result });
+      reply({ id, result }, spentBy(name, given));
     } catch (error) {
       ended = FAILED;
       reply({ id, failure: failureOf(error) });

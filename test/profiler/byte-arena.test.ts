@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createByteArena } from '../../app/profiler/byte-arena.ts';
+import { type ArenaBytes, createByteArena } from '../../app/profiler/byte-arena.ts';
 
 const KILOBYTE = 1024;
 
@@ -35,6 +35,29 @@ describe('a byte arena', () => {
     expect(held.at(-1)?.isSparse()).to.equal(false);
     first?.free();
     expect(arena.copy(Buffer.alloc(10 * KILOBYTE)).bytes.buffer).to.equal(first?.bytes.buffer);
+  });
+
+  it('lets go of what was more than usual once that is free, and only of that', () => {
+    const arena = createByteArena();
+    const held: ArenaBytes[] = [];
+    const hold = (count: number): ArrayBufferLike[] => {
+      for (let i = 0; i < count; i++) held.push(arena.copy(Buffer.alloc(10 * KILOBYTE)));
+      return [...new Set(held.map(({ bytes }) => bytes.buffer))];
+    };
+    const freeAll = (): void => {
+      for (const stored of held.splice(0)) stored.free();
+    };
+    const before = hold(5000);
+    freeAll();
+    expect(arena.unused()).to.be.within(3500 * KILOBYTE, 4096 * KILOBYTE);
+    const usual = hold(300);
+    expect(usual.filter((buffer) => !before.includes(buffer))).to.deep.equal([]);
+    freeAll();
+    const again = hold(5000);
+    expect(again).to.have.length(before.length);
+    const kept = again.filter((buffer) => before.includes(buffer));
+    expect(Math.max(...kept.map(({ byteLength }) => byteLength))).to.equal(256 * KILOBYTE);
+    expect(again.length - kept.length).to.equal(2);
   });
 
   it('gives a large text a buffer of its own', () => {

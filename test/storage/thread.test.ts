@@ -1,13 +1,17 @@
 /** The storage's thread: what happens where it can't be started, ends, or its database goes away and comes back. */
 import { expect } from 'chai';
+import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import { runProfilerMigrationsAt } from '../../app/database/run-migrations.ts';
 import { startWorker } from '../../app/paths.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { createPostgresStorage } from '../../app/storage/postgres-profile-storage.ts';
+import { serve } from '../../app/storage/postgres-thread.ts';
+import { batchOf } from '../../app/storage/postgres-write.ts';
 import { createThread } from '../../app/storage/thread.ts';
 import { withOwnPostgres } from '../support/postgres.ts';
+import { until, WITHIN_MS } from '../support/waiting.ts';
 import { profileOf } from './contract.ts';
 
 /** One that never answers, and one that answers anything a little later. */
@@ -121,6 +125,21 @@ describe("the storage's thread", () => {
       expect((await storage.leaseTokens?.())?.key.length).to.equal(16);
       expect((await storage.formKey?.())?.length).to.equal(32);
       expect(asked).to.equal(1);
+    });
+
+    it('gives the memory of a batch back once it is written', async () => {
+      const replies: unknown[] = [];
+      const port = Object.assign(new EventEmitter(), {
+        postMessage: (message: unknown, transferred: unknown) => replies.push([message, transferred]),
+        close: () => undefined,
+      });
+      serve(port as unknown as MessagePort, { schema, partitionMs: 3_600_000, findTimeoutMs: WITHIN_MS });
+      const batch = batchOf([profileOf(1)]);
+      const settings = { ...server().connection };
+      port.emit('message', { id: 1, settings, name: 'write', given: [batch] });
+      await until(() => replies.length > 0, 'the batch is written');
+      port.emit('message', 'close');
+      expect(replies).to.deep.equal([[{ id: 1, result: [] }, [batch.data.buffer]]]);
     });
 
     it('goes on after it has ended, and after the database was away', async () => {
