@@ -12,7 +12,7 @@ const PANELS = [
 const MOST_BYTES = 60_000;
 /** What the shop is asked for; the token of each is known by its name. */
 const REQUESTS: Record<string, { path: string; init?: RequestInit }> = {
-  orders: { path: '/orders' },
+  orders: { path: '/orders', init: { headers: { 'x-debug-profile': 'cpu' } } },
   fault: { path: '/api/quote?currency=xau' },
   missing: { path: '/prodcts/1' },
   bare: { path: '/api/rates' },
@@ -59,10 +59,10 @@ describe('pages of the profiler', () => {
   /** Addresses that show each kind of page, those of panels with and without data. */
   const kinds: Record<string, () => string[]> = {
     'the list': () => ['/_profiler/', '/_profiler/search?status=4xx&ip=127.0.0.1&sort=time'],
-    'a profile of a fault, of a missed route': () => [
+    'a profile of a fault, of a missed route, one with CPU samples': () => [
       `/_profiler/${tokens.fault}`,
       `/_profiler/${tokens.missing}`,
-      `/_profiler/${tokens.missing}?panel=routing`,
+      `/_profiler/${tokens.orders}?panel=cpu`,
     ],
     'a search that finds nothing': () => ['/_profiler/search?url=nowhere'],
     'the list of its own pages': () => ['/_profiler/search?kind=profiler'],

@@ -15,7 +15,7 @@ const WIDE_ELEMENTS = `[...document.body.querySelectorAll('*')]
 
 /** Pages whose colours no other test looks at: the shop of accessibility.test.ts leads to the others. */
 const COLOURS_HERE =
-  /^(panel (overview|graphql|cache|mail|jobs|processes|spans)|logs, one line by itself|health)$/;
+  /^(panel (overview|cpu|graphql|cache|mail|jobs|processes|spans)|logs, one line by itself|health)$/;
 
 describe('pages over hostile text in a browser', () => {
   let browser: TestBrowser | undefined;

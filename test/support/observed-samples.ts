@@ -2,6 +2,7 @@
 import type { Context } from '../../app/profiler/context.ts';
 import type { Facts } from '../../app/profiler/facts.ts';
 import type {} from '../../app/observe/cache.ts';
+import type {} from '../../app/observe/cpu.ts';
 import type {} from '../../app/observe/dump.ts';
 import type {} from '../../app/observe/views.ts';
 import type {} from '../../app/observe/graphql.ts';
@@ -24,6 +25,7 @@ type Mail = Facts['mail'];
 type Job = Facts['job'];
 type GraphqlOperation = Facts['graphql'];
 type Process = Facts['process'];
+type Cpu = Facts['cpu'];
 
 /** Gives a context made by hand the duration that its facts tell of. */
 export function lasting(context: Context, ms: number): Context {
@@ -115,6 +117,22 @@ export function reading(given: Partial<RuntimeReading> = {}): RuntimeReading {
   }; // prettier-ignore
 }
 
+/** A handler of `name` that calls a function of a package of that name, which reads a file: 60 ms. */
+function cpuSamples(name: string): Cpu {
+  const of = { name, url: name, line: 3, column: 9 };
+  return {
+    asked: 'header', everyUs: 1000, spanMs: 90, startingMs: 5, samples: 60, ownMs: 60, otherMs: 12, nodesLeft: 3, isThinned: true,
+    functions: [
+      { ...of, kind: 'own', place: `${name}:4`, busiest: `${name}:6` },
+      { ...of, kind: 'package', of: name },
+      { ...of, name: 'readFileSync', url: 'node:fs', kind: 'node', of: 'node:fs' },
+    ],
+    nodes: [-1, 0, 20_000, 0, 0, 1, 30_000, 6, 1, 2, 10_000, 0],
+    runsStartMs: -2,
+    runs: [-1, 5000, 0, 20_000, 1, 30_000, -1, 4000, 2, 10_000],
+  }; // prettier-ignore
+}
+
 /** 23 queries with an N+1, a call, a view with partials, log lines, work after the answer: 313.6 ms. */
 export function addBusyPage(context: Context): void {
   lasting(context, 313.6);
@@ -190,6 +208,7 @@ export function addForeignText(context: Context, text: string): void {
   context.add('process', childProcess({ command: text, args: [{ name: text, value: text }], signal: text, error: text, caller: text })); // prettier-ignore
   context.add('graphql', graphqlOperation({ operation: text, document: text, variables: { [text]: text }, errors: [{ message: text, path: text }], resolvers: [{ field: text, calls: 1, totalMs: 1, slowestMs: 1, failed: 0, startMs: 1 }] })); // prettier-ignore
   context.add('job', job({ queue: text, name: text, id: text, data: { [text]: text }, error: text, caller: text })); // prettier-ignore
+  context.add('cpu', cpuSamples(text));
   context.add('runtime', {
     read: () => reading({ collections: [{ startMs: 1, durationMs: 2, kind: text }] }),
   });
