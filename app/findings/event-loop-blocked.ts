@@ -153,7 +153,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
   needs: ['runtime'],
   labels: ['loop blocked'],
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
-  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. The panel CPU names the function, if the next request to this address is sampled.',
+  fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
   find(kept, head) {
     const { blocks } = kept.runtime;
     if (blocks === undefined) return [];

@@ -30,7 +30,11 @@ const MEASURE = `(() => {
       .filter((other) => !one.element.contains(other.element) && one.boxes.some((a) => other.boxes.some((b) => meet(a, b))))
       .map((other) => nameOf(one) + ' and ' + nameOf(other)),
   );
-  return { small: small.map(nameOf), overlaps, count: targets.length };
+  // Rows of such a table stand as lines, without its head.
+  const unnamed = [...document.querySelectorAll('.stack td.num:not(:first-child)')].filter(
+    (cell) => /^[\\d,]+$/.test(cell.textContent.trim()) && getComputedStyle(cell, '::before').content === 'none',
+  );
+  return { small: small.map(nameOf), overlaps, unnamed: unnamed.map((cell) => cell.closest('tr').textContent), count: targets.length };
 })()`;
 
 describe('what is touched', () => {
@@ -49,20 +53,22 @@ describe('what is touched', () => {
 
   for (const { name, html, fragment } of everyPage)
     if (fragment !== true)
-      it(`is large enough and overlaps nothing at 390 px: ${name}`, async () => {
+      it(`is large enough, overlaps nothing, and numbers say what they are, at 390 px: ${name}`, async () => {
         const { page } = await browser!.open({ viewport: { width: 390, height: 844 } });
         // Served by the world, so that styles and scripts are those of the page.
         const body = await html(world);
         await page.route('**/looked-at', (route) => route.fulfill({ body, contentType: 'text/html' }));
         await page.goto(`${world.server.address}/_profiler/looked-at`);
-        const { small, overlaps, count } = await page.evaluate<{
+        const { small, overlaps, unnamed, count } = await page.evaluate<{
           small: string[];
           overlaps: string[];
+          unnamed: string[];
           count: number;
         }>(MEASURE);
         expect(count).to.be.above(3);
         expect(small, 'too small').to.deep.equal([]);
         expect(overlaps, 'overlap').to.deep.equal([]);
+        expect(unnamed, 'numbers without their heading').to.deep.equal([]);
         await page.context().close();
       });
 

@@ -100,6 +100,11 @@ describe('the panel of CPU profiles', () => {
     expect(busiestFunctionIn(callTree(samples(), [110, 200]))).to.equal(null);
   });
 
+  it('is summed up in the unit that the rest of the page has', () => {
+    expect(cpuPanel.summary?.(samples({ ownMs: 1388.2 }))?.text).to.equal('1.39 s');
+    expect(cpuPanel.summary?.(samples({ ownMs: 12.34 }))?.text).to.equal('12.3 ms');
+  });
+
   it('has a flame graph, top functions, and synchronous calls with the line that calls', () => {
     const $ = pageOf(contextWith(samples()));
     expect($('.flame a').length).to.equal(5);

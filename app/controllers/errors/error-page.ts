@@ -5,7 +5,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { urls } from '../../urls.ts';
+import { isProfilerTarget, urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { nearestFirst } from '../../view-helpers/route-rows.ts';
 import type { SafeHtml } from '../../view-helpers/safe-html.ts';
@@ -142,7 +142,7 @@ export function createErrorPage({
       rows,
       chain,
       link,
-      suggested: suggestRoute(profile.method, path, routing),
+      suggested: isProfilerTarget(path) ? null : suggestRoute(profile.method, path, routing),
       requested: requestRows(input),
     });
   }

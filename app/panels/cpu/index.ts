@@ -5,6 +5,7 @@ import { isSampled } from '../../profiler/cpu-tree.ts';
 import { round } from '../shared/rows.ts';
 import { drawCpu } from './draw.ts';
 import { presentCpu } from './present.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 function rounded(kept: KeptCpu): KeptCpu {
   if (!isSampled(kept)) return kept;
@@ -33,7 +34,7 @@ export const cpuPanel: Panel<KeptCpu> = {
   },
   summary: (kept) =>
     isSampled(kept)
-      ? { text: `${kept.ownMs.toFixed(1)} ms`, tone: 'plain' }
+      ? { text: numberHelpers.durationText(kept.ownMs), tone: 'plain' }
       : { text: 'not sampled', tone: 'plain' },
   empty: () => ({
     what: 'This request was not sampled.',

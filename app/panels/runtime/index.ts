@@ -7,6 +7,7 @@ import type { BlockedTime, KeptRuntime, RuntimeData } from './data.ts';
 import { drawRuntime } from './draw.ts';
 import { presentRuntime } from './present.ts';
 import { processSpans } from './spans.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 /** A warning from this value on. */
 const BLOCKED_MS = 50;
@@ -65,7 +66,7 @@ export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
   derive,
   spans: (kept, { profile }) => processSpans(kept, profile.token),
   summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
-    text: `${(cpuUserMs + cpuSystemMs).toFixed(1)} ms CPU`,
+    text: `${numberHelpers.durationText(cpuUserMs + cpuSystemMs)} CPU`,
     tone: totals.blockedMs >= BLOCKED_MS ? 'warn' : 'plain',
   }),
   empty: () => ({ what: 'The process was not watched during this request.' }),

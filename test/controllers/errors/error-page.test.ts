@@ -343,6 +343,11 @@ describe('the page of a request that no route answered', () => {
       expect($('#snippet pre').text()).to.include(code);
     });
 
+  it('suggests no route below the addresses of the profiler, such as a token with a digit too much', () => {
+    expect(page(routeMiss('/_profiler/8e1471d', 'GET'))('#snippet').length).to.equal(0);
+    expect(page(routeMiss('/profiler/8e1471d', 'GET'))('#snippet').length).to.equal(1);
+  });
+
   it('suggests each request its own path, in the same colours', () => {
     const [one, other] = ['/one', '/other'].map((path) => page(routeMiss(path, 'POST'))('#snippet pre'));
     expect(one?.text()).to.include("app.post('/one', (req, res) => {");
