@@ -9,10 +9,8 @@ import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { StoredBecause } from './sampling.ts';
 
-/** Values that can be derived are not stored. */
+/** 3: some values have another name (upgrade-document.ts). 2: values that can be derived are not stored. 1: everything is stored. */
 export const PROFILE_VERSION = 3;
-/** Of a document that was made from the JSON of a profile: it has its panels as pages show them. */
-export const COMPLETE_VERSION = 1;
 
 /** A profile without panels and findings. */
 export interface ProfileHead {

@@ -52,7 +52,7 @@ describe('finding connection-per-request', () => {
       query({ caller: 'a.ts:1' }),
     ];
     const database = {
-      statements: [{ sql: 'select 1' }],
+      statements: [{ sql: 'select 1', label: 'select' }],
       queries,
     } as unknown as Kept['database'];
     const find = (token: string) => rule.find({ database }, { token } as ProfileHead, {});
@@ -71,7 +71,7 @@ describe('finding connection-per-request', () => {
         group: null,
         ...(first ? { first } : {}),
       };
-      const database = { statements: [{ sql: 'select 1' }], queries: [query] };
+      const database = { statements: [{ sql: 'select 1', label: 'select' }], queries: [query] };
       return rule.find({ database: database as unknown as Kept['database'] }, { token } as ProfileHead, {});
     };
     for (const token of ['a', 'a', 'a', 'b']) expect(find(token, true)).to.have.length(0);

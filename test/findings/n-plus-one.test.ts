@@ -112,7 +112,10 @@ describe('finding n-plus-one', () => {
       }));
       const parent = { ...read, statement: 0, rows: 12, bindings: [], caller: 'a.ts:1', group: null };
       const database = {
-        statements: [{ sql: 'select * from orders' }, { sql }],
+        statements: [
+          { sql: 'select * from orders', label: 'select … from orders' },
+          { sql, label: 'select … from customers' },
+        ],
         queries: [parent, ...queries],
         groups: [{ kind: 'n+1', statement: 1, caller: 'a.ts:4', members: queries.map((_of, at) => at + 1) }],
         excerpts: [{ place: 'a.ts:4', excerpt: { from: 1, lines } }],
@@ -154,7 +157,7 @@ describe('finding n-plus-one', () => {
       const loop = ['', 'for (const page of pages) {', 'for (const order of page.orders) {'];
       const by = (call: string) => codeOf([...loop, call], sql, '__knexUid1', 4)?.text.split('\n')[0];
       expect(by('    lines.push(await linesOf(db, order.id, { limit: 3 }));')).to.equal(
-        "const rows = await knex('lines').whereIn('id', [...new Set(page.orders.map((order) => order.id))]);",
+        "const rows = await knex('customers').whereIn('id', [...new Set(page.orders.map((order) => order.id))]);",
       );
       expect(by('    lines.push(await linesOf(order.id, order.shop));')).to.contain(', values)');
     });

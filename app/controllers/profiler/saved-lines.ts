@@ -1,9 +1,11 @@
 /** A saved profile -> lines of exported JSON: from the HTML file, the JSON of a profile, or the lines themselves. */
 import { isRecord } from '../../profiler/json.ts';
-import { COMPLETE_VERSION, PROFILE_VERSION } from '../../profiler/profile.ts';
+import { PROFILE_VERSION } from '../../profiler/profile.ts';
 
 /** As `singleFile` writes it. */
 const DATA = /<script type="application\/jsonl" id="hindsight-profile">\n([\s\S]*?)<\/script>/;
+/** A document of this version has its panels as pages show them, and so has the JSON of a profile. */
+const COMPLETE = 1;
 
 function parse(text: string): unknown {
   try {
@@ -38,7 +40,7 @@ function lineOf(text: string): string | null {
     amendments,
     document: {
       ...profile,
-      version: isLater ? profile.version : COMPLETE_VERSION,
+      version: isLater ? profile.version : COMPLETE,
       findings: storedFindings(profile.findings),
     },
   });

@@ -53,6 +53,11 @@ export interface KeptStatement {
   sql: string;
   /** What a level above calls it: `User.findMany`. */
   above?: string;
+  /**
+   * Stored by earlier releases only. It has an ellipsis, and one character beyond Latin-1 makes V8 use two bytes for each one of the whole
+   * document, which doubles the time to write it.
+   */
+  label?: string;
   /** `postgresql`, `mysql`, `mongodb` …; absent: not known. */
   system?: string;
 }
@@ -64,10 +69,6 @@ export interface UnrunWrite {
   caller: string | null;
 }
 
-/**
- * The label is not stored: it has an ellipsis, and one character beyond Latin-1 makes V8 use two bytes for each one of the whole
- * document, which doubles the time to write it.
- */
 export interface DatabaseStatement extends KeptStatement {
   label: string;
 }

@@ -87,10 +87,10 @@ export function labelOf(sql: string): string {
 
 /** The label of a stored statement: `select … from users`, `User.findMany: select … from users`. */
 export function labelOfStatement(
-  { sql, above }: { sql: string; above?: string },
+  { sql, above, label }: { sql: string; above?: string; label?: string },
   labelled = labelOf,
 ): string {
-  return above === undefined ? labelled(sql) : `${above}: ${labelled(sql)}`;
+  return label ?? (above === undefined ? labelled(sql) : `${above}: ${labelled(sql)}`);
 }
 
 /** Begin, commit and the like, which do no work. */
