@@ -9,6 +9,7 @@ import { EmbeddedPostgresError, startEmbeddedPostgres } from './database/embedde
 import { reasonOf, tryDatabase } from './database/reach.ts';
 import { runOwnerMigrations, runProfilerMigrations } from './database/run-migrations.ts';
 import { createRedactor } from './profiler/redact.ts';
+import { codeOf } from './errors.ts';
 
 /** Milliseconds a database that does not answer yet is waited for. */
 const WAIT_MS = 20_000;
@@ -43,7 +44,7 @@ async function findTarget({ config, log }: Settled): Promise<Target | null> {
 
 /** SQLSTATE of a server that is starting up; other answers of a server are final. */
 function mayCome(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   return code === '57P03' || code.length !== 5;
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
 import { moduleUrl } from '../paths.ts';
+import { codeOf } from '../errors.ts';
 
 const MODULE_ENDING = /(?<!\.d)\.[cm]?[jt]s$/;
 
@@ -35,7 +36,7 @@ export async function listMigrations(folder: string): Promise<Migration[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     files = entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
   const found = new Map<string, Migration>();

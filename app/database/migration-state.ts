@@ -10,6 +10,7 @@ import { withTimeouts, type ConnectionSettings } from './connection-settings.ts'
 import { listMigrations } from './migration-source.ts';
 import { reasonOf } from './reach.ts';
 import { quoted } from './ensure-schema.ts';
+import { codeOf } from '../errors.ts';
 
 export interface ExecutedMigration {
   name: string;
@@ -180,7 +181,7 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
   }
 
   function failed(error: unknown): Pick<MigrationFact, 'state' | 'message'> {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOf(error);
     const name = `${schema}.${table}`;
     if (MISSING.has(code))
       return { state: 'missing', message: `The table ${name} does not exist: no migration has run.` };

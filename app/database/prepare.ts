@@ -13,7 +13,7 @@ import {
   runProfilerMigrationsAt,
   type MigrationRun,
 } from './run-migrations.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, codeOf } from '../errors.ts';
 
 export interface PrepareOptions {
   schema: string;
@@ -36,7 +36,7 @@ const AWAY = /^(08|53300|57P)/;
 function isAway(error: unknown): boolean {
   const cause = error instanceof MigrationError ? error.cause : error;
   if (!(cause instanceof Error)) return false;
-  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  const code = codeOf(cause);
   // Five characters are a SQLSTATE: the server was there to say it.
   return code.length === 5 && code !== 'EPIPE'
     ? AWAY.test(code)

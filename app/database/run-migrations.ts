@@ -17,7 +17,7 @@ import {
   migrateProfiler,
   migrationClientOf,
 } from './profiler-migrations.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, codeOf } from '../errors.ts';
 
 export type { MigrationRun } from './profiler-migrations.ts';
 
@@ -43,14 +43,10 @@ export interface OwnerMigrationsOptions extends RunMigrationsOptions {
   folder?: string;
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
 /** Removes the statement, which Knex puts before the message. */
 function reasonOf(error: unknown): string {
   const message = messageOf(error);
-  const cut = codeOf(error) === undefined ? -1 : message.lastIndexOf(' - ');
+  const cut = codeOf(error) === '' ? -1 : message.lastIndexOf(' - ');
   return cut === -1 ? message : message.slice(cut + 3);
 }
 

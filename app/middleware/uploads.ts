@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Request } from 'express';
 import type { diskStorage, StorageEngine } from 'multer';
+import { codeOf } from '../errors.ts';
 
 const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
 /** No request lasts this long: an older file is left over, even if its pid is in use again. */
@@ -105,7 +106,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

@@ -10,17 +10,12 @@ import {
   type CountsAndHistogramQuery,
 } from '../profiler/storage.ts';
 import { conditionOf } from './find-sql.ts';
+import { isCanceled } from './unavailable.ts';
 
 const COUNTING_MS = 100;
 /** Timeout of a single count, used if counting all together took too long. */
 const COUNTING_ONE_MS = 30;
 const HISTOGRAM_MS = 150;
-/** SQLSTATE: query_canceled. */
-const CANCELED = '57014';
-
-function isCanceled(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === CANCELED;
-}
 
 /** null if it takes too long. */
 async function within<T>(client: Client, ms: number, work: () => Promise<T>): Promise<T | null> {

@@ -12,13 +12,12 @@ import { conditionOf, orderOf, type Condition } from './find-sql.ts';
 import { pinsOf } from './pins.ts';
 import { searchText } from './postgres-text.ts';
 import { INDEX_COLUMNS, indexOfRow, type ProfileRow } from './rows.ts';
+import { isCanceled } from './unavailable.ts';
 
 /** Estimates from this number are not checked by counting: each match may cost the server a page, so 10,000 take 10 to 40 ms. */
 const SURELY_MORE = 10 * MOST_COUNTED;
 /** Timeout in milliseconds for counting, once the page was found. */
 const COUNTING_MS = 100;
-/** SQLSTATE: query_canceled. */
-const CANCELED = '57014';
 
 interface Plan {
   'QUERY PLAN': { Plan: { 'Node Type': string; 'Plan Rows': number } }[];
@@ -71,7 +70,7 @@ async function countOf(client: Client, table: string, { sql, values }: Condition
     );
     return (counted.rows as { total: number }[])[0]?.total ?? 0;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === CANCELED) return null;
+    if (isCanceled(error)) return null;
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import { purgeShared } from './postgres-shared.ts';
 import { dropPartition, markSurvivors, type Where } from './purge-partition.ts';
 import { deleteRows } from './purge-rows.ts';
 import { relationSizes, type RelationSize } from './relation-sizes.ts';
+import { codeOf } from '../errors.ts';
 
 /** Milliseconds that one round may spend on deleting rows. */
 const ROWS_MS = 5000;
@@ -213,7 +214,7 @@ const VANISHED = '42P01';
 
 /** Whether the error came from a partition that another process dropped meanwhile. */
 async function wasTaken({ pool, schema }: Store, error: unknown): Promise<boolean> {
-  if (!(error instanceof Error && 'code' in error && error.code === VANISHED)) return false;
+  if (codeOf(error) !== VANISHED) return false;
   const { rows } = await pool.query('select 1 from pg_tables where schemaname = $1 and tablename = $2', [
     schema,
     NET,

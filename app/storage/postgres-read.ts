@@ -11,6 +11,7 @@ import {
 } from './postgres-route-percentiles.ts';
 import { type Pool, quoted } from './pool.ts';
 import { storable } from './text.ts';
+import { codeOf } from '../errors.ts';
 
 interface ReadRow {
   version: string;
@@ -40,7 +41,7 @@ function profileOf({ version, document, amendments }: ReadRow): ReadProfile {
 }
 
 function isUnsupported(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === UNSUPPORTED;
+  return codeOf(error) === UNSUPPORTED;
 }
 
 export function createReader(schema: string): Reader {

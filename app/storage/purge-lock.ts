@@ -1,5 +1,6 @@
 /** Transaction of one retention step: only while no other process purges, and without waiting long for locks. */
 import { type Client, inTransaction, type Store, withClient } from './pool.ts';
+import { codeOf } from '../errors.ts';
 
 const LOCK_WAIT_MS = 300;
 const STATEMENT_MS = 10_000;
@@ -7,7 +8,7 @@ const STATEMENT_MS = 10_000;
 const BUSY = new Set(['55P03', '40P01']);
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && BUSY.has(error.code);
+  return BUSY.has(codeOf(error));
 }
 
 /** Undefined if another process purges, or a lock is held. */

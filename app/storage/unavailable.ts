@@ -1,15 +1,10 @@
 /** Errors of PostgreSQL and the socket -> one error of the catalogue with a sentence that names the reason. */
-import { createError, type HindsightError, isHindsightError } from '../errors.ts';
+import { createError, type HindsightError, isHindsightError, codeOf } from '../errors.ts';
 
 /** SQLSTATE: query_canceled, undefined_table, invalid_schema_name, insufficient_privilege. */
 const CANCELED = '57014';
 const MISSING = new Set(['42P01', '3F000']);
 const FORBIDDEN = '42501';
-
-function codeOf(error: unknown): string | null {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' ? code : null;
-}
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'of an unknown failure.';
@@ -24,14 +19,14 @@ export function isCanceled(error: unknown): boolean {
 
 /** Whether the tables are missing, or the role may not use them: migrations may fix that. */
 export function isUnusable(error: unknown): boolean {
-  const code = codeOf(error) ?? '';
+  const code = codeOf(error);
   return MISSING.has(code) || code === FORBIDDEN;
 }
 
 /** The part of an error that is sent to the main thread. */
 export function failureOf(error: unknown): { message: string; code?: string } {
   const code = codeOf(error);
-  return { message: messageOf(error), ...(code === null ? {} : { code }) };
+  return { message: messageOf(error), ...(code === '' ? {} : { code }) };
 }
 
 /** `timeoutMs`: what a search was given. The original is the cause. */
@@ -40,8 +35,7 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
   const code = codeOf(error);
   let reason = messageOf(error);
   if (code === CANCELED) reason = `the search took longer than ${timeoutMs} ms; narrow it down.`;
-  else if (code !== null && MISSING.has(code))
-    reason = "the profiler's tables are missing; run its migrations.";
+  else if (MISSING.has(code)) reason = "the profiler's tables are missing; run its migrations.";
   else if (code === FORBIDDEN) reason = `the database's role may not use them (${reason})`;
   return createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
 }

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, readdir, readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runProgram } from './account.ts';
-import { codeOf, EmbeddedPostgresError, unwritable } from './errors.ts';
+import { codeOf } from '../../errors.ts';
+import { EmbeddedPostgresError, unwritable } from './errors.ts';
 import type { Places } from './places.ts';
 import { INITDB_ARGUMENTS } from './settings.ts';
 

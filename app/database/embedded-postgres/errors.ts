@@ -1,4 +1,5 @@
 /** Why the embedded server is not available; the message says what to do. */
+import { codeOf } from '../../errors.ts';
 
 export class EmbeddedPostgresError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -7,11 +8,6 @@ export class EmbeddedPostgresError extends Error {
     // The message is enough to fix the cause: stack frames would only hide it.
     this.stack = message;
   }
-}
-
-/** The code of a system error such as EACCES; empty for anything else. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** For a folder that can't be created or written to. */

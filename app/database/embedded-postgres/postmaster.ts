@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ConnectionSettings } from '../connection-settings.ts';
 import { tryDatabase } from '../reach.ts';
 import { runProgram } from './account.ts';
-import { codeOf } from './errors.ts';
+import { codeOf } from '../../errors.ts';
 import type { Places } from './places.ts';
 
 export interface Postmaster {
