@@ -155,6 +155,12 @@ function createLayerTrace(
     return trace;
   }
 
+  /** The router of an application that a middleware calls by itself, as LoopBack's does, is below it like one that is mounted there. */
+  function calledBy(caller: LayerFact | null, owner: object): Mount | null {
+    if (caller?.kind !== 'middleware' || caller.outcome !== 'running') return null;
+    return { owner, pattern: caller.pattern === '/' ? '' : caller.pattern, layer: null };
+  }
+
   /** Drops the routers that are finished, so that the innermost open one contains the layer. */
   function enter(trace: RequestTrace, owner: object | null, req: IncomingMessage): Mount {
     const { mounts } = trace;
@@ -165,8 +171,10 @@ function createLayerTrace(
     if (at === -1) {
       if (innermost.owner === null && innermost.layer !== null)
         onMounted(innermost.layer, (req as RoutedRequest).app);
+      const called = innermost.owner === null ? null : calledBy(runningIn(trace), owner);
+      if (called !== null) mounts.push(called);
       innermost.owner ??= owner;
-      return innermost;
+      return called ?? innermost;
     }
     mounts.length = at + 1;
     return mounts[at] ?? innermost;
