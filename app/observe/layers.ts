@@ -48,7 +48,9 @@ interface Mount {
   /** null: a mounted application, whose router is unknown before its first layer runs. */
   owner: object | null;
   pattern: string;
-  /** The layer that was entered; null for the outermost. */
+  /** Of a router that was never mounted: `baseUrl`, which tells its layers from those of the router around. */
+  base?: string | null;
+  /** The layer that was entered; null for the outermost, and for a router that was called. */
   layer: Layer | null;
 }
 
@@ -155,29 +157,37 @@ function createLayerTrace(
     return trace;
   }
 
-  /** The router of an application that a middleware calls by itself, as LoopBack's does, is below it like one that is mounted there. */
-  function calledBy(caller: LayerFact | null, owner: object): Mount | null {
-    if (caller?.kind !== 'middleware' || caller.outcome !== 'running') return null;
-    return { owner, pattern: caller.pattern === '/' ? '' : caller.pattern, layer: null };
+  /** A router that a middleware calls by itself, as LoopBack's does, is below it like one that is mounted there. */
+  function calledBy(caller: LayerFact | null, owner: object | null, base: string | null): Mount | null {
+    if (caller?.kind !== 'middleware' || caller.outcome !== 'running' || caller.pattern === '/') return null;
+    // Once the middleware has called `next()`, the base is shorter again.
+    if (base !== null && base.split('/').length < caller.pattern.split('/').length) return null;
+    return { owner, pattern: caller.pattern, base, layer: null };
   }
 
   /** Drops the routers that are finished, so that the innermost open one contains the layer. */
-  function enter(trace: RequestTrace, owner: object | null, req: IncomingMessage): Mount {
+  function enter(trace: RequestTrace, owner: object | null, call: LayerCall): Mount {
     const { mounts } = trace;
     const innermost = mounts[mounts.length - 1];
     if (innermost === undefined) return { owner: null, pattern: '', layer: null };
-    if (owner === null || innermost.owner === owner) return innermost;
-    const at = mounts.findLastIndex((mount) => mount.owner === owner);
-    if (at === -1) {
-      if (innermost.owner === null && innermost.layer !== null)
-        onMounted(innermost.layer, (req as RoutedRequest).app);
-      const called = innermost.owner === null ? null : calledBy(runningIn(trace), owner);
+    if (owner !== null && innermost.owner === owner) return innermost;
+    // The owner of a layer is unknown if its router was never mounted.
+    const base = owner === null ? baseOf(call) : null;
+    const at = mounts.findLastIndex((mount) =>
+      base === null ? mount.owner === owner : mount.owner === null && mount.base === base,
+    );
+    if (at !== -1) {
+      mounts.length = at + 1;
+      return mounts[at] ?? innermost;
+    }
+    if (owner === null || innermost.owner !== null) {
+      const called = calledBy(runningIn(trace), owner, base);
       if (called !== null) mounts.push(called);
-      innermost.owner ??= owner;
       return called ?? innermost;
     }
-    mounts.length = at + 1;
-    return mounts[at] ?? innermost;
+    if (innermost.layer !== null) onMounted(innermost.layer, (call.req as RoutedRequest).app);
+    innermost.owner = owner;
+    return innermost;
   }
 
   /** A layer starts: those before it, at its depth or deeper, have called `next()`. */
@@ -294,7 +304,7 @@ function createLayerTrace(
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
     const trace = traceOf(context, meta.owner, base ?? call);
-    const mount = enter(trace, meta.owner, req);
+    const mount = enter(trace, meta.owner, call);
     const depth = trace.mounts.length - 1;
     const kind = kindOf(call, meta);
     const fact: LayerFact = {

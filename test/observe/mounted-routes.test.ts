@@ -53,26 +53,29 @@ describe('the route of a request that a mounted middleware answers', () => {
     expect((await see((app) => app.use('/api', missing), '/api/x')).route).to.equal(null);
   });
 
-  it('begins with the mount of a middleware that calls an application by itself', async () => {
-    const build = (app: express.Express): void => {
-      const books = express.Router().get('/books/:id', (_req, res) => void res.end());
-      const api = express()
-        .use('/v1', books)
-        .get('/top', (_req, res) => void res.end());
-      app.use('/api', function rest(req, res, next) {
-        api(req, res, next);
-      });
-      app.get('/plain', (_req, res) => void res.end());
-    };
-    expect((await see(build, '/api/v1/books/7')).route).to.equal('/api/v1/books/:id');
-    expect((await see(build, '/api/top')).route).to.equal('/api/top');
-    expect((await see(build, '/plain')).route).to.equal('/plain');
-    const passed = (app: express.Express): void => {
-      build(app);
-      app.get('/api/other', (_req, res) => void res.end());
-    };
-    expect((await see(passed, '/api/other')).route).to.equal('/api/other');
-  });
+  for (const [name, make] of [
+    ['an application', express],
+    ['a router', express.Router],
+  ] as const)
+    it(`begins with the mount of a middleware that calls ${name} by itself`, async () => {
+      const end = (_req: Request, res: Response): void => void res.end();
+      const build = (app: express.Express): void => {
+        const books = express.Router().get('/books/:id', end);
+        const api = make().use(express.json()).use('/v1', books).get('/top', end);
+        app.use('/api', function rest(req, res, next) {
+          api(req, res, next);
+        });
+        app.get('/plain', end);
+        app.get('/api/other', end);
+      };
+      const paths = { '/api/v1/books/7': '/api/v1/books/:id', '/api/top': '/api/top' };
+      for (const [path, route] of Object.entries({
+        ...paths,
+        '/plain': '/plain',
+        '/api/other': '/api/other',
+      }))
+        expect((await see(build, path)).route, path).to.equal(route);
+    });
 
   it('names mounted applications as such', async () => {
     const { labels, route } = await see((app) => {
