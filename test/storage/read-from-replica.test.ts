@@ -180,7 +180,8 @@ describe('storage with a replica', () => {
   });
 
   it('does not repeat on the primary a search that takes too long on the replica', async () => {
-    const storage = await openConnected({ onlyReplica: { findTimeoutMs: 200 } });
+    // The server's timeout is meant, also where its reply takes seconds on a busy machine.
+    const storage = await openConnected({ onlyReplica: { findTimeoutMs: 200, replyTimeoutMs: 60_000 } });
     await storage.write([profileOf(1)]);
     await until(async () => {
       await storage.read('000001');
