@@ -5,12 +5,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
-import { createProfiler } from '../../../app/index.ts';
+import { createMemoryStorage, createProfiler } from '../../../app/index.ts';
 import { readCalled, readTraceAround } from '../../../app/controllers/profiler/trace-around.ts';
 import { until } from '../../support/waiting.ts';
 
 describe('a request that another one made', () => {
-  const profiler = createProfiler({ traceHosts: ['127.0.0.1'], warn: () => undefined });
+  const storage = createMemoryStorage();
+  const options = { traceHosts: ['127.0.0.1'], warn: () => undefined, storage };
+  const profiler = createProfiler(options);
   let origin = '';
   let caller = '';
   let called = '';
@@ -29,6 +31,11 @@ describe('a request that another one made', () => {
       const prices = await fetch(`${origin}/api/prices`);
       called = prices.headers.get('x-debug-token') ?? '';
       response.json(await prices.json());
+    });
+    app.get('/far/:port', async (request, response) => {
+      const quote = await fetch(`http://127.0.0.1:${request.params.port}/quote`);
+      await quote.text();
+      response.send(quote.headers.get('x-debug-token'));
     });
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -112,6 +119,34 @@ describe('a request that another one made', () => {
     expect(await withCall({})).to.deep.equal([`c1 ${called}`]);
     for (const other of [{ method: 'POST' }, { url: `${origin}/api` }, { startMs: 90_000 }, { link: null }])
       expect(await withCall(other), JSON.stringify(other)).to.deep.equal([]);
+  });
+
+  it('may be of another application that shares the storage', async () => {
+    const others = createProfiler(options);
+    const pricing = express();
+    pricing.use(others.watch);
+    pricing.get('/quote', (_request, response) => void response.json({ total: 3 }));
+    const other = pricing.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    try {
+      const { port } = other.address() as AddressInfo;
+      const response = await fetch(`${origin}/far/${port}`);
+      const quoted = await response.text();
+      const token = response.headers.get('x-debug-token') ?? '';
+      await until(
+        async () =>
+          (await others.profiles.read(quoted))?.source === 'stored' &&
+          (await profiler.profiles.read(token))?.source === 'stored',
+        'both profiles in the storage',
+      );
+      expect(load(await read('/_profiler/'))(`#k-${token} tr.kid`).attr('id')).to.equal(`r-${quoted}`);
+      const $ = load(await read(`/_profiler/${token}?panel=timeline&over=0`));
+      expect($('#wf tr.called th a.mono').attr('href')).to.equal(`/_profiler/${quoted}`);
+    } finally {
+      other.closeAllConnections();
+      other.close();
+      await others.close();
+    }
   });
 
   it('is not hidden by a header of a stranger', async () => {
