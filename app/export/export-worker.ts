@@ -43,9 +43,13 @@ export function createExportWorker(start: () => Worker, say: (sentence: string) 
   return {
     add(documents) {
       if (isClosed) return;
-      // Views of a large buffer: to send them would copy all of it.
-      const copies = documents.map((document) => new Uint8Array(document));
-      post(running(), copies, copies.map(({ buffer }) => buffer)); // prettier-ignore
+      const data = Buffer.allocUnsafeSlow(documents.reduce((size, { length }) => size + length, 0));
+      let at = 0;
+      const ends = documents.map((document) => {
+        data.set(document, at);
+        return (at += document.length);
+      });
+      post(running(), { data, ends }, [data.buffer]);
     },
     counters: () => counters,
     async close(withinMs) {

@@ -1,6 +1,8 @@
 /** Stored documents -> the export requests of a batch. What was sent before is left out: a profile is stored again when a late fact arrives. */
-import { logRecordsOf, logsData, spansOf, tracesData } from './otlp-profile.ts';
-import type { ExportedBy, LogsData, OtlpLogRecord, OtlpSpan, TracesData } from './otlp-model.ts';
+import type { Encoding, Group } from './otlp-encoding.ts';
+import { idsOf } from './otlp-ids.ts';
+import type { ExportedBy, OtlpLogRecord, OtlpSpan } from './otlp-model.ts';
+import { logRecordsOf, resourceOf, SCHEMA_URL, spansOf } from './otlp-profile.ts';
 import type { ExportedProfile } from './otlp-work.ts';
 
 export interface Batch {
@@ -8,12 +10,12 @@ export interface Batch {
   count: number;
   /** Documents that could not be read. */
   unreadable: number;
-  /** null: there is nothing to send. */
-  traces: TracesData | null;
-  logs: LogsData | null;
+  /** Bodies of the requests; null: there is nothing to send. */
+  traces: Buffer | null;
+  logs: Buffer | null;
 }
 
-/** Ids remembered of what was sent, the newest; late facts arrive within ten seconds. */
+/** Ids of spans remembered of what was sent, those of the newest profiles; late facts arrive within ten seconds. */
 const MOST_REMEMBERED = 50_000;
 
 /** The heap of the thread that writes has 64 MB, and a parsed document takes several times its size. */
@@ -42,26 +44,70 @@ interface Converted {
 /** null: a document of an unknown form. */
 function convert(profile: ExportedProfile): Converted | null {
   try {
-    return { spans: spansOf(profile), records: logRecordsOf(profile) };
+    const ids = idsOf(profile);
+    return { spans: spansOf(profile, ids), records: logRecordsOf(profile, ids) };
   } catch {
     return null;
   }
 }
 
-export function createBatches(by: ExportedBy): (documents: readonly Uint8Array[]) => Batch {
-  const sent = new Set<string>();
+/** What was sent of a profile. */
+interface Sent {
+  spanIds: string[];
+  /** The first so many. */
+  records: number;
+}
 
-  function isNew(id: string): boolean {
-    if (sent.has(id)) return false;
-    sent.add(id);
-    const [oldest] = sent;
-    if (sent.size > MOST_REMEMBERED && oldest !== undefined) sent.delete(oldest);
-    return true;
+/** Leaves out what was sent. */
+function createNews(): (converted: Converted) => Converted {
+  /** By the id of the profile's first span. */
+  const sent = new Map<string, Sent>();
+  let remembered = 0;
+
+  function remember(id: string, { spans, records }: Converted): void {
+    sent.set(id, { spanIds: spans.map(({ spanId }) => spanId), records: records.length });
+    remembered += spans.length;
+    for (const [oldest, { spanIds }] of sent) {
+      if (remembered <= MOST_REMEMBERED) break;
+      sent.delete(oldest);
+      remembered -= spanIds.length;
+    }
+  }
+
+  return (converted) => {
+    const { spans, records } = converted;
+    const id = spans[0]?.spanId ?? '';
+    const before = sent.get(id);
+    if (before === undefined) {
+      remember(id, converted);
+      return converted;
+    }
+    const news = {
+      spans: spans.filter(({ spanId }) => !before.spanIds.includes(spanId)),
+      records: records.slice(before.records),
+    };
+    before.spanIds.push(...news.spans.map(({ spanId }) => spanId));
+    remembered += news.spans.length;
+    before.records = Math.max(before.records, records.length);
+    return news;
+  };
+}
+
+export function createBatches(
+  by: ExportedBy,
+  encoding: Encoding,
+): (documents: readonly Uint8Array[]) => Batch {
+  const newsOf = createNews();
+
+  function createGroup(profile: ExportedProfile): Record<'spans' | 'records', Group> {
+    const { attributes: resource } = resourceOf(by, profile);
+    const group = { resource, scope: by.scope, schemaUrl: SCHEMA_URL };
+    return { spans: { ...group, parts: [] }, records: { ...group, parts: [] } };
   }
 
   return (documents) => {
     /** By process and release: a process has one, but stores what an earlier one left. */
-    const groups = new Map<string, Converted & { profile: ExportedProfile }>();
+    const groups = new Map<string, Record<'spans' | 'records', Group>>();
     let count = 0;
     let unreadable = 0;
     for (const document of documents) {
@@ -73,23 +119,21 @@ export function createBatches(by: ExportedBy): (documents: readonly Uint8Array[]
         continue;
       }
       count++;
-      const key = JSON.stringify([profile.process, profile.release]);
-      const group = groups.get(key) ?? { profile, spans: [], records: [] };
-      group.spans.push(...converted.spans.filter(({ spanId }) => isNew(spanId)));
-      group.records.push(...converted.records.filter(({ spanId }, index) => isNew(`${spanId} ${index}`)));
-      groups.set(key, group);
+      const key = `${profile.process}\n${profile.release ?? ''}`;
+      let group = groups.get(key);
+      if (group === undefined) groups.set(key, (group = createGroup(profile)));
+      const { spans, records } = newsOf(converted);
+      if (spans.length > 0) group.spans.parts.push(encoding.spans(spans));
+      if (records.length > 0) group.records.parts.push(encoding.records(records));
     }
-    const resourceSpans: TracesData['resourceSpans'] = [];
-    const resourceLogs: LogsData['resourceLogs'] = [];
-    for (const { profile, spans, records } of groups.values()) {
-      if (spans.length > 0) resourceSpans.push(...tracesData(spans, by, profile).resourceSpans);
-      if (records.length > 0) resourceLogs.push(...logsData(records, by, profile).resourceLogs);
-    }
+    const all = [...groups.values()];
+    const traces = all.map(({ spans }) => spans).filter(({ parts }) => parts.length > 0);
+    const logs = all.map(({ records }) => records).filter(({ parts }) => parts.length > 0);
     return {
       count,
       unreadable,
-      traces: resourceSpans.length === 0 ? null : { resourceSpans },
-      logs: resourceLogs.length === 0 ? null : { resourceLogs },
+      traces: traces.length === 0 ? null : encoding.traces(traces),
+      logs: logs.length === 0 ? null : encoding.logs(logs),
     };
   };
 }

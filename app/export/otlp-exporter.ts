@@ -4,10 +4,11 @@
  */
 import type { ExportCounters } from '../profiler/export.ts';
 import { createBatches } from './otlp-batch.ts';
+import { JSON_ENCODING } from './otlp-encoding.ts';
 import { createPost } from './otlp-post.ts';
-import { encodeProtobuf } from './otlp-protobuf.ts';
+import { createProtobufEncoding } from './otlp-protobuf.ts';
 import { isAccepted, isRetryable, rejectedIn, retryAfterMs } from './otlp-reply.ts';
-import type { ExportedBy, LogsData, TracesData } from './otlp-model.ts';
+import type { ExportedBy } from './otlp-model.ts';
 
 /** Can be sent to a thread. */
 export interface OtlpOptions {
@@ -62,7 +63,7 @@ export function createOtlpExporter(options: OtlpOptions, { say, report }: OtlpLi
     ...options,
     contentType: isJson ? 'application/json' : 'application/x-protobuf',
   });
-  const batchOf = createBatches(options.by);
+  const batchOf = createBatches(options.by, isJson ? JSON_ENCODING : createProtobufEncoding());
   const counters: ExportCounters = { given: 0, sent: 0, leftOut: 0, dropped: {}, rejected: 0, retries: 0, pending: 0, pendingBytes: 0, maxBytes }; // prettier-ignore
   let queue: Uint8Array[] = [];
   let active: Promise<void> | null = null;
@@ -109,8 +110,7 @@ export function createOtlpExporter(options: OtlpOptions, { say, report }: OtlpLi
   }
 
   /** null if it was accepted, else why not. */
-  async function deliver(url: string, data: TracesData | LogsData): Promise<string | null> {
-    const body = isJson ? Buffer.from(JSON.stringify(data)) : encodeProtobuf(data);
+  async function deliver(url: string, body: Buffer): Promise<string | null> {
     const begun = performance.now();
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       let reason: string;

@@ -2,7 +2,7 @@
  * Trace and span ids of a profile. A span's id follows from the profile and the place of its row there, so that every export of a
  * profile, live or from its page, names its spans alike.
  */
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import type { ExportedProfile } from './otlp-work.ts';
 
 const TRACE_ID_LENGTH = 32;
@@ -19,7 +19,7 @@ export const ROOT = 0;
 
 /** One hash for all spans: rows differ, so their ids do. */
 export function idsOf({ token, startedAt, process, trace }: ExportedProfile): Ids {
-  const hash = createHash('sha256').update(`${process} ${startedAt} ${token}`).digest('hex');
+  const hash = digest('sha256', `${process} ${startedAt} ${token}`);
   const high = hash.slice(TRACE_ID_LENGTH, TRACE_ID_LENGTH + HALF_SPAN_ID_LENGTH);
   const low = parseInt(hash.slice(-HALF_SPAN_ID_LENGTH), 16);
   return {

@@ -22,19 +22,20 @@ export interface OtlpEvent {
   attributes: KeyValue[];
 }
 
+/** What is undefined is not sent. */
 export interface OtlpSpan {
   traceId: string;
   spanId: string;
-  traceState?: string;
-  parentSpanId?: string;
+  traceState?: string | undefined;
+  parentSpanId?: string | undefined;
   flags: number;
   name: string;
   kind: number;
   startTimeUnixNano: string;
   endTimeUnixNano: string;
   attributes: KeyValue[];
-  events?: OtlpEvent[];
-  status?: { code: number; message?: string };
+  events?: OtlpEvent[] | undefined;
+  status?: { code: number; message?: string } | undefined;
 }
 
 export interface OtlpLogRecord {
@@ -104,5 +105,9 @@ export function attributesOf(...tables: readonly Readonly<Record<string, Json | 
 
 /** Nanoseconds since 1970 as text. `startedAt`: whole milliseconds since 1970; `afterMs`: since then. */
 export function nanoseconds(startedAt: number, afterMs: number): string {
-  return String(BigInt(startedAt) * 1_000_000n + BigInt(Math.round(afterMs * 1e6)));
+  const after = Math.round(afterMs * 1e6);
+  if (!Number.isSafeInteger(startedAt) || !Number.isSafeInteger(after)) throw new RangeError('no time');
+  // In two parts, because together they are more than a number can hold.
+  const ms = Math.floor(after / 1e6);
+  return `${startedAt + ms}${String(after - ms * 1e6).padStart(6, '0')}`;
 }

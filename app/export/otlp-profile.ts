@@ -10,6 +10,7 @@ import {
   type KeyValue,
   type LogsData,
   nanoseconds,
+  type OtlpEvent,
   type OtlpLogRecord,
   type OtlpSpan,
   STATUS_ERROR,
@@ -19,7 +20,7 @@ import { exceptionEvents, rootOf } from './otlp-root.ts';
 import { codeOf, dataOf, errorType, type ExportedProfile, type Work, workOf } from './otlp-work.ts';
 
 /** Of the semantic conventions. */
-const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
+export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 
 /** The flag of W3C Trace Context, and OTLP's bits that tell whether the parent is of another process. */
 const SAMPLED = 0x001;
@@ -35,6 +36,7 @@ function sampledFlag({ trace }: ExportedProfile): number {
 function spanOf(
   work: Work,
   { profile, ids, endMs }: { profile: ExportedProfile; ids: Ids; endMs: number },
+  events?: OtlpEvent[],
 ): OtlpSpan {
   const { startedAt, trace } = profile;
   const { row, inside = ROOT, name, kind, startMs, durationMs, error, attributes } = work;
@@ -45,8 +47,8 @@ function spanOf(
   return {
     traceId: ids.traceId,
     spanId: work.spanId ?? ids.spanId(row),
-    ...(trace?.state === undefined ? {} : { traceState: trace.state }),
-    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    traceState: trace?.state,
+    parentSpanId,
     flags: sampledFlag(profile) | KNOWS_REMOTE | (isRemote ? IS_REMOTE : 0),
     name,
     kind,
@@ -56,23 +58,26 @@ function spanOf(
       'error.type': error === null ? undefined : (work.errorType ?? errorType(error)),
       'hindsight.unfinished': durationMs === null ? true : undefined,
     }),
-    ...(error === null ? {} : { status: { code: STATUS_ERROR, message: error } }),
+    events,
+    status: error === null ? undefined : { code: STATUS_ERROR, message: error },
   };
 }
 
-export function spansOf(profile: ExportedProfile): OtlpSpan[] {
-  const ids = idsOf(profile);
+export function spansOf(profile: ExportedProfile, ids: Ids): OtlpSpan[] {
   const works = workOf(profile);
   const endMs =
     profile.durationMs ?? Math.max(0, ...works.map((work) => work.startMs + (work.durationMs ?? 0)));
   const of = { profile, ids, endMs };
   const events = exceptionEvents(profile);
-  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, of);
-  return [{ ...root, ...(events.length === 0 ? {} : { events }) }, ...works.map((work) => spanOf(work, of))];
+  const root = spanOf(
+    { row: ROOT, startMs: 0, ...rootOf(profile) },
+    of,
+    events.length === 0 ? undefined : events,
+  );
+  return [root, ...works.map((work) => spanOf(work, of))];
 }
 
-export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
-  const ids = idsOf(profile);
+export function logRecordsOf(profile: ExportedProfile, ids: Ids): OtlpLogRecord[] {
   const spanId = ids.spanId(ROOT);
   return (dataOf(profile, 'logs')?.lines ?? []).map((line): OtlpLogRecord => {
     const { level, channel, message, context = null, caller, atMs } = line;
@@ -102,26 +107,23 @@ export function logRecordsOf(profile: ExportedProfile): OtlpLogRecord[] {
 type Recorded = Pick<ExportedProfile, 'process' | 'release'>;
 
 /** What the environment says of the version wins. */
-function resourceOf({ resource }: ExportedBy, { process, release }: Recorded): { attributes: KeyValue[] } {
+export function resourceOf(
+  { resource }: ExportedBy,
+  { process, release }: Recorded,
+): { attributes: KeyValue[] } {
   return {
     attributes: attributesOf({ 'service.version': release, ...resource, 'service.instance.id': process }),
   };
 }
 
-export function tracesData(spans: OtlpSpan[], by: ExportedBy, recorded: Recorded): TracesData {
-  const scopeSpans = [{ scope: by.scope, spans, schemaUrl: SCHEMA_URL }];
-  return { resourceSpans: [{ resource: resourceOf(by, recorded), scopeSpans }] };
-}
-
-export function logsData(logRecords: OtlpLogRecord[], by: ExportedBy, recorded: Recorded): LogsData {
-  const scopeLogs = [{ scope: by.scope, logRecords, schemaUrl: SCHEMA_URL }];
-  return { resourceLogs: [{ resource: resourceOf(by, recorded), scopeLogs }] };
-}
-
 /** One profile in OTLP/JSON. Each receiver ignores the part of the other, so the same file goes to `/v1/traces` and to `/v1/logs`. */
 export function profileOtlp(profile: ExportedProfile, by: ExportedBy): TracesData & LogsData {
+  const ids = idsOf(profile);
+  const [spans, logRecords] = [spansOf(profile, ids), logRecordsOf(profile, ids)];
+  const resource = resourceOf(by, profile);
+  const { scope } = by;
   return {
-    ...tracesData(spansOf(profile), by, profile),
-    ...logsData(logRecordsOf(profile), by, profile),
+    resourceSpans: [{ resource, scopeSpans: [{ scope, spans, schemaUrl: SCHEMA_URL }] }],
+    resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords, schemaUrl: SCHEMA_URL }] }],
   };
 }

@@ -13,7 +13,7 @@ import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { SpansData } from '../panels/spans/index.ts';
-import { labelOfStatement } from '../panels/shared/statements.ts';
+import { labelOf, labelOfStatement } from '../panels/shared/statements.ts';
 import type { KeptViews } from '../panels/views/data.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
@@ -108,6 +108,21 @@ const SYSTEMS: Readonly<Record<string, string>> = {
   other: 'other_sql',
 };
 
+/** By statement: an application has few, and to take one apart costs more than all else that is done with it. */
+const labels = new Map<string, string>();
+const MOST_LABELS = 500;
+const LONGEST_KNOWN = 2000;
+
+function knownLabel(sql: string): string {
+  if (sql.length > LONGEST_KNOWN) return labelOf(sql);
+  let label = labels.get(sql);
+  if (label === undefined) {
+    if (labels.size >= MOST_LABELS) labels.clear();
+    labels.set(sql, (label = labelOf(sql)));
+  }
+  return label;
+}
+
 function queries(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'database');
   return (data?.queries ?? []).map((query, index): Work => {
@@ -116,7 +131,7 @@ function queries(profile: ExportedProfile): Work[] {
     const { startMs, waitMs, rows, error } = query;
     // A wait for a connection that no statement followed.
     const isWait = sql === '';
-    const label = labelOfStatement(statement);
+    const label = labelOfStatement(statement, knownLabel);
     return {
       row: rowOf('database', index),
       name: isWait ? 'connection pool wait' : label,

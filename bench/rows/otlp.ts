@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, ServeOptions } from '../harness/bench.ts';
+import type { Collector } from '../harness/collector.ts';
 import type { CpuTime } from '../harness/cpu.ts';
 import type { Figure } from '../harness/figure.ts';
 import { closedLoop } from '../harness/load.ts';
@@ -19,6 +20,29 @@ const SENT_AFTER_MS = 2500;
 interface Page {
   path: string;
   label: string;
+}
+
+/** Per request, without what is sent when nothing is measured. */
+interface Sent {
+  spans: number;
+  bytes: number;
+}
+
+/** What the exporter sends of a page: beside CPU it must be told, because who sends less works less. */
+async function sentOf(
+  server: MeasuredProcess,
+  path: string,
+  { collector, ms }: { collector: Collector; ms: number },
+): Promise<Sent> {
+  collector.spans.areCounted = true;
+  const before = { spans: collector.spans.count, bytes: collector.bytes('/v') };
+  const { requests } = await closedLoop({ port: server.port, path }, { ms });
+  await sleep(SENT_AFTER_MS);
+  collector.spans.areCounted = false;
+  return {
+    spans: (collector.spans.count - before.spans) / requests,
+    bytes: (collector.bytes('/v') - before.bytes) / requests,
+  };
 }
 
 /** Microseconds per request, with what is sent afterwards. */
@@ -36,7 +60,7 @@ async function addedBySending(
   variant: Variant,
   { path }: Page,
   more: ServeOptions,
-): Promise<CpuTime[]> {
+): Promise<{ added: CpuTime[]; sent: Sent }> {
   const { pairs, sliceMs, warmUp } = bench.options;
   const server = await bench.serve(variant, { ...more, queries: path !== '/', switches: true });
   try {
@@ -56,7 +80,8 @@ async function addedBySending(
       if (on !== undefined && off !== undefined)
         added.push({ all: on.all - off.all, main: on.main - off.main });
     }
-    return added;
+    await server.ask('send');
+    return { added, sent: await sentOf(server, path, { collector: await bench.collector(), ms: sliceMs }) };
   } finally {
     await server.stop();
   }
@@ -64,7 +89,7 @@ async function addedBySending(
 
 function figuresOf(
   what: string,
-  added: readonly CpuTime[],
+  { added, sent }: { added: readonly CpuTime[]; sent: Sent },
 ): { figures: Figure[]; all: number; main: number } {
   const all = spreadOf(added.map((one) => one.all));
   const main = spreadOf(added.map((one) => one.main));
@@ -72,6 +97,8 @@ function figuresOf(
     figures: [
       { goal: null, what: `${what}, CPU added`, value: all.median, spread: all, unit: 'µs' },
       { goal: null, what: `${what}, on the main thread`, value: main.median, spread: main, unit: 'µs' },
+      { goal: null, what: `${what}, sent for each request`, value: sent.spans, unit: 'spans' },
+      { goal: null, what: `${what}, sent for each request`, value: sent.bytes, unit: 'bytes' },
     ],
     all: all.median,
     main: main.median,
