@@ -1,4 +1,5 @@
 /** Documents of earlier versions, their values named as version 3 names them. */
+import { isRecord } from './json.ts';
 import type { ProfileDocument } from './profile.ts';
 
 type OlderDocument = ProfileDocument & {
@@ -8,31 +9,46 @@ type OlderDocument = ProfileDocument & {
   cut?: ProfileDocument['dropped'];
 };
 
-/** By panel: a former name -> the name of today. */
-const RENAMED: Record<string, Record<string, string>> = {
-  exception: {
-    errorsCut: 'errorsDropped',
-    framesCut: 'framesDropped',
-    logsCut: 'logsDropped',
-    messageCut: 'messageTruncated',
-  },
+type Names = Readonly<Record<string, string>>;
+
+/** By panel: a former name -> the name of today, of the members of its data. */
+const RENAMED: Readonly<Record<string, Names>> = {
+  exception: { errorsCut: 'errorsDropped', logsCut: 'logsDropped' },
   migrations: { cut: 'dropped' },
   request: { held: 'sessionAndUser' },
   routing: { routesCut: 'routesDropped', traceCut: 'traceDropped' },
   runtime: { held: 'blocks' },
 };
+/** Of a link in the chain of what was thrown. */
+const OF_LINK: Names = {
+  errorsCut: 'errorsDropped',
+  framesCut: 'framesDropped',
+  messageCut: 'messageTruncated',
+};
 
-function rename(value: unknown, names: Record<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((one: unknown) => rename(one, names));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [names[name] ?? name, rename(one, names)]),
-  );
+/** Members of the value itself: what is in them may have been recorded, and has names of its own. */
+function rename(value: unknown, names: Names): unknown {
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [names[name] ?? name, one]));
+}
+
+/** `change` of each element in a list that is a member of `value`. */
+function inList(value: unknown, name: string, change: (element: unknown) => unknown): unknown {
+  if (!isRecord(value) || !Array.isArray(value[name])) return value;
+  return { ...value, [name]: value[name].map(change) };
+}
+
+function upgradeThrown(thrown: unknown): unknown {
+  return inList(thrown, 'chain', (link) => inList(rename(link, OF_LINK), 'errors', upgradeThrown));
 }
 
 function upgradeValue(panel: string, value: unknown): unknown {
   const names = RENAMED[panel];
-  return names === undefined ? value : rename(value, names);
+  const renamed = names === undefined ? value : rename(value, names);
+  if (panel !== 'exception') return renamed;
+  return inList(renamed, 'errors', (error) =>
+    isRecord(error) ? { ...error, thrown: upgradeThrown(error.thrown) } : error,
+  );
 }
 
 /** A value that several documents share: it says nothing of a version, and no name of today was another one's formerly. */

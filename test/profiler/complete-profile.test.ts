@@ -32,6 +32,29 @@ describe('a stored document', () => {
     });
   });
 
+  it('keeps the names of what was recorded, whatever they are', () => {
+    const properties = { framesCut: 1, errorsCut: 2, held: 3 };
+    const link = { messageCut: 4, properties, errors: [{ chain: [{ messageCut: 5, properties }] }] };
+    const profile = complete({
+      panels: {
+        exception: { data: { errors: [{ atMs: 1, thrown: { chain: [link] } }] } },
+        request: { data: { held: { held: { held: true } }, body: { fields: [{ held: 'by whom' }] } } },
+      },
+    });
+    expect(profile.panels.request?.data).to.deep.equal({
+      sessionAndUser: { held: { held: true } },
+      body: { fields: [{ held: 'by whom' }] },
+    });
+    const upgraded = {
+      messageTruncated: 4,
+      properties,
+      errors: [{ chain: [{ messageTruncated: 5, properties }] }],
+    };
+    expect(profile.panels.exception?.data).to.deep.equal({
+      errors: [{ atMs: 1, thrown: { chain: [upgraded] } }],
+    });
+  });
+
   it('of today is left alone', () => {
     const fields = { version: 3, storedBecause: 'failed', dropped: { log: 2 } } as const;
     const panels = { runtime: { data: { held: [1] } } };
