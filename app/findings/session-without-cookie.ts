@@ -4,6 +4,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { receivedHeader, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 import { placed } from './shared/wording.ts';
+import { isRecord } from '../profiler/json.ts';
 
 const NAMED = 3;
 
@@ -15,7 +16,7 @@ export const sessionWithoutCookie: FindingRule<{ request: KeptRequest } & Partia
   fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
   find({ request, routing }, { status }, shared) {
     const session = request.sessionAndUser?.session;
-    if (typeof session !== 'object' || session === null || Array.isArray(session)) return [];
+    if (!isRecord(session)) return [];
     // Values that came too late have a rule of their own.
     if (status === null || status >= 400 || request.sessionAndUser?.late !== undefined) return [];
     if (receivedHeader(request, 'cookie') !== null || sentHeader(request, shared, 'set-cookie') !== null)

@@ -4,6 +4,7 @@
  * the query.
  */
 import type { PlanNode } from '../profiler/query-plan.ts';
+import { isRecord } from '../profiler/json.ts';
 
 export interface ParsedPlan {
   root: PlanNode;
@@ -24,10 +25,6 @@ const TERMS = [
 ] as const; // prettier-ignore
 /** A quoted name, a text or a number, but no number within a name or placeholder. */
 const LITERAL = /"(?:[^"]|"")*"|E?'(?:[^'\\]|\\[\s\S]|'')*'|(?<![\w$."])\d[\d.]*(?:e[+-]?\d+)?/gi;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
@@ -121,14 +118,14 @@ function roleOf(fields: Fields): Pick<PlanNode, 'role'> {
 export function parsePlan(answer: unknown, clean: (text: string) => string): ParsedPlan | null {
   const parsed: unknown = typeof answer === 'string' ? JSON.parse(answer) : answer;
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!isFields(first) || !isFields(first.Plan)) return null;
+  if (!isRecord(first) || !isRecord(first.Plan)) return null;
   let left = MOST_NODES;
   let dropped = 0;
 
   function take(fields: Fields, depth: number): PlanNode {
     left--;
     const nodes: PlanNode[] = [];
-    const below = Array.isArray(fields.Plans) ? fields.Plans.filter(isFields) : [];
+    const below = Array.isArray(fields.Plans) ? fields.Plans.filter(isRecord) : [];
     for (const node of below) {
       if (left > 0 && depth < DEEPEST) nodes.push(take(node, depth + 1));
       else dropped++;

@@ -2,12 +2,12 @@
 import { type SqliteQuery, sqliteChannels } from './channels/sqlite.ts';
 import type { QueryRecorder, RunningQuery } from './queries.ts';
 import { subscribeToCalls } from './subscribe.ts';
+import { isRecord } from '../profiler/json.ts';
 
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
 function bindingsOf(args: readonly unknown[]): unknown {
   const [first] = args;
-  const isNamed =
-    typeof first === 'object' && first !== null && !Array.isArray(first) && !ArrayBuffer.isView(first);
+  const isNamed = isRecord(first) && !ArrayBuffer.isView(first);
   return isNamed && args.length === 1 ? first : args.flat();
 }
 

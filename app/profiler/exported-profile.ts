@@ -9,6 +9,7 @@ import { PROFILE_VERSION, type ProfileDocument } from './profile.ts';
 import { indexOf, type ProfileIndex } from './profile-index.ts';
 import { sharedIdOf } from './shared-parts.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
+import { isRecord } from './json.ts';
 
 export interface ExportedProfile extends StoredProfile {
   /** Late facts by name. */
@@ -32,10 +33,6 @@ const PANEL_NAME = /^(?!__proto__$)[a-z_]+$/;
 const SEVERITIES: readonly unknown[] = ['bad', 'warn', 'info'];
 
 type Check = (value: unknown) => boolean;
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 const isText: Check = (value) => typeof value === 'string';
 const isToken: Check = (value) => typeof value === 'string' && TOKEN.test(value);

@@ -1,5 +1,5 @@
 /** The stack of a logged error -> frames, as the error page lists them. */
-import type { Json } from '../../profiler/json.ts';
+import { isRecord, type Json } from '../../profiler/json.ts';
 import type { FrameKind, ThrownFrame } from '../../profiler/thrown.ts';
 
 const LONGEST_LINE = 1200;
@@ -60,17 +60,13 @@ export function readStack(stack: string, caller: string | null): LoggedStack {
 
 type JsonObject = Record<string, Json>;
 
-function isObject(value: Json | null): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The stack in a context and the rest of it; the stack may be that of a field such as pino's `err`. */
 export function takeStack(context: Json | null): { rest: JsonObject | null; stack: string } | null {
-  if (!isObject(context)) return null;
+  if (!isRecord(context)) return null;
   const { stack, ...rest } = context;
   if (typeof stack === 'string') return { rest: Object.keys(rest).length === 0 ? null : rest, stack };
   for (const [name, value] of Object.entries(context)) {
-    if (!isObject(value) || typeof value.stack !== 'string') continue;
+    if (!isRecord(value) || typeof value.stack !== 'string') continue;
     const { stack: inner, ...others } = value;
     return { rest: { ...context, [name]: others }, stack: inner };
   }

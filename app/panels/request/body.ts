@@ -1,6 +1,6 @@
 /** Request and response body: facts -> what is stored. */
 import type { BodyFact, UploadedFile } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/json.ts';
+import { isRecord, type Json } from '../../profiler/json.ts';
 import { toPlain } from '../../profiler/plain.ts';
 import { rawHeader } from '../../profiler/raw-headers.ts';
 import { mediaTypeOf, storedText } from '../../profiler/http-text.ts';
@@ -23,7 +23,7 @@ export interface ReceivedBody {
 const MOST_FIELDS = 500;
 
 function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
+  return isRecord(value) && !Buffer.isBuffer(value);
 }
 
 function readFields(type: string, parsed: unknown): ReceivedBody['fields'] {

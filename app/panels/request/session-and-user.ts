@@ -4,7 +4,7 @@
  * property is an accessor (cookie-session), reading it could create or save a session, so only its name is recorded.
  */
 import type { RequestFact } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/json.ts';
+import { isRecord, type Json } from '../../profiler/json.ts';
 import { MASK } from '../../profiler/redact-rules.ts';
 import { plainPropertyOf } from '../../profiler/session-of.ts';
 
@@ -41,17 +41,13 @@ function withoutVerifiers(json: Json): Json {
 function readable(plain: Json): Json {
   const json = withoutVerifiers(plain);
   // The response header shows how the cookie is sent; these parts would be masked as secrets.
-  if (isTable(json) && typeof json.cookie === 'object') delete json.cookie;
+  if (isRecord(json) && typeof json.cookie === 'object') delete json.cookie;
   return json;
-}
-
-function isTable(json: Json | undefined): json is Record<string, Json> {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 /** Names whose values differ. */
 function differing(before: Json | undefined, after: Json | undefined): string[] {
-  const [old, now] = [isTable(before) ? before : {}, isTable(after) ? after : {}];
+  const [old, now] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}];
   return [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(
     (name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]),
   );
