@@ -1,6 +1,6 @@
 /** Calls to one endpoint that differ only in their values: an N+1 over HTTP. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { coveredMs, pick } from '../panels/shared/rows.ts';
+import { addTo, coveredMs, pick } from '../panels/shared/rows.ts';
 import { callName } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
@@ -31,9 +31,7 @@ export const manyCalls: FindingRule<Pick<Kept, 'http_client'>> = {
     const byShape = new Map<string, number[]>();
     calls.forEach((call, index) => {
       const shape = shapeOf(call);
-      const members = byShape.get(shape);
-      if (members === undefined) byShape.set(shape, [index]);
-      else members.push(index);
+      addTo(byShape, shape, index);
     });
     return costliestFirst(
       [...byShape.values()].flatMap((members) => {

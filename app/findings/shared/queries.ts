@@ -1,6 +1,7 @@
 /** Helpers of rules that read the database panel. */
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
+import { addTo } from '../../panels/shared/rows.ts';
 
 type Database = Kept['database'];
 
@@ -57,9 +58,7 @@ export function transactionsOf({ queries }: Database): Transaction[] {
   queries.forEach(({ transaction, connection }, index) => {
     if (transaction === null) return;
     const name = `${connection ?? ''} ${transaction}`;
-    const members = byName.get(name);
-    if (members === undefined) byName.set(name, [index]);
-    else members.push(index);
+    addTo(byName, name, index);
   });
   return [...byName].map(([name, members]) => ({ name, members }));
 }

@@ -1,5 +1,5 @@
 /** Groups of commands: a loop that reads one key at a time, and a key that is read twice. */
-import { round, totalMs } from '../shared/rows.ts';
+import { addTo, round, totalMs } from '../shared/rows.ts';
 import type { CacheEntry, CacheGroup, CacheGroupKind } from './data.ts';
 
 /** From this many runs on, the same read from the same line is a loop. */
@@ -37,9 +37,7 @@ function collect(
   commands.forEach((command, index) => {
     if (!takes(command)) return;
     const key = keyOf(command);
-    const members = byKey.get(key);
-    if (members === undefined) byKey.set(key, [index]);
-    else members.push(index);
+    addTo(byKey, key, index);
   });
   return [...byKey.values()];
 }

@@ -1,6 +1,7 @@
 /** Calls that belong together: retries, repeats, loops; and which call followed whose redirect. */
 import type { CallEntry } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
+import { addTo } from '../shared/rows.ts';
 
 /** `retry`: the same call after a failure. `repeated`: the same call after a success. `loop`: one line calls URLs of one shape. */
 export type CallGroupKind = 'retry' | 'repeated' | 'loop';
@@ -35,9 +36,7 @@ function collect(calls: readonly CallEntry[], keyOf: (call: CallEntry) => string
   const byKey = new Map<string, number[]>();
   calls.forEach((call, index) => {
     const key = keyOf(call);
-    const members = byKey.get(key);
-    if (members === undefined) byKey.set(key, [index]);
-    else members.push(index);
+    addTo(byKey, key, index);
   });
   return [...byKey.values()].filter((members) => members.length > 1);
 }

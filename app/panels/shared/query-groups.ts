@@ -2,6 +2,7 @@
 import type { Facts } from '../../profiler/facts.ts';
 import type { StatementBook } from './statement-book.ts';
 import { isControl, isRead } from './statements.ts';
+import { addTo } from './rows.ts';
 
 type Query = Facts['query'];
 
@@ -27,9 +28,7 @@ export function groupQueries(queries: readonly Query[], book: StatementBook): Qu
   queries.forEach(({ sql, caller }, index) => {
     if (sql === '' || isControl(sql)) return;
     const key = `${caller ?? ''}\n${book.about(sql).shape}`;
-    const members = byShape.get(key);
-    if (members === undefined) byShape.set(key, [index]);
-    else members.push(index);
+    addTo(byShape, key, index);
   });
   const groups: QueryGroup[] = [];
   for (const members of byShape.values()) {

@@ -1,7 +1,7 @@
 /** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
 import type { SpanPart } from '../../profiler/span.ts';
 import { endOf, type Span } from './timeline-data.ts';
-import { coveredMs } from './rows.ts';
+import { addTo, coveredMs } from './rows.ts';
 
 export interface ListedSpan {
   span: Span;
@@ -82,9 +82,7 @@ export function loopRows(listed: readonly ListedSpan[], lengthMs: number): Timel
     const loop = panel === 'database' && anchor?.startsWith('g') === true ? anchor : null;
     const group = loop ?? (panel === 'runtime' ? 'process' : null);
     const key = group === null ? String(index) : `${kind} ${group} ${String(parent)} ${label}`;
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, [item]);
-    else known.push(item);
+    addTo(groups, key, item);
   }
   return [...groups.values()].map((members) =>
     rowOf(members, {
@@ -108,9 +106,7 @@ export function foldByParent(rows: readonly TimelineRow[], lengthMs: number): Ti
   const groups = new Map<string, TimelineRow[]>();
   for (const row of rows) {
     if (!foldable.has(row) || row.span.parent === null) continue;
-    const group = groups.get(keyOf(row));
-    if (group === undefined) groups.set(keyOf(row), [row]);
-    else group.push(row);
+    addTo(groups, keyOf(row), row);
   }
   return rows.flatMap((row) => {
     const group = foldable.has(row) ? groups.get(keyOf(row)) : undefined;

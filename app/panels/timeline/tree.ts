@@ -1,7 +1,7 @@
 /** Drafts -> spans in reading order: children follow their parent, in the order of their start. */
 import type { SpanDraft } from '../../profiler/span.ts';
 import { endOf, type Span } from '../shared/timeline-data.ts';
-import { round } from '../shared/rows.ts';
+import { addTo, round } from '../shared/rows.ts';
 
 export interface TreeOptions {
   root: SpanDraft;
@@ -24,9 +24,7 @@ function layerAt(layers: readonly SpanDraft[], ms: number): SpanDraft | null {
 function childrenOf({ root, layers, others }: TreeOptions): Map<SpanDraft, SpanDraft[]> {
   const children = new Map<SpanDraft, SpanDraft[]>();
   const add = (above: SpanDraft, draft: SpanDraft): void => {
-    const list = children.get(above);
-    if (list === undefined) children.set(above, [draft]);
-    else list.push(draft);
+    addTo(children, above, draft);
   };
   for (const layer of layers) add(layer.inside ?? root, layer);
   for (const draft of others) {
