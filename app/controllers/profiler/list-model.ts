@@ -10,7 +10,7 @@ import type { FilterName, FilterValues } from './filter-names.ts';
 import { writeTypedFilters } from './typed-filters.ts';
 import { createViews, type ListView } from './list-views.ts';
 import type { HistogramModel } from './request-histogram.ts';
-import { MOST_ALIKE, type Visit } from './visits.ts';
+import { MOST_ALIKE, MOST_CALLS, type Visit } from './visits.ts';
 
 export interface ListColumn extends Omit<ListCell, 'sort'> {
   field: keyof ProfileIndex;
@@ -33,6 +33,8 @@ export interface ListEntry extends ListRow {
   folded: readonly ListRow[];
   /** `1 redirect, 3 fetches`; null if nothing is folded. */
   label: string | null;
+  /** Requests that it made and that are not listed, and a list of all of its trace; null without any. */
+  callsLeft: { count: number; href: string } | null;
   /** When the first and the last of identical requests started, and a list of all of them; null without any. */
   alike: { from: number; until: number; more: number; href: string } | null;
 }
@@ -141,7 +143,10 @@ function entriesOf({ filters, found, visits, children }: ListModelOptions, slowe
 
   function entryOf({ head, redirects, fetches, calls, alike }: Visit): ListEntry {
     const listed = alike.slice(0, MOST_ALIKE);
-    const folded = [...pagesOf(head), ...[...redirects, ...fetches, ...calls, ...listed].flatMap(withPages)];
+    const folded = [
+      ...pagesOf(head),
+      ...[...redirects, ...fetches, ...calls.slice(0, MOST_CALLS), ...listed].flatMap(withPages),
+    ];
     const oldest = alike.at(-1);
     const label = [
       ...counted(pagesOf(head).length, 'error page', 'error pages'),
@@ -154,6 +159,13 @@ function entriesOf({ filters, found, visits, children }: ListModelOptions, slowe
       ...rowOf(head),
       folded: folded.map(rowOf),
       label: label.length === 0 ? null : label.join(', '),
+      callsLeft:
+        calls.length <= MOST_CALLS || calls[0]?.traceId === null
+          ? null
+          : {
+              count: calls.length - MOST_CALLS,
+              href: urls.search({ trace: calls[0]?.traceId ?? '', ...ALL_OLDEST_FIRST }),
+            },
       alike:
         oldest === undefined
           ? null

@@ -36,6 +36,8 @@ const SHORTEST_RUN = 3;
 const POLLED = 20;
 /** Identical requests that are listed below their newest. */
 export const MOST_ALIKE = 5;
+/** Requests that a visit made itself and that are listed below it: a loop makes hundreds. */
+export const MOST_CALLS = 10;
 /** Rows read per visit of a page, including folded ones. */
 const ROWS_PER_VISIT = 4;
 
@@ -209,7 +211,12 @@ export function foldVisits(rows: readonly ProfileIndex[], most = Infinity): Visi
   let listed = 0;
   const next = visits.find((visit, index) => {
     const { redirects, fetches, calls, alike } = visit;
-    listed += 1 + redirects.length + fetches.length + calls.length + Math.min(alike.length, MOST_ALIKE);
+    listed +=
+      1 +
+      redirects.length +
+      fetches.length +
+      Math.min(calls.length, MOST_CALLS) +
+      Math.min(alike.length, MOST_ALIKE);
     return index > 0 && (index === most || listed > ROWS_PER_VISIT * most);
   });
   if (next === undefined) return { rows: rows.length, visits };

@@ -32,6 +32,10 @@ describe('a request that another one made', () => {
       called = prices.headers.get('x-debug-token') ?? '';
       response.json(await prices.json());
     });
+    app.get('/loop', async (_request, response) => {
+      for (let times = 0; times < 12; times++) await (await fetch(`${origin}/api/prices?${times}`)).text();
+      response.send('ok');
+    });
     app.get('/far/:port', async (request, response) => {
       const quote = await fetch(`http://127.0.0.1:${request.params.port}/quote`);
       await quote.text();
@@ -147,6 +151,20 @@ describe('a request that another one made', () => {
       other.close();
       await others.close();
     }
+  });
+
+  it('is listed below it ten times at most, with a link to all of the trace', async () => {
+    const response = await fetch(`${origin}/loop`);
+    await response.text();
+    const token = response.headers.get('x-debug-token') ?? '';
+    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const $ = load(await read('/_profiler/'));
+    expect($(`#r-${token} .unfold`).text()).to.equal('12 calls');
+    expect($(`#k-${token} tr[id]`).length).to.equal(10);
+    const left = $(`#k-${token} tr:not([id])`);
+    expect(left.text().replace(/\s+/g, ' ').trim()).to.equal('2 more calls. All of this trace');
+    const all = load(await read(left.find('a').attr('href') ?? ''));
+    expect(all('#rows tr[id]').length).to.equal(13);
   });
 
   it('is not hidden by a header of a stranger', async () => {
