@@ -87,19 +87,18 @@ function writeGroup(writer: ProtobufWriter, group: Group): void {
 
 export function createProtobufEncoding(): Encoding {
   const writer = new ProtobufWriter();
-  const request = (groups: readonly Group[]): Buffer => {
-    writer.messages(1, groups, writeGroup);
-    return writer.take();
-  };
+  const encode = <T>(
+    field: number,
+    values: readonly T[],
+    write: (writer: ProtobufWriter, value: T) => void,
+  ): Buffer =>
+    writer.written(() => {
+      writer.messages(field, values, write);
+    });
+  const request = (groups: readonly Group[]): Buffer => encode(1, groups, writeGroup);
   return {
-    spans(spans) {
-      writer.messages(2, spans, writeSpan);
-      return writer.take();
-    },
-    records(records) {
-      writer.messages(2, records, writeRecord);
-      return writer.take();
-    },
+    spans: (spans) => encode(2, spans, writeSpan),
+    records: (records) => encode(2, records, writeRecord),
     traces: request,
     logs: request,
   };

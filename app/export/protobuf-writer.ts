@@ -3,6 +3,8 @@
  * stands before it and is known after it. Short texts and ids are written byte by byte: a call into Node.js costs more than that.
  */
 const FIRST_BYTES = 64 * 1024;
+/** A larger buffer is not kept for the next message. */
+const MOST_KEPT = 2 * 1024 * 1024;
 /** UTF-16 units of a text that are written one by one, if they are ASCII. */
 const SHORT = 100;
 
@@ -26,11 +28,12 @@ export class ProtobufWriter {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #start = FIRST_BYTES;
 
-  /** What was written, copied; the writer is empty afterwards. */
-  take(): Buffer {
-    const written = Buffer.from(this.#bytes.subarray(this.#start));
+  /** What `write` writes, copied. */
+  written(write: () => void): Buffer {
+    if (this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
     this.#start = this.#bytes.length;
-    return written;
+    write();
+    return Buffer.from(this.#bytes.subarray(this.#start));
   }
 
   /** Makes room before what is written; returns where it begins. */
