@@ -197,7 +197,7 @@ describe('secrets in every place', () => {
     // The service takes its own way out when it is made; what it writes there is kept from then on.
     capture();
     service = createService({
-      config: readConfig({ VAR_DIR: join(folder, 'var'), PORT: '0', ...KNOWN }),
+      config: readConfig({ VAR_DIR: join(folder, 'var'), PORT: '0', PROFILER_CPU: 'ask', ...KNOWN }),
       routes: [
         {
           mount: '/',

@@ -28,7 +28,8 @@ export async function startShop(environment: Record<string, string> = {}): Promi
   const database = isElsewhere ? {} : environmentOf(await freshDatabase('embeddedPostgres'));
   const lines: string[] = [];
   const service = createService({
-    config: readConfig({ VAR_DIR: folder, PORT: '0', ...database, ...environment }),
+    // A busy machine blocks the event loop of any request; to sample the next one costs as much as a page.
+    config: readConfig({ VAR_DIR: folder, PORT: '0', PROFILER_CPU: 'ask', ...database, ...environment }),
     routes: createRoutes({ webhookSecret: WEBHOOK_SECRET }),
     viewFolders: [resolve('examples/shop/views')],
     migrationsFolder: resolve('examples/shop/migrations'),
