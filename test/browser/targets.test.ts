@@ -1,5 +1,6 @@
 /** What is touched on a narrow page is at least 24 px high and wide (WCAG 2.5.8) and lies beside its neighbours; a wide page has two columns. */
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { everyPage, openWorld, type PageWorld } from '../support/every-page.ts';
 import { urls } from '../../app/urls.ts';
@@ -40,11 +41,17 @@ const MEASURE = `(() => {
 describe('what is touched', () => {
   let browser: TestBrowser | undefined;
   let world: PageWorld;
+  /** Shared: to start a page costs more than to look at one. */
+  let narrow: Page;
+  let body = '';
 
   before(async function () {
     browser = await launchBrowser(this);
     // A text that is a place wherever one may stand.
     world = await openWorld('src/orders.ts:7');
+    ({ page: narrow } = await browser.open({ viewport: { width: 390, height: 844 } }));
+    // Served by the world, so that styles and scripts are those of the page.
+    await narrow.route('**/looked-at', (route) => route.fulfill({ body, contentType: 'text/html' }));
   });
   after(async () => {
     await browser?.close();
@@ -54,12 +61,9 @@ describe('what is touched', () => {
   for (const { name, html, fragment } of everyPage)
     if (fragment !== true)
       it(`is large enough, overlaps nothing, and numbers say what they are, at 390 px: ${name}`, async () => {
-        const { page } = await browser!.open({ viewport: { width: 390, height: 844 } });
-        // Served by the world, so that styles and scripts are those of the page.
-        const body = await html(world);
-        await page.route('**/looked-at', (route) => route.fulfill({ body, contentType: 'text/html' }));
-        await page.goto(`${world.server.address}/_profiler/looked-at`);
-        const { small, overlaps, unnamed, count } = await page.evaluate<{
+        body = await html(world);
+        await narrow.goto(`${world.server.address}/_profiler/looked-at`);
+        const { small, overlaps, unnamed, count } = await narrow.evaluate<{
           small: string[];
           overlaps: string[];
           unnamed: string[];
@@ -69,7 +73,6 @@ describe('what is touched', () => {
         expect(small, 'too small').to.deep.equal([]);
         expect(overlaps, 'overlap').to.deep.equal([]);
         expect(unnamed, 'numbers without their heading').to.deep.equal([]);
-        await page.context().close();
       });
 
   it('stands in two columns at 2560 px where a panel has names and values', async () => {
