@@ -4,6 +4,7 @@ import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts
 import { databaseUrl, runCli } from '../support/cli.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 import { startRecordingHost } from '../support/recording-host.ts';
+import { eventually } from '../support/waiting.ts';
 
 describe('the command line without the application', () => {
   const server = withDebianPostgres();
@@ -42,7 +43,8 @@ describe('the command line without the application', () => {
     expect(unknown.stderr).to.equal('Token "ffffff" not found.\n');
     expect(unknown).to.include({ code: 1, stdout: '' });
     const storage = createPostgresStorage({ connection: url, schema: SCHEMA });
-    const { rows } = await storage.find({ kinds: ['profiler'], limit: 10, offset: 0 });
+    const own = { kinds: ['profiler' as const], limit: 10, offset: 0 };
+    const { rows } = await eventually(() => storage.find(own), 'the database replies');
     await storage.close();
     expect(rows, 'what reads records nothing').to.deep.equal([]);
   });

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createPostgresStorage, createProfiler, runProfilerMigrations } from '../../app/index.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 
 describe('a host with its own PostgreSQL', () => {
   const server = withDebianPostgres();
@@ -41,7 +42,13 @@ describe('a host with its own PostgreSQL', () => {
       return answer.headers.get('x-debug-token');
     });
     const page = await runHost(async (origin) => {
-      const answer = await fetch(`${origin}/_profiler/${token}`);
+      const open = (): Promise<Response> => fetch(`${origin}/_profiler/${token}`);
+      let answer = await open();
+      // 503: a busy machine reads nothing within three seconds.
+      await until(
+        async () => answer.status !== 503 || (answer = await open()).status !== 503,
+        'the storage replies',
+      );
       return { status: answer.status, text: await answer.text() };
     });
     expect(page.status).to.equal(200);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
+import { eventually, WITHIN_MS } from '../support/waiting.ts';
 
 const host = `
 import { once } from 'node:events';
@@ -63,6 +64,7 @@ describe('a host without Knex', () => {
     const storage = createPostgresStorage({
       connection: () => ({ ...server().connection, application_name: `answer ${asked++}` }),
       schema: 'alone',
+      replyTimeoutMs: WITHIN_MS,
     });
     const tokens = ['000001', '000002', '000003', '000004'];
     for (let round = 0; round < 5; round++)
@@ -84,7 +86,7 @@ describe('a host without Knex', () => {
     });
     const refused: unknown = await storage.read('000001').catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error);
-    expect(await storage.read('000001')).to.equal(null);
+    expect(await eventually(() => storage.read('000001'), 'a read')).to.equal(null);
     await storage.close();
   });
 
@@ -98,7 +100,7 @@ describe('a host without Knex', () => {
         },
         schema: 'alone',
       });
-      if (used) await storage.read('000001');
+      if (used) await eventually(() => storage.read('000001'), 'a read');
       await storage.close();
       const before = asked;
       for (const work of [() => storage.read('000001'), () => storage.readSetting('paused')]) {

@@ -1,10 +1,10 @@
 /** Sends one hostile case on a connection of its own, and reads the statuses of all that comes back until the connection ends. */
 import type { Socket } from 'node:net';
 import type { HostileCase } from './hostile-cases.ts';
+import { WITHIN_MS } from './waiting.ts';
 
 /** What follows the last expected response within this time is still seen; it decides nothing where nothing follows. */
 const LISTEN_ON_MS = 100;
-const WITHIN_MS = 20_000;
 const STATUS = /(?:^|\n|>)HTTP\/1\.1 (\d{3}) /g;
 
 export interface Talk {

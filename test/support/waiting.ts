@@ -20,6 +20,25 @@ export async function until(
   }
 }
 
+/** What `work` resolves with, once it does: on a busy machine it may first run into a limit of the product's. Rejects as `until`, with its error. */
+export async function eventually<T>(work: () => Promise<T>, what: string): Promise<T> {
+  let done: { value: T } | undefined;
+  let last: unknown;
+  await until(async () => {
+    done = await work().then(
+      (value) => ({ value }),
+      (error: unknown) => {
+        last = error;
+        return undefined;
+      },
+    );
+    return done !== undefined;
+  }, what).catch((cause: unknown) => {
+    throw new Error(`${String(cause)} ${String(last)}`, { cause: last });
+  });
+  return done!.value;
+}
+
 /** Milliseconds of processor time, all threads, that synchronous work takes. */
 export function cpuMsOf(work: () => unknown): number {
   const before = process.cpuUsage();
