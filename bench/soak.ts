@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { settle } from './faults/limits.ts';
 import { benchFolder, rootFolder } from './harness/folders.ts';
 import { startProcess, type MeasuredProcess } from './harness/process.ts';
 import { quantile } from './harness/statistics.ts';
@@ -18,6 +19,7 @@ import { createAccount } from './ledger/account.ts';
 import { openPlace, type Place } from './ledger/place.ts';
 import { RETENTION, untilReady } from './ledger/service.ts';
 import { bookStored } from './ledger/verify.ts';
+import { startProber } from './soak/prober.ts';
 import { flood, startTraffic } from './soak/traffic.ts';
 import { sumOf } from './harness/health-counts.ts';
 import { problemsOf, type Sample } from './soak/verdict.ts';
@@ -39,6 +41,8 @@ const rounds = Math.max(1, Math.round((Number(values.minutes) * 60) / roundSecon
 /** Seconds at the end of a round in which everything has to be stored. */
 const SETTLED_WITHIN = 60;
 const LOOK_EVERY = 100;
+/** The share by which memory may be above that of before, and the seconds after the flood until then. */
+const [COMES_BACK_TO, COMES_BACK_WITHIN] = [1.15, 60];
 /** A busy machine may take its time. */
 const START_WITHIN_MS = 120_000;
 const MEGABYTE = 1024 * 1024;
@@ -95,7 +99,7 @@ function megabytes(bytes: number): string {
   return `${(bytes / MEGABYTE).toFixed(0)} MB`;
 }
 
-const HEAD = ['minute', 'requests', 'flood', 'p99 in it', 'RSS before', 'peak', 'after', 'heap', 'handles', 'descriptors', 'loop p99', 'max', 'tokens', 'stored', 'dropped', 'not stored']; // prettier-ignore
+const HEAD = ['minute', 'requests', 'flood', 'others p50', 'p99', 'RSS before', 'peak', 'then', 'heap', 'handles', 'descriptors', 'loop p99', 'max', 'tokens', 'stored', 'dropped', 'not stored']; // prettier-ignore
 
 async function soak(service: MeasuredProcess, place: Place): Promise<string[]> {
   const { port } = service;
@@ -110,20 +114,26 @@ async function soak(service: MeasuredProcess, place: Place): Promise<string[]> {
     await sleep(quietMs);
     const before = service.memory();
     const peakOf = watchPeak(service);
-    traffic.takeLatencies();
+    const prober = await startProber(port);
     const { pages, broken } = await flood({ port, account }, { connections, seconds: floodSeconds });
-    const p99 = quantile(traffic.takeLatencies(), 0.99);
+    const floodedAt = performance.now();
+    const probed = await prober.take();
+    prober.stop();
     await sleep(quietMs);
     await traffic.stop();
     await untilSettled(port);
     const peak = peakOf();
-    const rssBytes = service.memory();
+    const secondsAfter = (): number => (performance.now() - floodedAt) / 1000;
+    const isBack = (bytes: number): boolean => bytes <= before * COMES_BACK_TO;
+    const within = Math.min(COMES_BACK_WITHIN, roundSeconds) - secondsAfter();
+    const rssBytes = await settle(() => service.memory(), isBack, within);
+    const backAfter = secondsAfter();
     const { loopP99Ms, loopMaxMs, ...vitals } = (await service.ask('vitals')) as Vitals;
     const sample = { rssBytes, ...vitals, ...(await counts(port)) };
     samples.push(sample);
-    failed += traffic.failed + broken;
+    failed += traffic.failed + broken + probed.failed;
     const { tokens, stored, dropped, leftOut } = sample.application;
-    const cells = [((performance.now() - startedAt) / 60_000).toFixed(1), traffic.asked, pages, `${p99.toFixed(0)} ms`, megabytes(before), megabytes(peak), megabytes(rssBytes), megabytes(vitals.heapBytes), vitals.handles, vitals.descriptors, `${loopP99Ms.toFixed(0)} ms`, `${loopMaxMs.toFixed(0)} ms`, tokens, stored, sumOf(dropped), sumOf(leftOut)]; // prettier-ignore
+    const cells = [((performance.now() - startedAt) / 60_000).toFixed(1), traffic.asked, pages, `${quantile(probed.latencies, 0.5).toFixed(0)} ms`, `${quantile(probed.latencies, 0.99).toFixed(0)} ms`, megabytes(before), megabytes(peak), `${megabytes(rssBytes)} after ${backAfter.toFixed(0)} s`, megabytes(vitals.heapBytes), vitals.handles, vitals.descriptors, `${loopP99Ms.toFixed(0)} ms`, `${loopMaxMs.toFixed(0)} ms`, tokens, stored, sumOf(dropped), sumOf(leftOut)]; // prettier-ignore
     console.log(`| ${cells.join(' | ')} |`);
   }
   await place.look((knex) => bookStored(knex, account));

@@ -47,8 +47,6 @@ export interface Traffic {
   readonly asked: number;
   /** Requests to the application without their response, or with another status. */
   readonly failed: number;
-  /** Milliseconds of each request for `/` since the last call. */
-  takeLatencies(): number[];
   /** Resolves when every request has its response. */
   stop(): Promise<void>;
 }
@@ -66,10 +64,8 @@ const MOST_AT_ONCE = 50;
 export function startTraffic({ port, perSecond, account }: TrafficOptions): Traffic {
   const running = new Set<Promise<void>>();
   let [asked, failed, latest, isOver] = [0, 0, '', false];
-  let latencies: number[] = [];
 
   async function ask({ path, status, init, isOwn = false }: Kind, number: number): Promise<void> {
-    const sentAt = performance.now();
     const response = await fetch(`http://127.0.0.1:${port}${path(number, latest)}`, {
       // No connection is left open at rest.
       headers: { connection: 'close' },
@@ -77,7 +73,6 @@ export function startTraffic({ port, perSecond, account }: TrafficOptions): Traf
       ...init?.(),
     });
     await response.arrayBuffer();
-    if (path(number, latest) === '/' && status === 200) latencies.push(performance.now() - sentAt);
     if (isOwn) return;
     const token = response.headers.get('x-debug-token');
     for (const given of [token, response.headers.get('x-previous-debug-token')])
@@ -110,11 +105,6 @@ export function startTraffic({ port, perSecond, account }: TrafficOptions): Traf
     },
     get failed() {
       return failed;
-    },
-    takeLatencies() {
-      const taken = latencies;
-      latencies = [];
-      return taken;
     },
     async stop() {
       isOver = true;

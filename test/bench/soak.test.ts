@@ -82,8 +82,9 @@ describe('npm run soak', () => {
         .at(-1)
         ?.split('|')
         .map((cell) => cell.trim()) ?? [];
-    const [asked, tokens, stored] = [cells[3], cells[13], cells[14]];
+    const [asked, tokens, stored] = [cells[3], cells[14], cells[15]];
     expect(Number(asked), 'pages of the last flood').to.be.greaterThan(0);
+    expect(Number.parseFloat(cells[5] ?? ''), 'milliseconds of others').to.be.greaterThan(0);
     expect(Number(tokens)).to.be.greaterThan(50);
     expect(stored).to.equal(tokens);
     expect(stdout)
