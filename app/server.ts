@@ -20,6 +20,9 @@ const ONE_SIGNAL = 1000;
 /** Milliseconds after which an end that takes long says so. */
 const LONG_END = 4000;
 
+/** Connections that may wait to be accepted. Beyond Node's 511 the next one is tried again by its client after a second. */
+const MOST_UNACCEPTED = 4096;
+
 const STACK_FRAMES = 30;
 
 function say(sentence: string): void {
@@ -102,7 +105,8 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     );
     void end(1, AFTER_CRASH);
   });
-  service.server.listen(config.port, config.host, () => {
+  const { port, host } = config;
+  service.server.listen({ port, host, backlog: MOST_UNACCEPTED }, () => {
     const origin = service.address();
     // A first look should not meet the 404 of a service without routes.
     if (cluster === null && config.debug) say(`Requests are listed at ${origin}${urls.home()}`);

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '../../test/support/raw-http.ts';
 import { memoryOf } from '../harness/cpu.ts';
+import { statusOf } from '../harness/process.ts';
 import { missingOf, untilStored } from './books.ts';
 import { balance, type Fault, underLoad, withScene } from './drive.ts';
 import { beginUpload, uploadsIn } from './endings.ts';
@@ -78,6 +79,10 @@ export const clients: readonly Fault[] = [
           sockets.push(beSlow(port, begin, more));
           if (at % 30 === 0) await sleep(10);
         }
+        // They came at once, and the application answers those before: a new connection is accepted after all of theirs.
+        const cameAt = performance.now();
+        await statusOf(port, '/');
+        report.figure(`first response ${(performance.now() - cameAt).toFixed(0)} ms after all came`);
         const load = await underLoad(scene, { ...options, rate: Math.min(options.rate, 60) }, () =>
           sleep(Math.max(options.seconds, 22) * 1000),
         );
