@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import { createLayerObserver } from '../../app/observe/layers.ts';
-import { observeRegistrations, type RegistrationObserver } from '../../app/observe/registrations.ts';
+import {
+  endEarlyRegistrations,
+  observeRegistrations,
+  type RegistrationObserver,
+} from '../../app/observe/registrations.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 /** Serves one request and returns its context; `build` adds what the application runs. */
@@ -290,6 +294,8 @@ describe('places of registration', () => {
 
   it('leave the prototype as it was', () => {
     const { prototype } = express.Router as unknown as { prototype: Record<string, unknown> };
+    // A test file that imports the package's door watches until a profiler is created.
+    endEarlyRegistrations();
     const { use, route } = prototype;
     const registrations = observeRegistrations({ findRegistration: createCallerFinder().registration });
     registrations.observe(express.Router);
