@@ -108,7 +108,7 @@ export function createPageTurns({
 
   return {
     take(connection, send) {
-      if (waiting === 0 && spentMs < turnMs && !isAccepting) {
+      if (waiting === 0 && spentMs < turnMs) {
         run(send, false);
         return;
       }

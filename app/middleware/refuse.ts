@@ -54,6 +54,7 @@ export interface Refusal {
 
 /** How long a refusal waits for the responses of earlier requests on its connection. */
 const LONGEST_WAIT_MS = 10_000;
+const TIMED_OUT = 408;
 
 interface ParserError extends Error {
   code?: string;
@@ -62,7 +63,7 @@ interface ParserError extends Error {
 
 /** Node's own status; null for errors that are not the request's. */
 function statusOf({ code = '' }: ParserError): number | null {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return TIMED_OUT;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413;
   return code.startsWith('HPE_') ? 400 : null;
@@ -128,9 +129,9 @@ export function createRefusal(options: RefusalOptions): Refusal {
     linger(socket, limits);
   }
 
-  /** Node finds all requests that took too long at once. */
+  /** Node finds all requests that took too long at once. Others get their response at once: Node ends the socket of a client that has ended its side. */
   function writeInTurn(socket: Socket, refused: Refused): void {
-    if (turns === undefined) write(socket, refused, false);
+    if (turns === undefined || refused.error.status !== TIMED_OUT) write(socket, refused, false);
     else
       turns.take(socket, (isShort) =>
         safely(() => {
@@ -190,7 +191,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const allow = [...known].join(', ') || 'GET';
     const error = createError('METHOD_NOT_ALLOWED', ['CONNECT', url, allow], { headers: { allow } });
     const head = { method: 'CONNECT', url, httpVersion: req.httpVersion, rawHeaders: req.rawHeaders };
-    writeInTurn(duplex, { error, head, received: Buffer.alloc(0) });
+    write(duplex, { error, head, received: Buffer.alloc(0) }, false);
   }
 
   return {

@@ -7,6 +7,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { readConfig } from '../../app/config.ts';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
+import { exchange } from '../support/raw-http.ts';
 import { until } from '../support/waiting.ts';
 
 const CONNECTIONS = 150;
@@ -136,5 +137,34 @@ describe('a flood of requests that the parser refuses', () => {
     expect(reasons.filter((reason) => reason === 'busy').length)
       .to.be.greaterThan(0)
       .and.lessThan(refused);
+  });
+});
+
+describe('a client that ends its side with its request', () => {
+  it('gets the page of an error, and that of a request that the parser refuses', async () => {
+    const profiler = createProfiler({ enabled: true, warn: () => undefined });
+    const app = express();
+    app.use(profiler.watch, profiler.pages);
+    app.use(() => {
+      throw new Error('broken');
+    });
+    app.use(profiler.errors);
+    const server = createServer(app).listen(0, '127.0.0.1');
+    profiler.refuse(server, { resolver: createOriginResolver(readConfig({})) });
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    try {
+      for (const [request, status] of [
+        ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', 500],
+        ['GET /\0 HTTP/1.1\r\nHost: localhost\r\n\r\n', 400],
+      ] as const)
+        for (let round = 0; round < 10; round++) {
+          const { responses } = await exchange(port, [request], { halfClose: true });
+          expect(responses.map((response) => response.status)).to.deep.equal([status]);
+        }
+    } finally {
+      server.close();
+      await profiler.close();
+    }
   });
 });
